@@ -1,4 +1,4 @@
-"""Accounts: sign-up by invitation alone, and limits on logins that fail."""
+"""Accounts: sign-up by invitation only, and rate limits for failed logins."""
 
 import logging
 import secrets
@@ -28,7 +28,7 @@ DEVICE_COOKIE, DEVICE_SECONDS, DEVICE_ACCOUNTS = "device", 365 * 24 * 3600, 10
 
 
 def person(request: HttpRequest) -> User:
-    """Who is logged in, where a view lets nobody else come."""
+    """Return the logged-in user, in a view that requires login."""
     user = request.user
     assert isinstance(user, User)
     return user
@@ -44,15 +44,15 @@ def forget(request: HttpRequest) -> None:
 
 
 def remembered(request: HttpRequest) -> Invitation | None:
-    """Return the invitation that brought this person here, while it can be used."""
+    """Return the invitation that brought this visitor here, as long as it is valid."""
     return memberships.find_invitation(request.session.get(INVITATION_KEY, ""))
 
 
 def join(request: HttpRequest, secret: str) -> Membership:
-    """Return the membership that the invitation gives to whoever is logged in; says so on the next
-    page.
+    """Join the logged-in user by the invitation and return the membership; add a message for the
+    next page.
 
-    Raises Refusal with the reason when the invitation cannot be used.
+    Raises Refusal with the reason if the invitation cannot be used.
     """
     membership = memberships.accept(secret, person(request))
     forget(request)
@@ -66,11 +66,12 @@ def join(request: HttpRequest, secret: str) -> Membership:
 
 
 class InvitationOnlyAdapter(DefaultAccountAdapter):
-    """allauth's accounts, where sign-up takes an invitation.
+    """allauth adapter that requires an invitation to sign up.
 
-    allauth counts logins that failed by address; here they are counted by account as well, from one
-    address and from all. The numbers are ACCOUNT_RATE_LIMITS. A browser in which the person logged
-    in before has a count of its own in place of the last: strangers cannot lock it out.
+    allauth counts failed logins by address. This adapter also counts them by account, both per
+    address and over all addresses; ACCOUNT_RATE_LIMITS has the limits. A browser that has logged in
+    to the account before has its own counter instead of the overall one, so that strangers cannot
+    lock it out.
     """
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -85,8 +86,9 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     def post_login(
         self, request: HttpRequest, user: User, *, signup: bool, **kwargs: Any
     ) -> HttpResponse:
-        """Whoever signs up does so by an invitation, and joins with it. People who had an account
-        are asked first: they may be logged in as somebody else."""
+        """Join new users by the invitation they signed up with. Existing users are asked first:
+        they may be logged in to another account than they think.
+        """
         response: HttpResponse = super().post_login(request, user, signup=signup, **kwargs)
         _remember_device(request, response, user)
         secret = request.session.get(INVITATION_KEY)
@@ -110,9 +112,10 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
         return reverse("join", args=[secret]) if secret else None
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Counts the try as failed until it succeeds, or tries at once would pass together.
+        """Count the attempt as failed until it succeeds; otherwise simultaneous attempts would all
+        pass.
 
-        Raises ValidationError when address or account had too many failures.
+        Raises ValidationError if the address or the account has too many failures.
         """
         super().pre_authenticate(request, **credentials)
         self._failures = []
@@ -125,7 +128,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
             self._failures.append(failure)
 
     def _rollback_login_failed_rl_usage(self) -> None:
-        """What allauth calls when a login succeeds."""
+        """Take back the counted failure; allauth calls this when a login succeeds."""
         super()._rollback_login_failed_rl_usage()
         for failure in self._failures:
             failure.rollback()
@@ -150,12 +153,12 @@ def _log_failure(event: str, request: HttpRequest, credentials: Mapping[str, obj
 
 
 def _unreadable(account: str) -> str:
-    """Return a hash of the account: whoever reads the cookie learns no name from it."""
+    """Return a hash of the account, so that the cookie reveals no name."""
     return salted_hmac(DEVICE_COOKIE, account).hexdigest()[:16]
 
 
 def _devices(request: HttpRequest) -> dict[str, str]:
-    """Hashed account → random word, of each account that was logged in to in this browser."""
+    """Return {hashed account: random word} of the accounts that logged in from this browser."""
     try:
         devices: dict[str, str] = signing.loads(
             request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_COOKIE, max_age=DEVICE_SECONDS

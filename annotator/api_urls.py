@@ -1,4 +1,4 @@
-"""The API's addresses: /api/v1/, its schema and the page to browse it."""
+"""URLs of the API: /api/v1/, its schema and the page to browse it."""
 
 import threading
 from typing import Any, ClassVar
@@ -34,7 +34,7 @@ Addresses = list[URLPattern | URLResolver]
 
 
 class Router(SimpleRouter):
-    """Routes as Django paths. OPTIONS names the viewset also where an action answers."""
+    """Router that builds Django paths. OPTIONS names the viewset even where an action answers."""
 
     def __init__(self) -> None:
         super().__init__(use_regex_path=False)
@@ -46,8 +46,7 @@ class Router(SimpleRouter):
 
 
 class Rows(Router):
-    """Routes of a list and of its rows, named as the addresses have been since the first version:
-    the list, a row, and each further action by its url_name."""
+    """Routes of a list, its rows and their extra actions. Names are kept from the first version."""
 
     def __init__(self, many: str, single: str) -> None:
         self.routes = [
@@ -66,7 +65,7 @@ class Rows(Router):
 
 
 class Single(Router):
-    """Routes of what there is one of: it is read, replaced or made at one address."""
+    """Routes of a resource that exists once: one URL reads, replaces or creates it."""
 
     def __init__(self, name: str) -> None:
         methods = {"get": "retrieve", "put": "update", "post": "create"}
@@ -78,7 +77,7 @@ class Single(Router):
 
 
 def rows(prefix: str, viewset: type[BaseViewSet], many: str, single: str = "") -> Addresses:
-    """Return the addresses of a list. single: name of a row's address, by default `many` less s."""
+    """Return the routes of a list. single: name of a row's route; default: `many` without the s."""
     router = Rows(many, single or many.removesuffix("s"))
     router.register(prefix, viewset, many)
     return router.urls
@@ -146,8 +145,9 @@ app_name = "api"
 
 
 class OneSchema(SchemaGenerator):
-    """The schema, made once in a process: it is the same for all and slow to make, and what
-    describes a view cannot describe two at once."""
+    """The OpenAPI schema, built once per process: it is the same for all users and slow to build,
+    and the generator is not thread-safe.
+    """
 
     lock = threading.Lock()
     made: ClassVar[dict[str, object] | None] = None

@@ -1,9 +1,9 @@
-"""Backups: the database, every file of the site and its secret key, in one folder with hashes.
+"""Back up the database, all files of the site and its secret key into one folder with hashes.
 
-A backup is written whole under a temporary name, then renamed. It may be made while people work:
-files are copied, then the database, then the files that came or changed meanwhile. So whatever the
-database names is there, also when it was removed from the site a moment later. See
-docs/how-to/deploy.md for what is in it; annotator/restore.py reads it.
+A backup is written under a temporary name, then renamed. The site may be in use meanwhile: files
+are copied first, then the database, then the files added or changed since. Every file that the
+database names is therefore in the backup, even if the site removed it a moment later.
+docs/how-to/deploy.md lists the content; annotator/restore.py reads it.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ Watch = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Copied:
-    """A file of a backup. stamp: size in bytes and time of change (ns) of what was copied."""
+    """A copied file. stamp: size in bytes and modification time (ns) of the source."""
 
     sha256: str
     bytes: int
@@ -68,7 +68,7 @@ class Copied:
 
 @dataclass(kw_only=True)
 class FileEntry(Record):
-    """A file as the manifest lists it."""
+    """A file in the manifest."""
 
     sha256: str
     bytes: int
@@ -76,7 +76,7 @@ class FileEntry(Record):
 
 @dataclass(kw_only=True)
 class DatabaseEntry(Record):
-    """The database of a backup. migrations: those applied, by app."""
+    """The database in the manifest. migrations: applied migrations by app."""
 
     engine: str
     file: str
@@ -85,7 +85,7 @@ class DatabaseEntry(Record):
 
 @dataclass(kw_only=True)
 class Manifest(Record):
-    """manifest.json. media: "copied", or "listed" where images are in an object store."""
+    """manifest.json. media: "copied", or "listed" if images are in an object store."""
 
     format: int
     made_at: str
@@ -97,7 +97,7 @@ class Manifest(Record):
 
 @dataclass(kw_only=True)
 class Made(Record):
-    """A backup, as the command prints it. files, bytes: how many were copied."""
+    """A finished backup, as the command prints it. files, bytes: totals copied."""
 
     backup: str
     database: str
@@ -107,11 +107,10 @@ class Made(Record):
 
 
 def make(goal: Path, watch: Watch = lambda count: None) -> Made:
-    """Return the new backup in the folder `goal`.
+    """Write a backup to the folder `goal` and return it.
 
-    watch: called with the number of files that were copied since its last call. Raises BadInput
-    where something is there already, the disk has no room or the database cannot be dumped; then
-    nothing is left.
+    watch: called with the number of files copied since its last call. Raises BadInput if `goal`
+    exists, the disk is too small or the database cannot be dumped; nothing is left behind.
     """
     _check_goal(goal)
     building = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
@@ -142,8 +141,8 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
 
 
 def site_folders() -> dict[str, Path]:
-    """Return which folder of a backup has the files of which folder of the site. Media in an object
-    store has none.
+    """Return the site's folder for each folder name in a backup. Media in an object store have
+    none.
     """
     folders_by_name = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
     if media_are_files():
@@ -156,7 +155,7 @@ def media_are_files() -> bool:
 
 
 def files_of(name: str) -> Iterator[tuple[str, Path]]:
-    """Path below the root and place of each file that belongs to the site in one of the roots."""
+    """Yield the relative and the absolute path of each file in one of the site's folders."""
     places = site_folders()
     top = places[name]
     others = {folder_path.resolve() for key, folder_path in places.items() if key != name}
@@ -189,7 +188,7 @@ def _is_passed_over(name: str, is_top: bool) -> bool:
 
 
 def database_files() -> list[Path]:
-    """SQLite's files, whether they exist or not; none of PostgreSQL."""
+    """Return SQLite's file paths, existing or not; [] for PostgreSQL."""
     if connection.vendor != "sqlite":
         return []
     name = str(connection.settings_dict["NAME"])
@@ -198,7 +197,9 @@ def database_files() -> list[Path]:
 
 @contextlib.contextmanager
 def private_files() -> Iterator[None]:
-    """What is written inside is readable by its owner alone: passwords' hashes are among it."""
+    """Make files written in this context readable by their owner only: they hold password
+    hashes.
+    """
     before = os.umask(0o077)
     try:
         yield
@@ -207,7 +208,7 @@ def private_files() -> Iterator[None]:
 
 
 def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
-    """SHA-256 and bytes of what was copied to goal, with mode and time of change."""
+    """Copy a file with its mode and modification time; return its SHA-256 and size."""
     whole = hashlib.sha256()
     count = 0
     goal.parent.mkdir(parents=True, exist_ok=True)
@@ -223,14 +224,14 @@ def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
 
 
 def check_program(program: str) -> None:
-    """Raise BadInput where a program of PostgreSQL is not installed."""
+    """Raise BadInput if a PostgreSQL program is not installed."""
     if shutil.which(program) is None:
         raise BadInput(f"{program} is not installed", cure="install Debian's postgresql-client")
 
 
 def run_postgres(program: str, *options: str) -> None:
-    """Run pg_dump or pg_restore on the site's database. Raises BadInput where it is not installed,
-    and with what it complains of.
+    """Run pg_dump or pg_restore on the site's database. Raises BadInput with its error message, or
+    if it is not installed.
     """
     from django.db.backends.postgresql.client import DatabaseClient
 
@@ -255,9 +256,7 @@ def run_postgres(program: str, *options: str) -> None:
 
 
 def dump_database(folder: Path) -> str:
-    """Return the name of the file in the folder that now holds the database as it was at one
-    moment.
-    """
+    """Write a consistent snapshot of the database into the folder; return the file's name."""
     if connection.vendor == "postgresql":
         goal = folder / "database.dump"
         run_postgres(
@@ -275,7 +274,7 @@ def dump_database(folder: Path) -> str:
 
 
 def _check_goal(goal: Path) -> None:
-    """Raises BadInput unless the folder can become a backup."""
+    """Raise BadInput unless a backup can be written to this folder."""
     if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
         raise BadInput("exists already", goal, cure="name a new folder for each backup")
     if not goal.parent.is_dir():
@@ -302,7 +301,7 @@ def _check_goal(goal: Path) -> None:
 
 
 def _copy_files(building: Path, copied: dict[str, Copied], watch: Watch) -> None:
-    """Copies what is not there yet and what changed since it was copied."""
+    """Copy files that are new or have changed since they were copied."""
     for name in site_folders():
         for below, path in files_of(name):
             key = f"{name}/{below}"
@@ -328,7 +327,7 @@ def _write_secret_key(building: Path) -> Path:
 
 
 def _write_listing(building: Path) -> Path | None:
-    """The file with the names of the site's objects in the store; None where media are files."""
+    """Write the names of all objects in the store and return the path; None if media are files."""
     if media_are_files():
         return None
     path = building / MEDIA_LIST

@@ -1,11 +1,11 @@
-"""Celery's messages as files in a folder: kombu's transport without its traps.
+"""Celery messages as files in a folder: kombu's filesystem transport without its bugs.
 
 kombu 5.7 writes a message under its final name, so a worker may take it while it is still empty,
-and then stops for good ("Unrecoverable error"); it takes messages by way of the machine's /tmp,
-where a move between file systems copies, and two workers get one message; it lists and sorts the
-folder by a clock that restarts at every boot. Here a message appears whole, is taken by one
-rename within one folder, and a damaged one is dropped with a warning (the sweep sends its job
-again). See docs/explanation/assigning-and-jobs.md.
+and then stops for good ("Unrecoverable error"). It moves messages through /tmp, where a move
+between file systems is a copy, so two workers can get one message. It sorts the folder by a clock
+that restarts at every boot. This transport writes messages atomically, takes each by one rename
+within the folder, and drops a damaged one with a warning (the sweep sends its job again). See
+docs/explanation/assigning-and-jobs.md.
 """
 
 import json
@@ -28,7 +28,7 @@ IDLE_SECONDS, IDLE_POLLING = 60, 0.25
 
 
 class Channel(filesystem.Channel):
-    """A folder of messages; each file's name begins with the nanosecond it was sent."""
+    """A folder of messages. File names begin with the time of sending in nanoseconds."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -94,7 +94,9 @@ class Transport(filesystem.Transport):
     def drain_events(  # type: ignore[override]
         self, connection: Any, timeout: float | None = None
     ) -> None:
-        """Deliver a message or raise TimeoutError; look seldom where none came for a minute."""
+        """Deliver a message or raise TimeoutError. After a minute without messages, poll less
+        often.
+        """
         idle = time.monotonic() - self._worked > IDLE_SECONDS
         self.polling_interval = max(self._polling or 0, IDLE_POLLING) if idle else self._polling
         super().drain_events(connection, timeout)

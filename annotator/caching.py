@@ -1,5 +1,6 @@
-"""What a signed-in person sees stays out of every cache, unless a view says otherwise; what their
-browser keeps nevertheless, such as photographs, leaves it as they log out."""
+"""Keep pages of signed-in users out of every cache unless a view says otherwise. What their browser
+does keep, such as photographs, is cleared at logout.
+"""
 
 from collections.abc import Callable
 
@@ -8,7 +9,9 @@ from django.http import HttpRequest, HttpResponse
 
 
 class PrivateByDefault:
-    """Marks answers to signed-in people `private, no-store` where the view set nothing itself."""
+    """Middleware that marks responses to signed-in users `private, no-store` unless the view set a
+    cache header.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -24,7 +27,7 @@ class PrivateByDefault:
 
 
 def mark_logged_out(request: HttpRequest, **_: object) -> None:
-    """Mark the request for the middleware, whichever page of the site or of Django's logs out."""
+    """Mark the request for the middleware, whether a page of the site or of Django's logged out."""
     request._logged_out = True  # type: ignore[attr-defined]
 
 

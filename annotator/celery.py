@@ -1,7 +1,7 @@
 """The Celery application. Brokers carry job ids only; the Job table is the truth.
 
-`celery -A annotator worker --beat` is one process that does everything; with several workers run
-`celery -A annotator beat` once, by itself.
+`celery -A annotator worker --beat` is one process for everything. With several workers, run `celery
+-A annotator beat` once, on its own.
 """
 
 import logging
@@ -56,7 +56,7 @@ def schedule(sender: Celery, **_: object) -> None:
 
 @signals.setup_logging.connect
 def keep_logging(loglevel: int | None = None, **_: Any) -> None:
-    """Leave the handlers to the settings; `--loglevel` is for what Celery itself logs."""
+    """Keep the log handlers of the settings; `--loglevel` applies to Celery's own messages."""
     if loglevel:
         logging.getLogger("celery").setLevel(loglevel)
 
@@ -69,7 +69,7 @@ def send_request_id(headers: dict[str, Any] | None = None, **_: Any) -> None:
 
 @signals.task_prerun.connect
 def take_request_id(task: Task, task_id: str, args: Any = (), **_: Any) -> None:
-    """What the task logs has the id of the request that queued it, else of the task itself."""
+    """Log with the id of the request that queued the task, or else the task's own id."""
     request_log.request_id.set(task.request.get("request_id") or task_id)
     request_log.job.set(args[0] if task.name == "labeling.run_job" and args else None)
 

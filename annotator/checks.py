@@ -1,8 +1,8 @@
-"""What a site must not be without: a page for each kind of question and, where others can reach
-it, a secret key of its own.
+"""System checks: every kind of question has a page, and a site that others can reach has its own
+secret key.
 
 Commands, tests and `runserver` with DEBUG work without a key; `manage.py check --deploy` and the
-WSGI application (what a web server loads) do not.
+WSGI application (which a web server loads) do not.
 """
 
 from collections.abc import Collection, Sequence
@@ -55,7 +55,7 @@ def kinds_have_pages(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
 def job_handlers_are_functions(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Import the handlers that differ from the defaults; settings of older sites name old paths."""
+    """Import the configured handlers; settings of older sites may name old paths."""
     errors: list[CheckMessage] = []
     for kind, path in settings.ASSAY_JOB_HANDLERS.items():
         default = job_handlers.ASSAY_JOB_HANDLERS.get(kind)
@@ -74,7 +74,9 @@ def job_handlers_are_functions(
 def scoring_device_has_a_name(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Return whether it is here only the worker knows."""
+    """Check the form of the device's name only; whether the device exists, only the worker
+    knows.
+    """
     from evaluation import devices
 
     name = settings.ASSAY_SCORING_DEVICE
@@ -87,7 +89,9 @@ def scoring_device_has_a_name(
 def database_is_of_the_second_edition(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Return an error before `migrate` changes an older database."""
+    """Return an error for databases older than the second edition, before `migrate`
+    changes them.
+    """
     applied = [
         MigrationRecorder(connections[name]).applied_migrations() for name in databases or ()
     ]
@@ -98,14 +102,16 @@ def database_is_of_the_second_edition(
 
 
 def is_before_second_edition(applied: Collection[tuple[str, str]]) -> bool:
-    """Return whether some, but not all migrations that a squashed one replaces were applied."""
+    """Return whether some but not all migrations that a squashed migration replaces were
+    applied.
+    """
     squashed = MigrationLoader(None).disk_migrations.values()
     replaced = [[key in applied for key in migration.replaces] for migration in squashed]
     return any(any(keys) and not all(keys) for keys in replaced)
 
 
 def refuse_insecure_key() -> None:
-    """Pass in silence, or raises ImproperlyConfigured: anybody could sign a session."""
+    """Raise ImproperlyConfigured without a secret key: anybody could sign a session."""
     if has_insecure_key() and not settings.DEBUG:
         raise ImproperlyConfigured(
             f"SECRET_KEY is not set. {CURE} On your own machine DEBUG=1 does as well."

@@ -1,4 +1,4 @@
-"""STORAGES["data"] of a site on one machine: the files below ASSAY_DATA."""
+"""STORAGES["data"] for a site on one machine: files below ASSAY_DATA."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 
 
 class DataFolder(FileSystemStorage):
-    """Files below settings.DATA_DIR, looked up again where MEDIA_ROOT changes, as in tests."""
+    """Storage below settings.DATA_DIR, which is looked up again when tests change MEDIA_ROOT."""
 
     @cached_property
     def base_location(self) -> Path:

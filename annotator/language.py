@@ -1,4 +1,4 @@
-"""The language of a page: the reader's own where annotators work, English everywhere else."""
+"""The language of a page: the reader's choice on annotators' pages, English elsewhere."""
 
 import functools
 import hashlib
@@ -19,8 +19,9 @@ ENGLISH = "annotator.pages.api"
 
 
 class Language(LocaleMiddleware):
-    """Activates the language that cookie or Accept-Language ask for, as LocaleMiddleware does, and
-    English for researchers' pages. What was active before is so again afterwards."""
+    """Middleware that activates the language of the cookie or Accept-Language, as LocaleMiddleware
+    does, and English on researchers' pages. It restores the previous language afterwards.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(translation.get_language()):
@@ -44,13 +45,14 @@ class Language(LocaleMiddleware):
 
 
 def is_translated(request: HttpRequest) -> bool:
-    """Return whether the page is one that people read in a language of their choice."""
+    """Return whether the page is translated."""
     return not getattr(request, "is_english_only", False)
 
 
 def context(request: HttpRequest) -> dict[str, object]:
-    """For every template: the languages to choose from, where there is a choice, and the address of
-    the translations for scripts, where they are needed."""
+    """Return template context: the languages to choose from, if there is a choice, and the URL of
+    the scripts' translations, if they are needed.
+    """
     language = translation.get_language() or settings.LANGUAGE_CODE
     return {
         "languages": settings.LANGUAGES if is_translated(request) else (),
@@ -60,16 +62,14 @@ def context(request: HttpRequest) -> dict[str, object]:
 
 @functools.cache
 def catalog_url(language: str) -> str:
-    """Return the address of a language's translations for scripts: another one after each
-    change.
-    """
+    """Return the URL of a language's translations for scripts; it changes with the translations."""
     folder = Path(settings.LOCALE_PATHS[0]) / translation.to_locale(language) / "LC_MESSAGES"
     version = hashlib.sha256((folder / "djangojs.mo").read_bytes()).hexdigest()[:12]
     return reverse("catalog", args=[language, version])
 
 
 class Catalog(JavaScriptCatalog):
-    """Our translations for scripts, in the language that the address names."""
+    """Translations for scripts, in the language of the URL."""
 
     packages = ["annotator"]
 

@@ -1,9 +1,9 @@
-"""What `/metrics` has (annotator/health.py says to whom): figures for Prometheus.
+"""Prometheus metrics for `/metrics` (annotator/health.py controls access).
 
-Requests are counted in each web process, and added up over all of one machine where
-PROMETHEUS_MULTIPROC_DIR names a folder (deploy/gunicorn_config.py and deploy/serve.py do). Jobs,
-rounds and answers are asked of the database and the cache when somebody reads. Labels are names of
-views, methods, statuses and kinds of jobs: never what a person sent.
+Each web process counts requests; PROMETHEUS_MULTIPROC_DIR names a folder in which they are summed
+per machine (set by deploy/gunicorn_config.py and deploy/serve.py). Jobs, rounds and answers are
+read from the database and the cache on each scrape. Labels hold view names, methods, statuses and
+job kinds only, never user input.
 """
 
 import os
@@ -37,7 +37,7 @@ SECONDS = Histogram(
 
 
 def count_request(request: HttpRequest, status: int, seconds: float) -> None:
-    """Add a request to the figures of this process. An address that no view has is `none`."""
+    """Count a request of this process. A URL without a view counts as `none`."""
     view = request.resolver_match.view_name if request.resolver_match else "none"
     method = request.method if request.method in METHODS else "other"
     REQUESTS.labels(view, method, str(status)).inc()
@@ -45,7 +45,7 @@ def count_request(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 def page() -> HttpResponse:
-    """Return all figures in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     requests: CollectorRegistry = REGISTRY
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         requests = CollectorRegistry()
@@ -58,7 +58,7 @@ def page() -> HttpResponse:
 
 
 class Site:
-    """Figures of the whole site, whichever process is asked."""
+    """Metrics of the whole site, the same from every process."""
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("assay_database_up", "1 while the database answers.", value=1)

@@ -1,4 +1,4 @@
-"""An object store (S3's protocol) as a storage of Django, by as few requests as will do."""
+"""A Django storage for S3-compatible object stores that makes few requests."""
 
 import posixpath
 import shutil
@@ -23,10 +23,10 @@ IN_MEMORY = 8 * 1024 * 1024
 def storage_of_bucket(
     bucket: str, *, endpoint: str, region: str, key_id: str, secret: str
 ) -> dict[str, Any]:
-    """Return an entry of STORAGES: the bucket. A name that is taken is written over: names are
-    random, or say what is in the file, so that asking first would cost a request and gain nothing.
+    """Return the STORAGES entry of a bucket. endpoint: the store's URL; empty for Amazon.
 
-    endpoint: the address of the store; empty: Amazon's.
+    Existing names are overwritten: names are random or content hashes, so a check for existence
+    would cost a request and gain nothing.
     """
     return {
         "BACKEND": "annotator.object_storage.BucketStorage",
@@ -53,8 +53,9 @@ def storage_of_bucket(
 
 
 class BucketStorage(S3Storage):
-    """One request to read a small file and one to write it. Raises StoreAway where the store does
-    not answer, StoreFault where it refuses."""
+    """Storage that reads or writes a small file in one request. Raises StoreAway if the store does
+    not answer, StoreFault if it refuses.
+    """
 
     def _open(self, name: str, mode: str = "rb") -> File:
         if mode != "rb":
@@ -96,7 +97,9 @@ class BucketStorage(S3Storage):
         return folders, files
 
     def list_files(self, folder: str) -> Iterator[tuple[str, int, datetime]]:
-        """(name, bytes, time of writing) of every file below the folder, a request a thousand."""
+        """Yield (name, bytes, time of writing) of every file below the folder; one request per
+        thousand.
+        """
         prefix = self._key(folder).rstrip("/") + "/"
         with _faults():
             for row in self.bucket.objects.filter(Prefix=prefix):
@@ -109,7 +112,7 @@ class BucketStorage(S3Storage):
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Raises FileNotFoundError, StoreFault or StoreAway for what the store's client raises."""
+    """Raise FileNotFoundError, StoreFault or StoreAway for errors of the client library."""
     try:
         yield
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""The one place where a Refusal becomes a page or an HTTP status."""
+"""The only place that turns a Refusal into a page or an HTTP status."""
 
 import sys
 
@@ -15,7 +15,7 @@ from labeling.web import problems
 
 
 class RefusalMiddleware:
-    """Answers a Refusal raised by any view: JSON for scripts, a page for people."""
+    """Middleware that answers a Refusal of any view: JSON for scripts, a page for people."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -39,21 +39,21 @@ class RefusalMiddleware:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an exception that no view raised, but a middleware: the session, the user."""
+    """Answer an exception raised outside any view, such as in session middleware."""
     refusal = problems.as_unavailable(sys.exception())
     return answer(request, refusal) if refusal else defaults.server_error(request)
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Return whether a script asks: its view says so, or it names JSON as what it takes."""
+    """Return whether a script asks: the view says so, or the Accept header names JSON."""
     return getattr(request, "speaks_json", False) or (
         "application/json" in request.headers.get("Accept", "")
     )
 
 
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """Return the refusal: a problem below the API, {"code", "message", "field"} for scripts of
-    pages, a page for people.
+    """Return the response to a Refusal: a problem for the API, {"code", "message", "field"} for
+    scripts, a page for people.
     """
     if request.path.startswith("/api/"):
         return problems.respond(refusal)
@@ -72,7 +72,7 @@ def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Says that the form was out of date, and brings a fresh token for the next try."""
+    """Return the page that says the form is out of date; it has a fresh token for the next try."""
     get_token(request)
     refusal = Refusal(
         gettext(

@@ -1,8 +1,7 @@
-"""An id for each request, one line of log when it is answered, and the id in every line between.
+"""A request id, one log line for each response, and the id in every log line between.
 
-The id is the caller's `X-Request-ID` where that is well formed, else made here. It is in the
-response's header, travels with the jobs that the request queues (annotator/celery.py), and so is in
-what a worker writes while it runs them.
+The id is the caller's `X-Request-ID` if well formed, else a new one. It is in the response header
+and in the jobs that the request queues (annotator/celery.py), so workers log it too.
 """
 
 import logging
@@ -27,8 +26,9 @@ job: ContextVar[int | None] = ContextVar("job", default=None)
 
 
 class Context(logging.Filter):
-    """Adds request_id and job to each record, where there are any, and `context`, both as text. In
-    what Django says of a refused request the route stands for the address."""
+    """Log filter that adds request_id and job to each record, and `context`, both as text. In
+    Django's records of refused requests it replaces the path by the route.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         match = getattr(getattr(record, "request", None), "resolver_match", None)
@@ -43,8 +43,8 @@ class Context(logging.Filter):
 
 
 def json_formatter() -> logging.Formatter:
-    """Write a record as one line of JSON: timestamp (ISO 8601, UTC), level, logger, message,
-    request_id, job, exc_info and what its caller gave as `extra`.
+    """Return a formatter that writes a record as one JSON line: timestamp (ISO 8601, UTC), level,
+    logger, message, request_id, job, exc_info and the caller's `extra`.
     """
     from pythonjsonlogger.core import RESERVED_ATTRS
     from pythonjsonlogger.json import JsonFormatter
@@ -59,8 +59,9 @@ def json_formatter() -> logging.Formatter:
 
 
 class RequestLog:
-    """The middleware around all but monitoring: sets the request's id, and logs the route that
-    answered, never the address, in which seats, invitations and resets have their secrets."""
+    """Middleware around all but monitoring: sets the request id and logs the route. It never logs
+    the path, which may hold secrets of seats, invitations and password resets.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -96,7 +97,9 @@ class RequestLog:
 
 
 def forget(**_: object) -> None:
-    """After the body was sent: Django logs a status of 400 and more outside any middleware."""
+    """Clear the context after the body is sent: Django logs statuses from 400 outside
+    middleware.
+    """
     request_id.set("")
 
 

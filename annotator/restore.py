@@ -1,8 +1,7 @@
-"""Restoring a backup into an empty site: checked whole before anything of the site changes.
+"""Restore a backup into an empty site. The whole backup is checked before the site changes.
 
-Files are copied beside their goals and compared with the manifest's hashes; then comes the
-database, then the files are renamed into place, then the database is migrated. See
-annotator/backup.py.
+Files are copied next to their targets and compared with the manifest's hashes. Then the database is
+replaced, the files are renamed into place, and the database is migrated. See annotator/backup.py.
 """
 
 import json
@@ -36,11 +35,10 @@ TAKE_ANOTHER = "nothing was restored; take another backup"
 
 @dataclass(kw_only=True)
 class Restored(Record):
-    """What was restored, as the command prints it.
+    """A finished restore, as the command prints it.
 
-    migrations: how many were applied since an older backup. missing_media: how many names the
-    backup lists and the object store lacks. same_secret_key: whether the site's setting is the
-    backup's.
+    migrations: how many were applied to an older backup. missing_media: how many listed names the
+    object store lacks. same_secret_key: whether the site's setting equals the backup's key.
     """
 
     backup: str
@@ -55,12 +53,12 @@ class Restored(Record):
 
 
 def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
-    """Make this site the one of the backup.
+    """Replace this empty site by the backup.
 
-    watch: called with the number of files that were read since its last call. Raises BadInput for
-    a backup that is damaged, newer, too old or of another kind of database, and for a site that is
-    not empty; then nothing has changed, but that a PostgreSQL database has no tables where
-    pg_restore failed: `migrate` makes them.
+    watch: called with the number of files read since its last call. Raises BadInput for a backup
+    that is damaged, newer, too old or of another kind of database, and for a site that is not
+    empty. Nothing has changed then, except that a PostgreSQL database lost its empty tables if
+    pg_restore failed: `migrate` creates them again.
     """
     manifest = read_manifest(source)
     _check_database(source, manifest)
@@ -97,7 +95,7 @@ def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
 
 
 def read_manifest(source: Path) -> Manifest:
-    """Return the manifest of the backup. Raises BadInput for what is none, or of a later format."""
+    """Return the backup's manifest. Raises BadInput for a folder without one, or a newer format."""
     path = source / backup.MANIFEST
     damaged = BadInput("is damaged", path, cure="take another backup")
     try:
@@ -124,7 +122,7 @@ def read_manifest(source: Path) -> Manifest:
 
 
 def check_empty() -> None:
-    """Raise BadInput where the site has rows or files already."""
+    """Raise BadInput if the site has rows or files."""
     cure = "restore into an empty one: another ASSAY_DATA and another database"
     for path in backup.database_files()[:1]:
         # SQLite makes the file, but no folder.
@@ -149,8 +147,9 @@ def _has_rows(table: str) -> bool:
 
 
 def _check_database(source: Path, manifest: Manifest) -> None:
-    """Raises BadInput unless the database is of this site's kind, no newer than the code and no
-    older than the second edition, and the media go where they were."""
+    """Raise BadInput unless the database is of this site's kind, not newer than the code, not older
+    than the second edition, and the media storage is of the same kind.
+    """
     engine = manifest.database.engine
     if engine != connection.vendor:
         raise BadInput(
@@ -188,14 +187,14 @@ def _check_database(source: Path, manifest: Manifest) -> None:
 
 
 def _is_safe(name: str) -> bool:
-    """Whether a name of the manifest stays in its folder."""
+    """Return whether a name of the manifest stays in its folder."""
     path = PurePosixPath(name)
     is_inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
     return is_inside and "\0" not in name
 
 
 def _is_file(entry: FileEntry) -> bool:
-    """Whether the entry has values of its types."""
+    """Return whether the entry's values have their types."""
     return isinstance(entry.sha256, str) and isinstance(entry.bytes, int)
 
 
@@ -211,8 +210,9 @@ def _staging(site_folder: Path) -> Iterator[Path]:
 
 
 def _copy_checked(source: Path, manifest: Manifest, staged: dict[str, Path], watch: Watch) -> None:
-    """Copies every file of the manifest beside its goal. Raises BadInput for one that is missing
-    or has another content."""
+    """Copy every file of the manifest next to its target. Raises BadInput for a missing or changed
+    file.
+    """
     for name, entry in manifest.files.items():
         root = name.partition("/")[0]
         goal = staged.get(root, staged["data"]) / name
@@ -247,7 +247,7 @@ def _restore_database(dump: Path) -> None:
 
 
 def _drop_tables() -> None:
-    """Drops the empty tables of a site that was migrated: the backup brings them as they were."""
+    """Drop the empty tables of a migrated site; the backup brings its own."""
     tables = connection.introspection.django_table_names(only_existing=True)
     # Neither is a model's: migrations make the table of the shared cache.
     tables += [MigrationRecorder.Migration._meta.db_table, "assay_cache"]
@@ -257,7 +257,9 @@ def _drop_tables() -> None:
 
 
 def _put_secret_key(staged: Path) -> None:
-    """Into the data folder, where a person finds it: the setting itself is in the environment."""
+    """Put the key into the data folder, where the operator finds it; the setting itself is in the
+    environment.
+    """
     goal = staged / "data" / backup.SECRET_KEY_FILE
     goal.parent.mkdir(exist_ok=True)
     # A demonstration's data folder has it already.

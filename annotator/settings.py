@@ -1,9 +1,8 @@
-"""Settings. Everything that differs between machines comes from the environment (or `.env`).
+"""Settings. Values that differ between machines come from the environment (or `.env`).
 
-The default needs no server: SQLite and Celery on the filesystem. `DATABASE_URL` and
-`CELERY_BROKER_URL` make it grow; see docs/how-to/deploy.md. Comments that begin with `#:` say what
-a variable means, in docs/reference/settings.md too, which
-deploy/settings_page.py makes of this file.
+The default needs no server: SQLite and Celery on the file system. `DATABASE_URL` and
+`CELERY_BROKER_URL` scale it up; see docs/how-to/deploy.md. deploy/settings_page.py copies comments
+that begin with `#:` to docs/reference/settings.md.
 """
 
 import os
@@ -21,8 +20,9 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 class _Variables(environ.fileaware_mapping.FileAwareMapping):
-    """The environment, in which NAME_FILE names a file that has the value of NAME, and an empty
-    variable is as one that is not set."""
+    """The environment. NAME_FILE names a file with the value of NAME; empty variables count as
+    unset.
+    """
 
     def __getitem__(self, key: str) -> str:
         try:
@@ -69,7 +69,7 @@ DEBUG = env.bool("DEBUG", default=False)
 
 
 def _kept_key() -> str:
-    """The key that deploy/serve.py or `restore` left in the data folder."""
+    """Return the key that deploy/serve.py or `restore` saved in the data folder."""
     try:
         return (DATA_DIR / "secret-key").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Static files under names that carry their hash, which browsers keep for good."""
+"""Static files with hashed names, which browsers cache for good."""
 
 from django.conf import settings
 from whitenoise.compress import Compressor
@@ -6,8 +6,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Files as collectstatic wrote them: hashed, in imports of scripts too, and compressed. Until
-    it ran, and again after a change in static/, files keep their plain names."""
+    """Static files as collectstatic wrote them: hashed, also in imports of scripts, and compressed.
+    Before collectstatic, and after a change in static/, files keep their plain names.
+    """
 
     support_js_module_import_aggregation = True
     # One for each step of the longest chain of imports, which is 9 deep, and some to spare.
@@ -21,7 +22,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     )
 
     def load_manifest(self) -> tuple[dict[str, str], str]:
-        """Return an empty manifest where a file of ours is newer: it would name an old copy."""
+        """Return an empty manifest if a source file is newer, since it would name an old copy."""
         if not self.manifest_storage.exists(self.manifest_name):
             return {}, ""
         collected = self.manifest_storage.get_modified_time(self.manifest_name).timestamp()
@@ -35,6 +36,6 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
         return str(super().stored_name(name)) if self.hashed_files else name
 
     def create_compressor(self, **options: object) -> Compressor:
-        """Leave out maps of scripts: those of the API's pages would take half of the time."""
+        """Skip source maps: those of the API's pages would take half of the time."""
         skipped = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
         return Compressor(**options | {"extensions": skipped})

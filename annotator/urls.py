@@ -1,4 +1,4 @@
-"""The root of the site: the labeling pages here, the other parts' urls included."""
+"""Root URLs: the labeling pages and the other packages' URLs."""
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin

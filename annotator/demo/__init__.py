@@ -1,1 +1,1 @@
-"""The demonstration that `make demo` shows, with its files."""
+"""The demo that `make demo` loads, with its files."""

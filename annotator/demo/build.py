@@ -1,10 +1,9 @@
-"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
-same competition answered (competition.py), a second campaign that asks by a question
-graph (graph.py), a third that draws parts (parts.py), benchmarks on
-drawn objects (cds.py, labeled.py), and boxes around every instance (instances.py).
+"""The demo that `make demo` loads: photographs, simulated classifiers and five annotators.
 
-Everything is done through the actions that pages and commands use, and may be done again unharmed.
-What it is made of lies in annotator/demo/.
+It has an answered MAD competition (competition.py), a campaign with a question graph (graph.py),
+one of part drawings (parts.py), one of bounding boxes (instances.py), and benchmarks on drawn
+objects (cds.py, labeled.py). Everything goes through the same functions as pages and commands, and
+may be run again safely.
 """
 
 import csv
@@ -59,9 +58,9 @@ EXAMPLE = ("n04326547", "gravel.png", "no", "Loose stones are not a wall.")
 
 
 def load() -> Benchmark:
-    """Return the demonstration's competition, made on the first call, open for answers.
+    """Create the demo's competition on the first call, open for answers; return it.
 
-    Needs the site's own SECRET_KEY or DEBUG, since it makes accounts that may log in.
+    Needs the site's own SECRET_KEY or DEBUG, because it creates accounts that may log in.
     """
     if has_insecure_key() and not settings.DEBUG:
         raise BadInput("SECRET_KEY is not set", cure="use make demo, or set SECRET_KEY or DEBUG=1")
@@ -86,7 +85,7 @@ def load() -> Benchmark:
 
 
 def give_words(researcher: User) -> None:
-    """The campaigns' words in German and Chinese (texts.json), where none were given yet."""
+    """Add German and Chinese texts (texts.json) to campaigns that have none yet."""
     words = json.loads((SOURCE / "texts.json").read_text(encoding="utf-8"))
     for campaign in Campaign.objects.filter(name__in=words, languages=[]):
         texts.replace(campaign, researcher, words[campaign.name])
@@ -97,7 +96,7 @@ def accounts_file() -> Path:
 
 
 def make_users() -> dict[str, User]:
-    """Return the demonstration's users by name. A password once given stays."""
+    """Return the demo's users by name. Existing passwords are kept."""
     known = _passwords()
     passwords = {name: known.get(name) or _password() for name in ACCOUNTS}
     # Before the users are there: a crash in between must not leave accounts nobody can enter.
@@ -121,7 +120,7 @@ def make_users() -> dict[str, User]:
 
 
 def _password() -> str:
-    """60 random bits as three groups that can be read aloud and typed."""
+    """Return 60 random bits as three groups that are easy to read aloud and type."""
     letters = "".join(set(string.ascii_lowercase + string.digits) - set("lo01"))
     return "-".join("".join(secrets.choice(sorted(letters)) for _ in range(4)) for _ in range(3))
 
@@ -165,7 +164,7 @@ def make_dataset(owner: User) -> Dataset:
 
 
 def photograph(package: str, name: str) -> Path:
-    """Return where a package keeps one of its photographs; the package itself is not imported."""
+    """Return the path of a photograph in a package, without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise BadInput(f"{package} is not installed", cure="run make setup")
@@ -173,7 +172,7 @@ def photograph(package: str, name: str) -> Path:
 
 
 def write_predictions(folder: Path) -> Path:
-    """predictions.csv as the folder that `mad select` reads."""
+    """Write predictions.csv, the format that `mad select` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = _rows("predictions.csv")
     names = sorted({row["image"] for row in rows}, key=str.encode)
@@ -204,7 +203,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def select(predictions: Path) -> list[dict[str, Any]]:
-    """Return the lines of the selection, meta line first, chosen by `mad select`."""
+    """Return the lines of `mad select`, the meta line first."""
     out = predictions.parent / "selection.jsonl"
     with open(os.devnull, "w") as nowhere:
         call_command(
@@ -220,7 +219,7 @@ def select(predictions: Path) -> list[dict[str, Any]]:
 def make_competition(
     users: dict[str, User], dataset: Dataset, selection: list[dict[str, Any]]
 ) -> Benchmark:
-    """Return the competition with its people and gold, open for answers, or nothing of it."""
+    """Create the competition with members and gold, open for answers, in one transaction."""
     researcher = users[RESEARCHER]
     benchmark = competitions.create(
         researcher,

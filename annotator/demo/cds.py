@@ -1,9 +1,8 @@
-"""The demonstration's benchmark of parts: four drawn objects, revealed part by part to made-up
-classifiers.
+"""The demo's CDS benchmark: four drawn objects, revealed part by part to simulated classifiers.
 
-What carol drew lies in annotator/demo/drawn_parts.json. The classifiers' answers are made up by a
-rule that stands here: each names the object once it has seen so much of it, and before that
-something near or far.
+annotator/demo/drawn_parts.json has carol's drawings. The simulated classifiers follow a rule in
+this file: each predicts the right class once it has seen a given share of the object, and before
+that a near or a far one.
 """
 
 import csv
@@ -67,10 +66,9 @@ HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05,
 
 
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
-    """Return the benchmark over what carol drew, made on the first call. May be called again
-    unharmed.
+    """Create the benchmark on carol's drawings on the first call; return it. Safe to call again.
 
-    users: by name, carol at least. The dataset has a vocabulary and parts_demonstration's objects.
+    users: by name, at least carol. The dataset has a vocabulary and parts_demonstration's objects.
     """
     campaign = _drawn_campaign(users[DREW], owner, dataset)
     existing = Benchmark.objects.filter(name=BENCHMARK).first()
@@ -95,7 +93,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
 
 @transaction.atomic
 def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
-    """A closed campaign about every object of the file, drawn by this person."""
+    """Create a closed campaign in which this person drew every object of the file."""
     existing = Campaign.objects.filter(name=NAME).first()
     if existing is not None:
         return existing
@@ -161,8 +159,9 @@ def _part_labels(parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_files(benchmark: Benchmark, folder: Path) -> Path:
-    """What `manage.py score cds` reads to say the same: sequences.jsonl, mapping.csv and
-    predictions.csv, whose path it gives."""
+    """Write the input of `manage.py score cds`: sequences.jsonl, mapping.csv and predictions.csv;
+    return the path of the last.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lines = benchmarks.lines_of(benchmark)
     write_sequences(folder / "sequences.jsonl", lines)
@@ -186,7 +185,9 @@ def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -
 
 
 def _answers(classifier: str, line: SequenceLine) -> dict[str, str]:
-    """Frame → class: far, then near, then right as more is seen; no two objects are alike."""
+    """Return {frame: class}: far, then near, then right as more is revealed; it differs by
+    object.
+    """
     chance = zlib.crc32(f"{classifier}|{line.image}|{line.part_scheme}".encode()) / 2**32
     need = NEEDS[classifier] - HELP[line.content_scheme] + (chance - 0.5) * 0.5
     known, near, far = GUESSES[line.category]

@@ -1,8 +1,7 @@
-"""The demonstration's competition once more, answered and scored: its ranks, heat map and galleries
-are there at the first click.
+"""The demo's competition, answered and scored, so that ranks, heat map and galleries have data.
 
-The photographs are real; the people who answer are not. They say what annotator/demo/seen.csv lists
-is to be seen, and that the drawing is no photograph.
+The photographs are real, the annotators are simulated. They answer according to
+annotator/demo/seen.csv, and reject the drawing.
 """
 
 import csv
@@ -44,7 +43,7 @@ def load(
     lines: list[dict[str, Any]],
     instructions: str,
 ) -> Benchmark:
-    """Return the benchmark with its result, made on the first call. May be called again unharmed.
+    """Create the benchmark with its result on the first call; return it. Safe to call again.
 
     users: by name, all of ANSWERED. lines: of the selection, the meta line first.
     """
@@ -68,7 +67,7 @@ def load(
 
 
 def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
-    """Everybody answers everything that is asked, and the campaign is closed."""
+    """Answer every question for every annotator and close the campaign."""
     if campaign.state == Campaign.State.CLOSED:
         return
     if campaign.state == Campaign.State.DRAFT:
@@ -84,7 +83,7 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
 
 
 def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
-    """How many answers this person gave, until nothing was asked of them."""
+    """Answer as this person until no questions are left; return the number of answers."""
     count = 0
     while seats := claiming.next_page(user, campaign).seats:
         rows = Seat.objects.filter(token__in=[seat.token for seat in seats]).values_list(

@@ -1,8 +1,7 @@
-"""The demonstration's second campaign: the same photographs, asked about by a small question graph.
+"""The demo's second campaign: the same photographs with a small question graph.
 
-Its graph, gold and the answers that were given already lie in annotator/demo/. The answers are made
-up, so that the pages of quality show something at once: two people took care, and one says yes to
-everything. Two have not begun.
+annotator/demo/ has its graph, its gold and the simulated answers, so that the quality pages have
+data: two annotators are careful, one always says yes, two have not started.
 """
 
 import csv
@@ -65,10 +64,9 @@ ANSWER_MS = 2100
 
 @transaction.atomic
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """Return the campaign, made on the first call, with what some have answered already; or nothing
-    of it.
+    """Create the campaign with some answers on the first call, in one transaction; return it.
 
-    users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
+    users: by name, at least demonstration.ANNOTATORS. Safe to call again.
     """
     existing = Campaign.objects.filter(name=NAME).first()
     if existing is not None:
@@ -103,7 +101,7 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
 
 
 def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) -> None:
-    """Answers the first questions of all images: yes to these, or to everything."""
+    """Answer the first questions of all images: yes to the given ones, or to all."""
     while seats := claiming.next_page(user, campaign).seats:
         rows = Seat.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
@@ -124,7 +122,7 @@ def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) ->
 
 
 def _yes() -> dict[str, set[tuple[str, str]]]:
-    """What each careful person says yes to; gold included."""
+    """Return the questions that each careful annotator answers with yes, gold included."""
     known = {
         (row["image"], row["topic"]) for row in _rows("graph_gold.csv") if row["answer"] == "yes"
     }

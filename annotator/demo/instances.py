@@ -1,10 +1,9 @@
-"""The demonstration's campaign of boxes: around every coin, cup, spoon and tower.
+"""The demo's bounding-box campaign: coins, cups, spoons and towers.
 
-Where things are lies in annotator/demo/boxes.csv, outlined by hand for this purpose. Four people
-have answered already, which is made up: their boxes are as inexact as people's, and one around the
-cup is too loose, so that somebody draws it again. Something of every step waits for bob: a coin to
-draw, a tower to check, and a motorcycle of which nobody has looked for more. Detectors that do not
-exist are scored on what has been frozen of it.
+annotator/demo/boxes.csv has the true boxes, outlined by hand. Four simulated annotators have
+answered: their boxes have realistic errors, and one around the cup is too loose, so that it is
+drawn again. One question of every step is left for bob: a coin to draw, a tower to check, and a
+motorcycle image to search for more. Simulated detectors are scored on the first release.
 """
 
 import csv
@@ -68,9 +67,7 @@ Pair = tuple[str, str]
 
 
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """Return the campaign and its benchmark, made on the first call. May be called again
-    unharmed.
-    """
+    """Create the campaign and its benchmark on the first call; return both. Safe to call again."""
     campaign = Campaign.objects.filter(name=NAME).first() or _make(users, owner, dataset)
     if not Benchmark.objects.filter(name=FOUND).exists():
         _score(campaign, owner)
@@ -117,7 +114,7 @@ def _known() -> dict[Pair, list[Box]]:
 
 
 def _round(campaign: Campaign, people: list[User], known: dict[Pair, list[Box]]) -> int:
-    """How many answers these people gave, each to what they hold."""
+    """Answer everything these people hold; return the number of answers."""
     count = 0
     for person in people:
         seats = claiming.next_page(person, campaign, 20).seats
@@ -138,7 +135,7 @@ def _round(campaign: Campaign, people: list[User], known: dict[Pair, list[Box]])
 
 
 def _answer(question: Question, instances: list[Box]) -> object:
-    """What a person says; None of what is left for others."""
+    """Return the person's simulated answer; None for a question left open."""
     content = question.content or {}
     boxed = [as_box(box) for box in content.get("boxes", [])]
     image = question.item.image
@@ -165,7 +162,9 @@ def _answer(question: Question, instances: list[Box]) -> object:
 
 
 def _score(campaign: Campaign, owner: User) -> None:
-    """The benchmark of detection on what the campaign says now, and three made-up detectors."""
+    """Create the detection benchmark on the campaign's current release, with three simulated
+    detectors.
+    """
     benchmark = benchmarks.create(
         owner, kind=DETECTION, name=FOUND, title=FOUND_TITLE, campaign=campaign
     )

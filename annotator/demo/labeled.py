@@ -1,8 +1,7 @@
-"""The demonstration's benchmarks on released labels: where made-up classifiers see drawn objects.
+"""The demo's benchmarks on released labels: simulated detectors and score maps on drawn objects.
 
-Both stand on the release of the campaign that carol has drawn (cds.py). Detections
-and score maps follow rules that stand here: a box that is more or less off, light on a smaller or
-larger piece of the object.
+Both use the release of carol's drawing campaign (cds.py). Detections are shifted boxes; score maps
+are bell curves over a piece of the object.
 """
 
 import csv
@@ -38,7 +37,7 @@ SIDE = 224
 
 
 def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
-    """Return the two benchmarks, made on the first call. May be called again unharmed."""
+    """Create the two benchmarks on the first call; return them. Safe to call again."""
     campaign = Campaign.objects.get(name=cds.NAME)
     return [
         _loaded(name, kind, campaign, owner) for name, kind in ((BOXES, DETECTION), (MAPS, WSOL))
@@ -61,13 +60,13 @@ def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
 
 
 def submit_detections(benchmark: Benchmark, owner: User, folder: Path) -> None:
-    """What three made-up detectors find on the benchmark, sent in."""
+    """Submit the detections of three simulated detectors to the benchmark."""
     for classifier, path in _detections(paths.truth_folder(benchmark), folder):
         benchmarks.add_submission(benchmark, owner, classifier, path, path.name)
 
 
 def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
-    """A file of each detector, as `score detection --predictions` reads it."""
+    """Write each detector's file as `score detection --predictions` reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (truth / TRUTH).open(encoding="utf-8", newline="") as file:
         objects = list(csv.DictReader(file))
@@ -82,7 +81,7 @@ def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
-    """The object's box, more or less off, and with a bad detector the same again elsewhere."""
+    """Return the object's box with an error; a bad detector adds a duplicate elsewhere."""
     x0, y0, x1, y1 = (float(row[corner]) for corner in HEAD[3:])
     right, down = (off * side * _chance(detector, row, side) for side in (x1 - x0, y1 - y0))
     box = (x0 + max(right, 0), y0 + max(down, 0), x1 + min(right, 0), y1 + min(down, 0))
@@ -92,12 +91,12 @@ def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[t
 
 
 def _chance(detector: str, row: dict[str, str], side: float) -> float:
-    """From −1 to 1, always the same of the same object."""
+    """Return a number from −1 to 1 that depends on the object only."""
     return zlib.crc32(f"{detector}|{row['image']}|{row['wnid']}|{side}".encode()) / 2**31 - 1
 
 
 def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
-    """A folder of maps of each classifier, as `score wsol --scoremaps` reads it."""
+    """Write a folder of maps for each classifier as `score wsol --scoremaps` reads it."""
     images = read_boxes(truth)
     for classifier, light in LIGHT.items():
         goal = folder / classifier
@@ -109,7 +108,7 @@ def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _lit(image: Image, right: float, down: float, reach: float) -> NDArray[np.float32]:
-    """(SIDE, SIDE) a bell over a piece of the image's first box."""
+    """Return a (SIDE, SIDE) bell curve over a piece of the image's first box."""
     x0, y0, x1, y1 = image.boxes[0] / [image.width, image.height, image.width, image.height]
     centers = (np.arange(SIDE) + 0.5) / SIDE
     across = (centers - (x0 + right * (x1 - x0))) / (reach * (x1 - x0))

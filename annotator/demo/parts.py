@@ -1,8 +1,7 @@
-"""The demonstration's third campaign: the parts of a cat, a person and a horse.
+"""The demo's third campaign: the parts of a cat, a person and a horse.
 
-What an import would have known beforehand lies in annotator/demo/parts.json, drawn by hand for this
-purpose: an arm comes in two pieces, which are merged. carol has drawn the cat's head; a reviewer
-has not looked at it yet.
+annotator/demo/parts.json stands for an import, drawn by hand: an arm comes in two pieces, which are
+merged. carol has drawn the cat's head; it waits for review.
 """
 
 from pathlib import Path
@@ -41,9 +40,9 @@ HEAD = [
 
 @transaction.atomic
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """Return the campaign, made on the first call; or nothing of it.
+    """Create the campaign on the first call, in one transaction; return it.
 
-    users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
+    users: by name, at least demonstration.ANNOTATORS. Safe to call again.
     """
     existing = Campaign.objects.filter(name=NAME).first()
     if existing is not None:
@@ -69,7 +68,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
 
 def _draw(user: User, campaign: Campaign) -> None:
-    """The cat's head, as this person drew it; what else they were given goes back."""
+    """Submit this person's drawing of the cat's head and return their other seats."""
     drawing = {
         "parts": {
             "head": {"state": "drawn", "polygons": [[HEAD]]},

@@ -1,4 +1,4 @@
-"""What the site shows of a kind of question: by default one image and its answers."""
+"""How the site shows a kind of question: by default one image and its answers."""
 
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
@@ -21,10 +21,12 @@ Context = dict[str, object]
 
 
 class SeatRow(TypedDict):
-    """A seat as scripts and templates have it: its token and the signed address of its image; of a
-    drawing also its object, the latest answer, a reviewer's note, the draft and, where there is a
-    model, whether it may be asked; of a step what it shows (kinds/boxes.py); of a page of images
-    the image's width and height (kinds/grid.py)."""
+    """A seat as scripts and templates get it: its token and the signed URL of its image.
+
+    Drawings add the object, the latest answer, the reviewer's note, the draft and, in campaigns
+    with a model, whether it may be asked. Steps add what they show (kinds/boxes.py), pages of
+    images the image size (kinds/grid.py).
+    """
 
     seat: str
     topic: str
@@ -40,7 +42,7 @@ class SeatRow(TypedDict):
 
 
 class TopicRow(TypedDict, total=False):
-    """What people read about a class; of a drawing with the parts of its category."""
+    """What annotators read about a class; for drawings also the parts of its category."""
 
     name: str
     article: str
@@ -54,8 +56,11 @@ class TopicRow(TypedDict, total=False):
 
 
 class SeatsPayload(TypedDict):
-    """Seats in their order, and by key the topics that the page lacks. left: about how many more
-    the person could answer when `done` were answered. at: the server's clock in milliseconds."""
+    """Seats in order, and by key the topics that the page does not have yet.
+
+    left: estimate of how many more the person could answer, as of `done` answers. at: the server's
+    clock in milliseconds.
+    """
 
     seats: list[SeatRow]
     topics: dict[str, TopicRow]
@@ -66,8 +71,9 @@ class SeatsPayload(TypedDict):
 
 @dataclass(frozen=True)
 class SeatPage:
-    """The seats that a request is shown. given: the latest answers by seat, where the address
-    asks for seats to go back to."""
+    """The seats that a request shows. values: latest answers by seat, if the URL asks for seats to
+    revise.
+    """
 
     request: HttpRequest
     campaign: Campaign
@@ -80,7 +86,7 @@ class SeatPage:
 
 
 class Page:
-    """The pages on which people label, and researchers preview, questions of one kind."""
+    """The labeling and preview pages of one kind of question."""
 
     template = "annotator/label.html"
     training_template = "annotator/training.html"
@@ -101,7 +107,7 @@ class Page:
         self.tutorial = tutorials.BY_KIND.get(kind.name)
 
     def context(self, campaign: Campaign) -> Context:
-        """What every page of the kind gets."""
+        """Return the context of every page of the kind."""
         return {
             "campaign": campaign,
             "kind": self.kind,
@@ -114,37 +120,39 @@ class Page:
         }
 
     def label_context(self, page: SeatPage) -> Context:
-        """What the labeling page gets beside that."""
+        """Return extra context of the labeling page."""
         return {}
 
     def training_context(self, page: SeatPage) -> Context:
-        """What the page of training gets beside that."""
+        """Return extra context of the training page."""
         return {}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
-        """What the preview of a question gets, with "first": the question in place of a seat."""
+        """Return the context of a question's preview. "first" is the question in place of
+        a seat.
+        """
         return {"first": self.preview_row(campaign, question)}
 
     def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
-        """Return the question as a seat, though nothing is claimed."""
+        """Return the question as a seat row without claiming a seat."""
         address = reverse("labeling:question_image", args=[campaign.name, question.pk])
         return {"seat": "", "topic": question.topic, "image": address}
 
     def setup(self, campaign: Campaign) -> Context:
-        """What the kind's script gets of the campaign beside what every kind's gets."""
+        """Return extra campaign settings for the kind's script."""
         return {}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the seats of a page with what the kind shows of each."""
+        """Return the rows with the kind's extra fields."""
         return rows
 
     def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
-        """Return the topic of that key with what the kind shows of it."""
+        """Return the topic of that key with the kind's extra fields."""
         return topic
 
     def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
-        """Return the page answered last with its answers; None where people go back to single
-        seats. Raises NotYours.
+        """Return the last answered page with its answers; None for kinds that revise single seats.
+        Raises NotYours.
         """
         return None
 
@@ -153,15 +161,15 @@ class Page:
         return [read_form(post, gettext(self.missing))]
 
     def skipped(self, post: QueryDict) -> str | None:
-        """Return the seat that a posted form gives back."""
+        """Return the seat that a posted form skips."""
         return post.get("seat")
 
     def after(self, session: SessionBase, campaign: Campaign, seats: list[str]) -> str:
-        """Return the query of the page that follows accepted answers on these seats."""
+        """Return the query string of the page that follows accepted answers on these seats."""
         return f"?after={seats[0]}"
 
     def read_body(self, request: HttpRequest) -> bodies.Body:
-        """Return the JSON body in which the script sends answers. Raises TooLarge or Refusal."""
+        """Return the JSON body of the script's answers. Raises TooLarge or Refusal."""
         return bodies.read_object(request)
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
@@ -169,5 +177,5 @@ class Page:
         return self.kind.in_words(value, campaign.settings)
 
     def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> object:
-        """Return an answer beside the known one, for the template; None where words suffice."""
+        """Return an answer and the known one for the template; None if words are enough."""
         return None

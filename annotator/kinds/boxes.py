@@ -1,4 +1,4 @@
-"""The page of a box: beside its seat it gets the step, and the boxes that the question shows."""
+"""The bounding-box page: seats get their step and the boxes to show."""
 
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -22,7 +22,7 @@ ORDER = (CHECK, COVER, DRAW)
 
 
 class ShownRow(TypedDict):
-    """What a seat has of its question, and which heading asks it."""
+    """Fields of a seat that come from its question, and the page's heading."""
 
     shows: Shown
     heading: str
@@ -59,9 +59,8 @@ class Boxes(Page):
         return {"steps": {step: STEPS[step].choices(campaign.settings) for step in ORDER}}
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the seats of a page, those of one step together, each with "shows": the step, the
-        size of the image and what its content shows; "heading"; and "answer", the latest. Two
-        queries, and the same for gold.
+        """Return the rows grouped by step, each with "shows" (step, image size and content),
+        "heading" and "answer", the latest. Always two queries, also for gold.
         """
         seats = {
             seat.token: seat
@@ -96,7 +95,7 @@ class Boxes(Page):
         return box_overview.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
-        """Return an answer beside the known one, over the photograph."""
+        """Return an answer and the known one, drawn over the photograph."""
         content = box_overview.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
         return compare(content, value, gold, policies.of(campaign))
@@ -104,8 +103,9 @@ class Boxes(Page):
 
 @dataclass(frozen=True)
 class Comparison:
-    """An answer to a step and the known one over the photograph, and what differs, in sentences:
-    templates/annotator/_boxes_compared.html."""
+    """An answer to a step and the known one over the photograph, with the differences in sentences;
+    for templates/annotator/_boxes_compared.html.
+    """
 
     step: str
     picture: Picture
@@ -191,5 +191,5 @@ def _shown(question: Question) -> ShownRow:
 
 
 def _pictured(row: SeatRow) -> Context:
-    """The row of a seat with its picture, for pages that run no scripts."""
+    """Return the seat's row with its picture, for pages without scripts."""
     return {**row, "picture": box_overview.picture(row["shows"])}

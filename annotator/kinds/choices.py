@@ -1,4 +1,4 @@
-"""A kind of plain choices that brings no template and no script of its own."""
+"""Pages of kinds with plain choices, which need no template and no script of their own."""
 
 from annotator.kinds.base import Page
 from labeling.kinds import Kind

@@ -1,7 +1,7 @@
-"""One question about a page of images: as an ordinary form, which scripts take over.
+"""One question about a page of images: an ordinary form, enhanced by scripts.
 
-For kinds that hand out a topic's images together (topic_pages). The form names every image by its
-seat; a tick is a yes or "too hard", and what is not ticked is a no.
+For kinds that hand out the images of one topic together (topic_pages). The form names every image
+by its seat; a tick means yes or "too hard", no tick means no.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,7 @@ class Grid(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the seats with the size of each image: the page is laid out before any
-        image came.
-        """
+        """Return the rows with image sizes, so that the page is laid out before images load."""
         seat_sizes = Seat.objects.filter(token__in=[row["seat"] for row in rows]).values_list(
             "token", "question__item__image__width", "question__item__image__height"
         )
@@ -49,7 +47,7 @@ class Grid(Page):
         return {"tiles": [tile | {"image": f"{tile['image']}&tile=1"} for tile in tiles]}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
-        """Return a page of images under one question, from this one on."""
+        """Return a page of images with one question, beginning with this question."""
         questions = campaign.questions.for_consensus().filter(
             topic=question.topic, pk__gte=question.pk
         )
@@ -104,8 +102,9 @@ class Grid(Page):
 def _tiles(
     rows: Sequence[SeatRow], campaign: Campaign, values: Mapping[str, object] | None = None
 ) -> list[Context]:
-    """The first page of these rows, numbered, each with an id for its answer: those of the first
-    one's topic, as many as fit."""
+    """Return the first page of these rows, numbered, each with an id for its answer: only rows of
+    the first one's topic, as many as fit.
+    """
     rows_of_topic = [row for row in rows if row["topic"] == rows[0]["topic"]]
     return [
         {**row, "number": number, "id": new_id(), "given": (values or {}).get(row["seat"])}
@@ -114,7 +113,7 @@ def _tiles(
 
 
 def _next_topic(campaign: Campaign, question: Question) -> Question:
-    """The question after which another topic begins, so that turning over shows another page."""
+    """Return the last question before the next topic, so that the preview turns to another page."""
     later = (
         campaign.questions.for_consensus().filter(pk__gt=question.pk).exclude(topic=question.topic)
     )

@@ -1,4 +1,4 @@
-"""The page of a review of mistakes: an answer goes with the tags that are ticked beside it."""
+"""The page for reviewing mistakes: the answer includes the ticked tags."""
 
 from django.http import QueryDict
 from django.utils.translation import gettext

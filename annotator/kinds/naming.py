@@ -1,4 +1,4 @@
-"""The page of naming: one class of a list, or, where the settings say so, several of a long one."""
+"""The page for naming: one class of a list or, if the settings allow it, several of a long list."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -38,7 +38,7 @@ class Naming(Page):
         }
 
     def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> object:
-        """Return the known classes and those that were chosen, with what the page says of each."""
+        """Return the known and the chosen classes with their descriptions."""
         if "most" not in campaign.settings:
             return None
         known, chosen = keys_of(gold), keys_of(value)
@@ -63,7 +63,7 @@ class Naming(Page):
 
 
 def value_of(post: QueryDict, campaign: Campaign) -> object:
-    """Return the answer of a form: a word, or the classes of its fields, by key or by name."""
+    """Return the answer of a form: a word, or the classes of its fields, given by key or name."""
     if word := post.get("value", ""):
         return word
     entries = campaign.settings["vocabulary"]
@@ -74,7 +74,7 @@ def value_of(post: QueryDict, campaign: Campaign) -> object:
 
 
 def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
-    """Yield the classes in their order, between the beginnings ("open") and ends ("close") of
+    """Yield the classes in order, with markers for the start ("open") and end ("close") of
     groups.
     """
     current: list[str] = []
@@ -92,8 +92,8 @@ def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
 
 
 def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:
-    """Return the group of a class and the classes in it, at most SIDE_BY_SIDE: the class and those
-    that stand next to it. A class alone in its group has those of the group above.
+    """Return the group of a class and up to SIDE_BY_SIDE of its classes around the class itself. A
+    class alone in its group gets those of the parent group.
     """
     places = {entry["key"]: index for index, entry in enumerate(vocabulary)}
     path = vocabulary[places[key]].get("path", [])

@@ -1,5 +1,4 @@
-"""The page of a drawing: beside its seat it gets the object, the parts that are given and those
-that are missing, and where the person left off."""
+"""The drawing page: seats get the object, its given and missing parts, and unfinished work."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -60,9 +59,8 @@ class Parts(Page):
         return bodies.read_drawing(request)
 
     def setup(self, campaign: Campaign) -> Context:
-        """As Page.setup.
-
-        Each drawing is sent alone: it may be as large as a whole batch of other answers.
+        """As Page.setup. Drawings are sent one at a time: one may be as large as a batch of other
+        answers.
         """
         return {
             "batch": 1,
@@ -80,13 +78,13 @@ class Parts(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the seats of a page with what their drawings begin from: first those sent back,
-        then those begun.
+        """Return the rows with what the drawings start from: those sent back first, then those
+        begun.
 
-        Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (the note and
-        when, while nothing newer was sent) and "draft" (see draft_of); where the campaign has a
-        network, "assisted": whether this drawing may ask it. Queries do not grow with the
-        seats, and are the same for gold.
+        Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (note and
+        time, unless a newer answer was sent), "draft" (see draft_of) and, in campaigns with a
+        network, "assisted": whether this drawing may use it. The number of queries is constant,
+        also for gold.
         """
         tokens = [row["seat"] for row in rows]
         seats = {
@@ -120,8 +118,9 @@ class Parts(Page):
         return sorted(seat_rows, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
     def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
-        """What the page says of a category: its parts, the vocabulary's guidance with that of the
-        campaign, and examples of what is done well and badly."""
+        """Return the category's parts, the guidance of vocabulary and campaign, and good and bad
+        examples.
+        """
         category = campaign.settings["categories"].get(key) or {}
         texts = [topic.get("guidance", ""), category.get("guidance", "")]
         return {
@@ -136,8 +135,8 @@ class Parts(Page):
         }
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
-        """Return an answer in a few words: why it was skipped, or how many parts it says something
-        of.
+        """Return an answer in a few words: the reason for skipping, or the number of described
+        parts.
         """
         if not isinstance(value, dict):
             return str(value)
@@ -155,7 +154,7 @@ class Parts(Page):
         return ", ".join(counts) or gettext("nothing changed")
 
     def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
-        """Return a drawing beside the known one."""
+        """Return a drawing and the known one."""
         topic = seat.question.topic
         mine, known = labels_in(value), labels_in(gold)
         figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
@@ -185,7 +184,7 @@ class Parts(Page):
 
 @dataclass(frozen=True)
 class Layer:
-    """A part in a picture. tone: its classes; d: its path."""
+    """A part in a picture. tone: CSS classes; d: SVG path."""
 
     name: str
     tone: str
@@ -194,7 +193,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Picture:
-    """The crop of an object with layers over it: templates/annotator/_parts_picture.html."""
+    """The crop of an object with layers over it, for templates/annotator/_parts_picture.html."""
 
     view: str
     width: int
@@ -205,7 +204,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A part in two drawings. likeness: their IoU; of states 1 for the same, else 0."""
+    """A part in two drawings. likeness: their IoU; for states 1 if equal, else 0."""
 
     name: str
     answer: str
@@ -215,14 +214,14 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A drawing beside the known one: templates/annotator/_parts_compared.html."""
+    """A drawing and the known one, for templates/annotator/_parts_compared.html."""
 
     picture: Picture
     parts: list[ComparedPart]
 
 
 def _latest(seats: Iterable[Seat]) -> tuple[dict[int, Answer], dict[int, SentBack]]:
-    """The latest answer of each seat, and the latest note of a reviewer. Two queries."""
+    """Return the latest answer and the latest reviewer's note of each seat. Two queries."""
     seats = list(seats)
     answers = Answer.objects.filter(assignment__in=seats).order_by("assignment_id", "revision")
     notes = SentBack.objects.filter(assignment__in=seats).order_by("assignment_id", "pk")
@@ -237,7 +236,7 @@ def _note_of(note: SentBack) -> dict[str, str]:
 
 
 def own_answer(value: object) -> object:
-    """Return an answer as its page has it again: of what the model proposed, what the page sent."""
+    """Return an answer for its page: proposals of the model appear as the page sent them."""
     if not isinstance(value, dict) or "parts" not in value:
         return value
     parts = {
@@ -250,7 +249,7 @@ def own_answer(value: object) -> object:
 
 
 def draft_of(draft: Draft) -> Context:
-    """Return the server's draft as scripts have it."""
+    """Return the server's draft for scripts."""
     return {
         "version": draft.version,
         "content": draft.content,
@@ -260,12 +259,12 @@ def draft_of(draft: Draft) -> Context:
 
 
 def _object_in(item: Item, campaign: Campaign, topic: str) -> ObjectRow:
-    """As object_of, for one object."""
+    """Return object_of for one object."""
     return object_of(objects.described([item])[item.pk], campaign, topic)
 
 
 def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> Picture:
-    """The object with each given part as a layer. For pages that run no scripts."""
+    """Return the object with each given part as a layer, for pages without scripts."""
     layers = [
         Layer(
             part["name"],
@@ -288,7 +287,7 @@ def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> Pictur
 
 
 def _pictured(row: SeatRow, campaign: Campaign) -> Context:
-    """The row of a seat with its picture, and the names of what is missing."""
+    """Return the seat's row with its picture and the names of the missing parts."""
     names = {part["key"]: part["name"] for part in parts_of(campaign, row["topic"])}
     return {
         **row,

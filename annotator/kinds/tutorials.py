@@ -1,6 +1,6 @@
-"""What the tutorial of each kind of question asks: three made-up questions with their answers.
+"""The tutorial of each kind of question: three made-up questions with their answers.
 
-The pictures are in static/tutorial/ and in no dataset, so that no item can be anybody's gold.
+Pictures are in static/tutorial/ and in no dataset, so they can never be gold.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Points = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Picture:
-    """A file of static/tutorial/, its size in pixels, and in words what it shows."""
+    """A file of static/tutorial/ with its size in pixels and its alt text."""
 
     file: str
     width: int
@@ -23,7 +23,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shape:
-    """An outline over the picture, in its pixels; label: the letter beside it."""
+    """An outline over the picture, in its pixels. label: the letter beside it."""
 
     points: Points
     label: str = ""
@@ -35,8 +35,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Item:
-    """A question of the tutorial. choices: value, words and key, as on the page of the kind where
-    it has such a button; right: the value of the answer."""
+    """A tutorial question. choices: value, words and key of each button, as on the kind's page;
+    right: the value of the answer.
+    """
 
     question: str
     picture: Picture

@@ -1,1 +1,1 @@
-"""What a person sees while labeling, and the same for programs."""
+"""Annotators' pages, and the same for programs."""

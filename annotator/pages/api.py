@@ -1,6 +1,6 @@
-"""Labeling for programs: the page's own actions, with the page's own secrecy.
+"""The labeling API: the same actions as the page, with the same secrecy.
 
-It lives in the site because seats and their signed addresses do (annotator/pages/seats.py).
+It is in this package because seats and their signed URLs are (annotator/pages/seats.py).
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ class SeatsSerializer(serializers.Serializer):
 
 
 class DurationField(serializers.IntegerField):
-    """Milliseconds; more than an hour counts as one, as on the page."""
+    """Milliseconds, capped at one hour as on the page."""
 
     def to_internal_value(self, data: Any) -> int:
         return min(super().to_internal_value(data), MAX_DURATION_MS)
@@ -150,7 +150,7 @@ class LabelViewSet(CampaignViewSet):
 
 
 class Anything(BaseContentNegotiation):
-    """Images go out as what they are, whatever the client says it takes."""
+    """Content negotiation that sends images in their own type whatever the client accepts."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return parsers[0]

@@ -1,4 +1,4 @@
-"""JSON bodies of the labeling scripts, checked as they enter."""
+"""Validation of the JSON bodies that labeling scripts send."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ Body = dict[str, object]
 
 
 def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Return a view that speaks JSON: someone logged out gets a 401, not a page to log in on."""
+    """Return a JSON view: without login it answers 401 instead of redirecting to the login page."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -46,7 +46,9 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 
 def read_drawing(request: HttpRequest) -> Body:
-    """Return the body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
+    """Return the body as a JSON object, with the size limit of drawings. Raises TooLarge or
+    Refusal.
+    """
     return read_object(
         request, MAX_DRAWING_BYTES, gettext("Take corners away where the outline is smooth.")
     )
@@ -81,7 +83,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def check_user(request: HttpRequest, body: Body) -> None:
-    """Pass when the answers were given by who is logged in now. Raises Refusal.
+    """Raise Refusal unless the answers belong to the logged-in user.
 
     A shared browser keeps one person's unsent answers while another logs in.
     """
@@ -111,21 +113,21 @@ def read_answers(body: Body) -> list[Sent]:
 
 
 def read_version(value: object, where: str) -> int:
-    """Return the version that a draft was made from, 0 for none. Raises Refusal."""
+    """Return the version that a draft is based on, 0 for none. Raises Refusal."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= drafts.MOST:
         raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
     return value
 
 
 def read_device(value: object, where: str) -> str:
-    """Return the random word of a browser, which may be left out. Raises Refusal."""
+    """Return the random word that identifies a browser; it may be missing. Raises Refusal."""
     if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
         raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
     return value
 
 
 def read_held(body: Body) -> set[str]:
-    """Return the seats that a script still holds and that need not be sent again."""
+    """Return the seats that a script still holds, which need not be sent again."""
     held = body.get("held", [])
     if not isinstance(held, list) or len(held) > MAX_HELD:
         raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")
@@ -133,7 +135,7 @@ def read_held(body: Body) -> set[str]:
 
 
 def read_moment(body: Body) -> datetime:
-    """Return the server's own time that came back under "at", in ms. Raises Refusal."""
+    """Return the server time that the script sends back as "at", in ms. Raises Refusal."""
     at = body.get("at")
     if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < MAX_MS:
         raise Refusal('"at" must be a time in milliseconds.', field="at")

@@ -1,4 +1,4 @@
-"""The classes of a naming campaign: one beside its siblings, with definitions and examples."""
+"""The classes of a naming campaign: each beside its siblings, with definitions and examples."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -20,8 +20,8 @@ NO_CLASS = _("The campaign has no such class.")
 @login_required
 @require_GET
 def label_class(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the class ?key=, else the first, beside its siblings: the same whatever is being
-    asked.
+    """Return the class ?key=, by default the first, beside its siblings, independent of the current
+    question.
     """
     campaign = campaign_for(person(request), name)
     vocabulary = campaign.settings.get("vocabulary", ())

@@ -1,4 +1,4 @@
-"""Unsent drawings by HTTP: saving one, and coming back to a seat where it was left."""
+"""HTTP views that save unsent drawings and load them again."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -16,7 +16,9 @@ from labeling.models import Campaign, Seat
 @require_POST
 @bodies.script_only
 def label_draft(request: HttpRequest, name: str) -> HttpResponse:
-    """{"version"} of the draft now saved; 409 with what another device saved meanwhile."""
+    """Return {"version"} of the saved draft, or 409 with the draft that another device saved
+    meanwhile.
+    """
     campaign = campaign_for(person(request), name)
     body = bodies.read_drawing(request)
     bodies.check_user(request, body)
@@ -40,7 +42,7 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_seat(request: HttpRequest, name: str) -> HttpResponse:
-    """JSON of one seat, as in the page response, with its answer and draft."""
+    """Return one seat as JSON, as in the page response, with its answer and draft."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -49,5 +51,5 @@ def label_seat(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Seat:
-    """The seat that the body names. Raises NotYours for one of another campaign, too."""
+    """Return the seat that the body names. Raises NotYours, also for a seat of another campaign."""
     return seats.seat_of(person(request), read_token(body.get("seat")), campaign)

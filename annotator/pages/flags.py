@@ -1,4 +1,4 @@
-"""Flags of a person who labels: sending one, and reading what the researchers answered."""
+"""Annotators' flags: sending one, and reading the researchers' replies."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -22,7 +22,9 @@ MOST = 100
 @never_cache
 @require_http_methods(["GET", "POST"])
 def label_flags(request: HttpRequest, name: str) -> HttpResponse:
-    """One's latest flags with their replies; and, of the image of `?seat=`, the form for one."""
+    """Return the person's latest flags with replies and, with `?seat=`, the form for flagging its
+    image.
+    """
     user = person(request)
     campaign = campaign_for(user, name)
     token = request.POST.get("seat", request.GET.get("seat", ""))
@@ -47,7 +49,7 @@ def label_flags(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_flag(request: HttpRequest, name: str) -> HttpResponse:
-    """{"flag": id} of the flag that is on disk now. Body: {"user", "id", "seat", "note"}."""
+    """Return {"flag": id} of the saved flag. Body: {"user", "id", "seat", "note"}."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)

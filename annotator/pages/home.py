@@ -1,4 +1,6 @@
-"""Home: a card for each campaign with its picture, pace and what waits; and the way to the next."""
+"""Home: a card for each campaign with picture, pace and waiting work, and a link to the
+next one.
+"""
 
 from dataclasses import dataclass
 
@@ -31,9 +33,9 @@ HOUR = 3600
 
 @dataclass(frozen=True)
 class Card:
-    """A campaign as one of its people sees it at home. done: share of its questions that need
-    nobody any more, None while they were never counted. left: about how many are for this person.
-    time: how long these take, in words."""
+    """A campaign on the home page. done: share of its decided questions, None if never counted.
+    left: estimate of the questions left for this person. time: how long these take, in words.
+    """
 
     membership: Membership
     waiting: Waiting | None
@@ -53,7 +55,9 @@ class Card:
 
     @property
     def rank(self) -> int:
-        """What was sent back first, then what waits, then the rest."""
+        """Return the sort key: campaigns with work sent back first, then with waiting work, then
+        the rest.
+        """
         if self.waiting and self.waiting.sent_back:
             return 0
         return 1 if self.waiting and self.waiting.more and not self.stopped else 2
@@ -61,7 +65,7 @@ class Card:
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """What one can do here: the campaigns to label in and, for researchers, those to run."""
+    """Return the home page: campaigns to label in and, for researchers, campaigns to run."""
     if not request.user.is_authenticated:
         return render(request, "annotator/welcome.html")
     cards = cards_of(person(request))
@@ -86,7 +90,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def next_campaign(request: HttpRequest) -> HttpResponse:
-    """To the campaign where most waits for this person, but for the one in ?after."""
+    """Redirect to the campaign with most waiting work for this person, other than ?after."""
     after = request.GET.get("after", "")
     cards = sorted(cards_of(person(request)), key=lambda card: card.rank)
     best_card = next(
@@ -101,8 +105,8 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the picture of a campaign's card, for its members: an example of the researchers',
-    else the image of the first question that was ever added, whatever that question is.
+    """Return the picture of a campaign's card, for members: a researchers' example, or else the
+    image of the first question ever added, even if that is gold.
     """
     campaign = campaign_for(person(request), name)
     if campaign.state == Campaign.State.DRAFT:
@@ -126,7 +130,7 @@ def _first_image(campaign: Campaign) -> Image | None:
 
 
 def cards_of(user: User) -> list[Card]:
-    """Return the person's campaigns, those of the latest answer first. Three queries."""
+    """Return cards of the person's campaigns, most recently answered first. Three queries."""
     rows = list(
         Membership.objects.active()
         .filter(user=user)
@@ -165,7 +169,7 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as people say it.
+    """Return a duration in everyday words.
 
     >>> in_words(20), in_words(700), in_words(5400), in_words(86_400)
     ('about a minute', 'about 12 minutes', 'about 1.5 hours', 'about 24 hours')

@@ -1,4 +1,4 @@
-"""Choosing the language of one's pages."""
+"""The view that sets the language of a user's pages."""
 
 from django.http import HttpRequest, HttpResponseBase
 from django.views import i18n
@@ -7,5 +7,5 @@ from django.views.decorators.http import require_POST
 
 @require_POST
 def set_language(request: HttpRequest) -> HttpResponseBase:
-    """Keep the posted `language` in a cookie; leads back to `next`, or to where one was."""
+    """Save the posted `language` in a cookie; redirect to `next` or the previous page."""
     return i18n.set_language(request)

@@ -1,4 +1,4 @@
-"""The person's last answers in a campaign: those that may still be revised can be reopened."""
+"""The person's last answers in a campaign; those that may still be revised can be reopened."""
 
 from dataclasses import dataclass
 
@@ -21,8 +21,9 @@ SHOWN = 24
 
 @dataclass(frozen=True)
 class LastAnswer:
-    """number: the person's count of answers by then. image: None once nothing may change any more,
-    as the image is not theirs to look at then."""
+    """An answer on this page. number: the person's count of answers including it. image: None once
+    it cannot be revised, since the person may no longer see the image.
+    """
 
     number: int
     topic: str
@@ -35,7 +36,7 @@ class LastAnswer:
 @never_cache
 @require_GET
 def label_last(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the strip of the person's last answers, the newest first."""
+    """Return the strip of the person's last answers, newest first."""
     user = person(request)
     campaign = campaign_for(user, name)
     context = {"campaign": campaign, "rows": last_answers(user, campaign), "shown": SHOWN}
@@ -43,7 +44,7 @@ def label_last(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
-    """Gold or not, settled or not, an answer looks the same here. Six queries."""
+    """Return the last answers; gold and settled questions look like all others. Six queries."""
     rows = list(
         Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.ANSWERED)
         .select_related("question")

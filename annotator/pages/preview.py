@@ -1,4 +1,4 @@
-"""The labeling page as an annotator would see it, for researchers: the same template, inert."""
+"""Researchers' preview of the labeling page: the same template without actions."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -17,9 +17,7 @@ from labeling.web.views.shared import SignedIn
 @login_required
 @require_GET
 def preview(request: SignedIn, name: str) -> HttpResponse:
-    """Return one question of the campaign on the annotators' page; `after` in the address turns
-    over.
-    """
+    """Return one question of the campaign on the annotators' page; `?after=` shows the next."""
     campaign = campaign_for(request.user, name, RESEARCHER, REVIEWER)
     question = _question(campaign, request.GET.get("after", ""))
     shown_by = page_of(campaign)

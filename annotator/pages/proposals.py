@@ -1,4 +1,4 @@
-"""The model's outline of a part by HTTP."""
+"""HTTP view for the model's outline of a part."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -16,7 +16,9 @@ from labeling.errors import Refusal
 @require_POST
 @bodies.script_only
 def label_propose(request: HttpRequest, name: str) -> HttpResponse:
-    """{"proposal", "polygons"} of what the body shows of a part of the person's own seat."""
+    """Return {"proposal", "polygons"} for the prompts in the body, on a part of the person's own
+    seat.
+    """
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)

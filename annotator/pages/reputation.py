@@ -1,5 +1,6 @@
-"""What people see of their own work: as a whole, rounded and late, so that no single answer is
-judged here and nothing says which questions have a known answer."""
+"""People's figures of their own work: aggregated, rounded and delayed, so that they neither judge
+single answers nor reveal which questions are gold.
+"""
 
 import re
 
@@ -52,7 +53,7 @@ MOST_DECISIONS = 20
 @never_cache
 @require_GET
 def my_reputation(request: HttpRequest, name: str) -> HttpResponse:
-    """One's own figures in a campaign: answers, time, how often right, and what was decided."""
+    """Return the user's own figures in a campaign: answers, time, accuracy and decisions."""
     campaign = campaign_for(person(request), name)
     membership = Membership.objects.active().filter(user=person(request), campaign=campaign).first()
     context = {
@@ -65,9 +66,7 @@ def my_reputation(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def figures(membership: Membership) -> dict[str, object]:
-    """Return the figures of the page; None for what is not known yet, or not well enough to be
-    told.
-    """
+    """Return the page's figures; None for those that are unknown or too uncertain to show."""
     accuracy = monitoring.shown_accuracy(membership)
     chance = membership.standing.get("chance") or {}
     stage = Stage(membership.stage)
@@ -81,14 +80,14 @@ def figures(membership: Membership) -> dict[str, object]:
 
 
 def seconds_each(membership: Membership) -> float | None:
-    """Mean seconds an answer, to the half second."""
+    """Return the mean seconds per answer, to the half second."""
     if not membership.answered or not membership.worked_ms:
         return None
     return round(membership.worked_ms / membership.answered / 500) / 2
 
 
 def band(right: int, total: int) -> str | None:
-    """Return how often right, in coarse words; None while too few known questions were met.
+    """Return the accuracy in coarse words; None after too few gold questions.
 
     >>> band(19, 19), band(18, 20), band(10, 25)
     (None, '90 to 95 %', 'less than 70 %')
@@ -99,7 +98,7 @@ def band(right: int, total: int) -> str | None:
 
 
 def tenths(agreed: int, answers: int) -> str | None:
-    """Return how often others say the same, to the tenth; None while they share too few questions.
+    """Return the agreement with others to the tenth; None with too few shared questions.
 
     >>> tenths(39, 39), tenths(87, 100)
     (None, 'about 9 in 10')
@@ -110,7 +109,7 @@ def tenths(agreed: int, answers: int) -> str | None:
 
 
 def decisions_about(membership: Membership) -> list[dict[str, object]]:
-    """What was decided about this person here, the latest first: {"at", "what", "why"}."""
+    """Return decisions about this person in the campaign, latest first: {"at", "what", "why"}."""
     kinds = [Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK]
     rows = Decision.objects.filter(
         campaign_id=membership.campaign_id,
@@ -133,8 +132,7 @@ def _what(decision: Decision) -> str:
 
 
 def discreet(reason: str) -> str:
-    """Return a reason in words that annotators know: gold, to them, is questions with a known
-    answer.
+    """Return a reason in annotators' words: they know gold as known questions.
 
     >>> discreet("Right on 3 of 9 gold questions; no gold is left.")
     'Right on 3 of 9 known questions; no known question is left.'

@@ -1,9 +1,8 @@
-"""What a labeling page gets of a seat: a random token and a signed address, nothing else.
+"""What labeling pages get of a seat: a random token and a signed image URL, nothing else.
 
-Seats of gold look like all others. An image's address carries a signature over seat, person and
-start of the first lease that expires: it stays equal while the seat is held, so that a reload finds
-the image in the browser's cache. The response has the same headers for every image of a campaign:
-no name, no hash, no date.
+Gold seats look like all others. The image URL has a signature over seat, person and the start of
+the current period. It stays the same while the seat is held, so that a reload uses the browser's
+cache. All images of a campaign have the same response headers: no name, no hash, no date.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -50,7 +49,7 @@ MAX_AGE = timedelta(hours=12)
 
 
 def image_url(seat: SeatView | Seat, user: User) -> str:
-    """Return the address of a seat's image: for this person only, the same for half a day."""
+    """Return the URL of a seat's image: valid for this person only, the same for half a day."""
     periods = max(0, (timezone.now() - seat.created_at) // MAX_AGE)
     start = b62_encode(int((seat.created_at + periods * MAX_AGE).timestamp()))
     # The parent signs without the present time.
@@ -60,7 +59,7 @@ def image_url(seat: SeatView | Seat, user: User) -> str:
 
 
 def check_signature(token: str, user: User, signature: str) -> None:
-    """Pass for what image_url signed. Raises NotAllowed, saying what to do."""
+    """Raise NotAllowed, with what to do, unless image_url signed this."""
     try:
         signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
     except SignatureExpired as error:
@@ -72,8 +71,8 @@ def check_signature(token: str, user: User, signature: str) -> None:
 
 
 def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
-    """Return the member's own seat while it is open or its answer may still change, in the campaign
-    where one is named. Raises NotYours.
+    """Return the member's own seat, in the campaign if one is given, while it is open or its answer
+    may be revised. Raises NotYours.
     """
     seat = _seat(user, token, campaign)
     if seat is None or not is_viewable(user, seat):
@@ -82,8 +81,9 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
 
 
 def seat_to_save(user: User, token: str, campaign: Campaign) -> Seat:
-    """As seat_of; of somebody whose work was stopped any seat that they had, since their draft is
-    kept too. Raises NotYours."""
+    """Return the seat as seat_of. For a person whose work was stopped, return any of their seats,
+    so that their draft is saved too. Raises NotYours.
+    """
     members = Membership.objects.active().filter(user=user, campaign=campaign)
     if members.filter(stage__in=submitting.STOPPED).exists() and (
         seat := _seat(user, token, campaign)
@@ -103,8 +103,8 @@ def _seat(user: User, token: str, campaign: Campaign | None) -> Seat | None:
 
 
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Seat, Any]]:
-    """Return the member's own seats among these that may still be looked at, each with its current
-    answer (None before any), in the order of their tokens.
+    """Return those of the member's seats that they may still see, sorted by token, each with its
+    current answer (None before any).
     """
     member = _active_member(user, campaign)
     if member is None:
@@ -126,7 +126,7 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
 
 
 def latest_values(seats: Collection[int]) -> dict[int, Any]:
-    """Return the current answer on each of these seats (primary keys) that has one. One query."""
+    """Return the current answer of each answered seat; seats are primary keys. One query."""
     later = Answer.objects.filter(
         assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")
     )
@@ -135,10 +135,10 @@ def latest_values(seats: Collection[int]) -> dict[int, Any]:
 
 
 def is_viewable(user: User, seat: Seat) -> bool:
-    """Return whether the image may still be looked at: held, or answered so lately that it may
-    change.
+    """Return whether the person may still see the image: the seat is held, or its answer may be
+    revised.
 
-    The same for every question, settled or not, gold or not, and the window of submitting.submit.
+    The rule is the same for gold and settled questions, and as in submitting.submit.
     """
     campaign = seat.question.campaign
     member = _active_member(user, campaign)
@@ -151,7 +151,7 @@ def is_viewable(user: User, seat: Seat) -> bool:
 
 
 def _active_member(user: User, campaign: Campaign) -> Membership | None:
-    """The membership, unless the person is blocked: nothing of theirs may change any more."""
+    """Return the membership; None for a blocked person, who may change nothing any more."""
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     return members.filter(user=user, campaign=campaign).first()
 
@@ -174,17 +174,16 @@ TILE_PX = 1024
 
 
 def cache_seconds(campaign: Campaign) -> int:
-    """Return for how many seconds a browser may keep the image of any seat of the campaign.
+    """Return how many seconds browsers may cache the images of the campaign's seats.
 
-    It is one number for all: the rest of each lease would tell gold apart."""
+    It is the same for all seats: the remaining time of each lease would reveal gold.
+    """
     lease_seconds = 60 * policies.of(campaign)["lease_minutes"]
     return min(lease_seconds, settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS)
 
 
 def tile_response(image: Image, max_age: int) -> HttpResponse:
-    """Return the image as one of many on a page: small ones as they are, large ones as
-    thumbnails.
-    """
+    """Return the image for a page of many: small ones as they are, large ones as thumbnails."""
     small = max(image.width, image.height) <= TILE_PX
     with images.open_display(image) if small else images.open_thumbnail(image) as file:
         return _picture_response(file.read(), max_age)
@@ -193,7 +192,7 @@ def tile_response(image: Image, max_age: int) -> HttpResponse:
 def seat_response(
     image: Image, max_age: int, detail: str | None, is_drawn_on: bool
 ) -> HttpResponse:
-    """Return the image of a seat's page, or a tile of it: detail is its name."""
+    """Return the image of a seat's page, or the tile of it that `detail` names."""
     if detail is not None:
         opened = images.open_detail(image, detail)
     else:
@@ -203,8 +202,8 @@ def seat_response(
 
 
 def image_response(image: Image, max_age: int = 0) -> HttpResponse:
-    """Return the image as annotators may have it, with headers that are equal for every image.
-    max_age: for how many seconds their browser may keep it.
+    """Return the image for annotators, with the same headers for every image. max_age: seconds that
+    the browser may cache it.
     """
     with images.open_display(image) as file:
         return _picture_response(file.read(), max_age)
@@ -227,7 +226,7 @@ SIGNATURES = {
 
 
 def media_type_of(content: bytes) -> str:
-    """Return the type that the bytes themselves say, since a derivative's may differ from its
+    """Return the media type by the first bytes; a derivative's type may differ from its
     source's.
     """
     return next(
@@ -242,7 +241,7 @@ def describe(
     campaign: Campaign,
     known: Iterable[str] = (),
 ) -> SeatsPayload:
-    """What the labeling script gets: the seats in their order and the topics not yet known."""
+    """Return the labeling script's data: the seats in order and the topics not yet known."""
     rows: list[SeatRow] = [
         {"seat": seat.token, "topic": seat.topic, "image": image_url(seat, user)}
         for seat in page_seats
@@ -254,7 +253,7 @@ def describe(
 
 
 def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
-    """What the page says about each class, by topic key, with its examples. Two queries."""
+    """Return the page's description of each class with its examples, by topic key. Two queries."""
     if not keys:
         return {}
     topics = (
@@ -270,7 +269,7 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
 
 
 def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicRow:
-    """What the page says of a class. words: the texts of the page's language."""
+    """Return the page's description of a class. words: the texts of the page's language."""
     class_texts = texts.class_words(words, topic.key)
     name, rest = headline(class_texts.get("name", topic.name))
     definitions = [

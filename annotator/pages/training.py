@@ -1,7 +1,7 @@
-"""Training and test: questions whose answer is known, before the first real one or again later.
+"""Training and test on gold questions, before the first real question or again later.
 
-In training every answer is shown as right or wrong, with the known answer and why; in the test
-nothing is shown until its end. Both are ordinary forms, and their answers ordinary answers.
+Training shows after every answer whether it was right, with the known answer and the explanation;
+the test shows nothing until its end. Both use ordinary forms and ordinary answers.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,9 @@ Stage = Membership.Stage
 @never_cache
 @require_http_methods(["GET", "POST"])
 def training(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the next question of training or test, what came of the one before, or of them all."""
+    """Return the next question of training or test, the result of the previous one, or the final
+    result.
+    """
     campaign = campaign_for(person(request), name)
     try:
         membership = qualifying.member_of(person(request), campaign)
@@ -73,7 +75,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    """Takes the answers; in training shows what was right, in the test goes on."""
+    """Submit the answers. In training show the result, in the test go on."""
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
@@ -113,7 +115,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
 
 
 def _show_refusals(request: HttpRequest, feedback: Sequence[qualifying.Feedback]) -> None:
-    """Why answers were refused, each reason once."""
+    """Add a message for each distinct reason of refused answers."""
     for message in dict.fromkeys(row.message for row in feedback if row.message):
         messages.error(request, message)
 
@@ -125,7 +127,7 @@ def _result(
     seat: Seat,
     campaign: Campaign,
 ) -> Context:
-    """One answer as the page shows it."""
+    """Return one answer's result for the page."""
     shown_by = page_of(campaign)
     known = row.right is not None
     return vars(row) | {
@@ -138,7 +140,7 @@ def _result(
 
 
 def _outcome(membership: Membership) -> Context | None:
-    """What came of the last test: right, of, their share, passed; None before any."""
+    """Return the result of the last test: right, of, their share, passed; None before any."""
     decision = (
         Decision.objects.filter(
             campaign_id=membership.campaign_id,
@@ -164,7 +166,7 @@ def _outcome(membership: Membership) -> Context | None:
 def _over(
     request: HttpRequest, campaign: Campaign, membership: Membership, outcome: Context
 ) -> HttpResponse:
-    """What came of the test, and where to go from here."""
+    """Return the page with the test's result and the next link."""
     context = {
         "campaign": campaign,
         "outcome": outcome,

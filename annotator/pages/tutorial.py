@@ -1,6 +1,7 @@
-"""Three worked questions before a person's first real one of a kind: each with its answer and why.
+"""Three example questions before a person's first real one of a kind, each with answer and
+explanation.
 
-Nothing is kept but that the kind's tutorial was seen; nothing counts for or against anybody.
+Only the fact that the person saw the kind's tutorial is saved; answers are not scored.
 """
 
 from django.contrib.auth.decorators import login_required
@@ -18,9 +19,7 @@ from labeling.models import Campaign, User
 
 
 def is_due(user: User, campaign: Campaign) -> bool:
-    """Return whether the person has not seen the tutorial of the campaign's kind, where there is
-    one.
-    """
+    """Return whether the campaign's kind has a tutorial that the person has not seen."""
     page = page_of(campaign)
     return page.tutorial is not None and page.kind.name not in user.tutorials
 
@@ -29,8 +28,8 @@ def is_due(user: User, campaign: Campaign) -> bool:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the question `?item=`; after an answer what is right and why; after the last,
-    labeling.
+    """Return the question `?item=`; after an answer the right one with its explanation; after the
+    last question, redirect to labeling.
     """
     user = person(request)
     campaign = campaign_for(user, name)
@@ -58,7 +57,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def note_seen(user: User, kind: str) -> None:
-    """Keep that the person saw the tutorial of the kind. Twice is no error."""
+    """Save that the person saw the kind's tutorial. Idempotent."""
     if kind not in user.tutorials:
         user.tutorials = sorted({*user.tutorials, kind})
         user.save(update_fields=["tutorials"])

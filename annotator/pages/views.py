@@ -1,4 +1,4 @@
-"""The pages that a person who labels sees: joining, labeling and its images."""
+"""Annotators' pages: joining, labeling and its images."""
 
 import math
 from dataclasses import asdict
@@ -31,7 +31,9 @@ from labeling.quality import memberships, monitoring, qualifying
 def stopped_page(
     request: HttpRequest, campaign: Campaign, membership: Membership | None, refusal: Refusal
 ) -> HttpResponse:
-    """Says why there is nothing to label: the campaign rests, or this person's work in it does."""
+    """Return the page that says why there is nothing to label: the campaign or this person is
+    paused.
+    """
     context = {"campaign": campaign, "refusal": refusal, "membership": membership}
     return render(request, "annotator/label_closed.html", context, status=refusal.status)
 
@@ -39,7 +41,7 @@ def stopped_page(
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """Return an invitation: what it is for, and joining once the person is logged in."""
+    """Return the invitation's page; once the person is logged in, they can join on it."""
     if request.method == "POST":
         if not request.user.is_authenticated:
             accounts.remember(request, secret)
@@ -60,7 +62,7 @@ def _accept(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
-    """Redirects home whoever has used the link already; refuses others with the reason."""
+    """Redirect home those who have used the link already; refuse others with the reason."""
     accounts.forget(request)
     try:
         if request.user.is_authenticated:
@@ -76,8 +78,8 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the labeling page. Without scripts it is a form for one seat, or for one page of them;
-    with scripts it goes on alone.
+    """Return the labeling page: without scripts a form for one seat or one page of seats; scripts
+    load the rest.
     """
     campaign = campaign_for(person(request), name)
     if request.method == "POST":
@@ -97,8 +99,7 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
-    """The seats of the page: those to go back to if the address asks for them, with their answers;
-    else those to answer."""
+    """Return the seats to revise with their answers, if the URL asks for them, else new seats."""
     user, token = person(request), request.GET.get("seat")
     if token:
         seat = seats.seat_of(user, read_token(token), campaign)
@@ -114,7 +115,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
 
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> SeatsPayload:
-    """A page of seats beside those that the person's open tabs hold already."""
+    """Return a page of seats in addition to those that the person's open tabs hold."""
     # A drawing takes minutes: beside the one on the screen one more is held, not a page of them.
     size = (1 if held else 2) if KINDS[campaign.kind].drawn else None
     page = qualifying.next_page(user, campaign, size, beside=held)
@@ -153,13 +154,13 @@ def _label_context(page: SeatPage, membership: Membership | None) -> Context:
 
 
 def urls_of(campaign: Campaign) -> dict[str, str]:
-    """Return where the scripts of the campaign's labeling page send what."""
+    """Return the URLs that the scripts of the campaign's labeling page use."""
     names = ("page", "answers", "skip", "leave", "flag")
     return {name: reverse(f"label_{name}", args=[campaign.name]) for name in names}
 
 
 def _settled_since(campaign: Campaign, membership: Membership | None) -> int:
-    """Questions of the campaign that were decided since the person joined, by last night."""
+    """Return how many questions were settled from the person's joining until last night."""
     if membership is None or membership.settled_before is None:
         return 0
     return max(0, campaign.settled_nightly - membership.settled_before)
@@ -184,8 +185,8 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the next seats as JSON: {"seats", "topics", "left", "done", "at"}, "left" as of "done"
-    answers, "at" the server's clock in milliseconds.
+    """Return the next seats as JSON: {"seats", "topics", "left", "done", "at"}; "left" is as of
+    "done" answers, "at" is the server's clock in milliseconds.
     """
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
@@ -200,7 +201,7 @@ def label_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_answers(request: HttpRequest, name: str) -> HttpResponse:
-    """What became of each answer: id, status, code, message and revision, in their order."""
+    """Return the result of each answer in order: id, status, code, message and revision."""
     campaign = campaign_for(person(request), name)
     body = page_of(campaign).read_body(request)
     bodies.check_user(request, body)
@@ -212,7 +213,7 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_skip(request: HttpRequest, name: str) -> HttpResponse:
-    """Give a seat back unanswered, so that somebody else gets it."""
+    """Return a seat unanswered, so that somebody else gets it."""
     campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -234,9 +235,9 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
-    """Return the image of the person's own seat, by an address signed for them; `tile` in the
-    address asks for it as one of many on a page, `detail` for a tile of a large one. People who
-    draw get a preview of a large one, as their pages add the tiles.
+    """Return the image of the person's own seat by a URL signed for them. `tile` asks for it as one
+    of many on a page, `detail` for a tile of a large image. Drawing pages get a preview of a large
+    image and add the tiles.
     """
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
@@ -251,7 +252,7 @@ def seat_image(request: HttpRequest, token: str) -> HttpResponse:
 @login_required
 @require_GET
 def example_image(request: HttpRequest, token: str) -> HttpResponse:
-    """Return an example's image, for the members of its campaign."""
+    """Return an example's image to members of its campaign."""
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
         raise NotYours(gettext("There is no such example."))

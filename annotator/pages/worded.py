@@ -1,4 +1,6 @@
-"""Campaigns in the language of the page, where their researchers gave it (campaigns/texts.py)."""
+"""Campaigns with their texts in the page's language, if researchers gave them
+(campaigns/texts.py).
+"""
 
 from collections.abc import Iterable
 
@@ -9,7 +11,7 @@ from labeling.models import Campaign, User
 
 
 def campaign_for(user: User, name: str, *roles: str) -> Campaign:
-    """As access.campaign_for, in the words of the page's language."""
+    """Return access.campaign_for with texts in the page's language."""
     return worded(access.campaign_for(user, name, *roles))
 
 

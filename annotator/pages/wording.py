@@ -1,4 +1,4 @@
-"""How the name of a thing goes into a question."""
+"""How the name of a class is put into a question."""
 
 import re
 
@@ -19,7 +19,7 @@ SINGULAR = re.compile(r"(?:ss|us|is|as|lens|series|chess|os|ops)$")
 
 
 def article_for(name: str) -> str:
-    """ "a" or "an", by the sound that the name begins with; nothing before what takes no article.
+    """Return "a" or "an" by the sound that the name begins with; "" for names without an article.
 
     >>> [article_for(name) for name in ("American coot", "drake", "unicycle", "hourglass")]
     ['an', 'a', 'a', 'an']
@@ -35,7 +35,7 @@ def article_for(name: str) -> str:
 
 
 def _is_many(name: str) -> bool:
-    """Whether the name is a plural, or a noun that is not counted."""
+    """Return whether the name is a plural or an uncountable noun."""
     # Of things joined by "and" the last counts: a computer and computer peripherals are many.
     joined = re.split(r"[,:;(]", name, maxsplit=1)[0].rpartition(" and ")[2]
     noun = ASIDE.split(joined, maxsplit=1)[0].split("/")[-1].split()[-1:]
@@ -50,7 +50,7 @@ LONG = 40
 
 
 def headline(name: str) -> tuple[str, str]:
-    """Return the name of a thing, and what is said about it after a colon or, in a long one, in
+    """Return the name of a class and the explanation after its colon or, in a long one, in
     brackets.
 
     >>> headline("percussion instruments: chimes, maracas, drums, etc")

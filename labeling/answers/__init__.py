@@ -1,3 +1,4 @@
-"""Answers submitted, drafts kept, and how long an answer may be revised.
+"""Submitting answers, keeping drafts, and how long an answer may be revised.
 
-What answers settle is consensus/."""
+consensus/ settles the answers.
+"""

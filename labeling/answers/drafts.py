@@ -1,7 +1,7 @@
-"""Unsent work on a seat, kept as it grows: it comes back after a crash, and on another machine.
+"""Drafts: unsent work on a seat, which survives a crash and a change of machine.
 
-A draft is saved by whoever holds the seat, each time from a version they name, so that two devices
-never overwrite each other unseen. It goes when the answer is accepted.
+The holder of the seat saves a draft and names the version it is based on, so that two devices never
+overwrite each other unnoticed. It is deleted when the answer is accepted.
 """
 
 import json
@@ -26,7 +26,7 @@ MOST = 2**31 - 1
 
 
 class Outdated(Conflict):
-    """Another device saved meanwhile. draft: what it saved; None where the draft is gone."""
+    """Another device saved meanwhile. draft: its draft, or None if the draft is gone."""
 
     code = "draft_conflict"
 
@@ -40,10 +40,10 @@ class Outdated(Conflict):
 
 
 def save(seat: Seat, content: object, base: int, device: str = "") -> int:
-    """Return the version under which the draft is kept from now on; the seat's lease begins again.
+    """Save the draft, renew the seat's lease, and return the new version.
 
-    base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
-    another by now, TooLarge, and Refusal for what is no JSON object that a database takes.
+    base: the version that this draft is based on, 0 for none. Raises Outdated if the current
+    version differs, TooLarge, and Refusal for content that is no JSON object that a database takes.
     """
     content = check(content)
     now = timezone.now()
@@ -74,7 +74,7 @@ def _put(seat: Seat, content: dict[str, object], base: int, device: str, now: da
 
 
 def check(content: object) -> dict[str, object]:
-    """Return the content, if it can be kept. Raises TooLarge or Refusal."""
+    """Return the content if it can be saved. Raises TooLarge or Refusal."""
     if not isinstance(content, dict):
         raise Refusal("A draft must be a JSON object.", field="content")
     try:
@@ -105,5 +105,5 @@ def of(seats: Iterable[Seat]) -> dict[int, Draft]:
 
 
 def forget(seats: Iterable[int]) -> None:
-    """Delete the drafts of these seats, named by primary key: their answers were accepted."""
+    """Delete the drafts of these seats (primary keys) once their answers are accepted."""
     Draft.objects.filter(assignment_id__in=list(seats)).delete()

@@ -1,6 +1,6 @@
-"""Flags: a person who labels tells the researchers about an image; they answer.
+"""Flags: annotators report an image to the researchers, who reply.
 
-Any image may be flagged by a person who holds or held a seat on it, gold or not, with one response.
+A person may flag any image on which they hold or held a seat; gold gets the same response.
 """
 
 from uuid import UUID
@@ -19,9 +19,10 @@ MAX_WAITING = 50
 
 
 def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Flag:
-    """Return the person's flag on the image of their seat. The same again is the same flag.
+    """Create the person's flag on the image of their seat and return it. Repeating it returns the
+    same flag.
 
-    Raises NotYours, Conflict for another flag of that id, or Refusal.
+    Raises NotYours, Conflict for another flag with that id, or Refusal.
     """
     note = _text(note, "note", gettext("Say what the researchers should know of this image"))
     seat = Seat.objects.filter(token=token, annotator=user, question__campaign=campaign).first()
@@ -51,7 +52,7 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
 
 
 def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
-    """Return the flag with what a researcher answers; another reply replaces the first.
+    """Set the researcher's reply, replacing an earlier one, and return the flag.
 
     Raises NotYours or Refusal.
     """
@@ -65,19 +66,19 @@ def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
 
 
 def own_flags(user: User, campaign: Campaign) -> QuerySet[Flag]:
-    """Return the person's flags in the campaign, the newest first."""
+    """Return the person's flags in the campaign, newest first."""
     flags = campaign.flags.filter(annotator=user)
     return flags.order_by("-created_at", "-pk")
 
 
 def read_replies(user: User, campaign: Campaign) -> None:
-    """Notes that the person has seen every reply there is."""
+    """Mark all replies to the person as read."""
     unread = own_flags(user, campaign).filter(read_at=None).exclude(replied_at=None)
     unread.order_by().update(read_at=timezone.now())
 
 
 def campaigns_with_replies(user: User) -> frozenset[int]:
-    """Return ids of the campaigns where a reply to this person waits to be read. One query."""
+    """Return ids of campaigns with unread replies to this person. One query."""
     unread = user.flags.filter(read_at=None)
     return frozenset(unread.exclude(replied_at=None).values_list("campaign", flat=True))
 

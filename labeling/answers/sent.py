@@ -1,4 +1,4 @@
-"""A sent answer, checked as it enters: by a script, a form, a page of images, or the API."""
+"""Validation of answers sent by a script, a form, a page of images or the API."""
 
 import json
 import secrets
@@ -28,7 +28,7 @@ KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks
 
 @dataclass(frozen=True)
 class Sent:
-    """An answer as it came: its id is the client's, its seat a token."""
+    """A submitted answer. id: made by the client; seat: a token."""
 
     id: UUID
     seat: str
@@ -39,7 +39,7 @@ class Sent:
 
 
 def check_batch(answers: Sequence[Any]) -> None:
-    """Raise TooLarge for more answers than may come at once."""
+    """Raise TooLarge for too many answers at once."""
     if len(answers) > MAX_BATCH:
         raise TooLarge(
             f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
@@ -47,7 +47,7 @@ def check_batch(answers: Sequence[Any]) -> None:
 
 
 def read(answer: object, where: str = "") -> Sent:
-    """Return the answer of a JSON object or a form. where: put before the field that a Refusal
+    """Return the answer in a JSON object or a form. where: prefix of the field that a Refusal
     names.
     """
     if not isinstance(answer, dict):
@@ -79,16 +79,17 @@ def read_id(value: object, where: str = "id") -> UUID:
 
 
 def read_token(value: object, where: str = "seat") -> str:
-    """Return a seat's token by its form. Raises Refusal."""
+    """Return a seat's token after a check of its form. Raises Refusal."""
     if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
         raise _malformed(f"{str(value)[:60]!r} is not a seat.", where)
     return value
 
 
 def read_duration(value: object, where: str = "duration_ms", images: int = 1) -> int | None:
-    """Milliseconds for each of so many images, an hour at most; None where nothing was said.
+    """Return milliseconds per image, at most an hour; None if absent. Raises Refusal.
 
-    A form says it as text, and text that is no whole number says nothing. Raises Refusal.
+    images: how many images were answered together. Forms send text; text that is no whole number
+    counts as absent.
     """
     if isinstance(value, str):
         value = int(value) if value.isdecimal() and len(value) <= 15 else None
@@ -102,7 +103,7 @@ def read_duration(value: object, where: str = "duration_ms", images: int = 1) ->
 
 
 def read_input_method(value: object, where: str = "input_method") -> str | None:
-    """Return how an answer was given; None where nothing was said. Raises Refusal."""
+    """Return the input method; None if absent. Raises Refusal."""
     if value is None or (isinstance(value, str) and value in Answer.InputMethod.values):
         return value
     known = ", ".join(Answer.InputMethod.values)
@@ -112,7 +113,7 @@ def read_input_method(value: object, where: str = "input_method") -> str | None:
 
 
 def read_language(value: object, where: str = "language") -> str | None:
-    """Return the code of the page's language; None where nothing was said. Raises Refusal."""
+    """Return the code of the page's language; None if absent. Raises Refusal."""
     codes = [code for code, _ in settings.LANGUAGES]
     if value is None or (isinstance(value, str) and value in codes):
         return value
@@ -122,15 +123,15 @@ def read_language(value: object, where: str = "language") -> str | None:
 
 
 def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
-    """Return the answer that a form holds, in the language of its page. missing: what a Refusal
-    says where it has none.
+    """Return the answer in a form, with the language of its page. missing: the Refusal's message
+    for a form without an answer.
     """
     form_fields = {key: fields.get(key) for key in KEYS} | {"language": get_language()}
     return read(form_fields | {"value": _value_of(form_fields["value"] or "", missing)})
 
 
 def _value_of(text: object, missing: str) -> object:
-    """A word, or the object that an option of a list or a drawing is."""
+    """Return a word, or the object of a list's option or a drawing."""
     if isinstance(text, dict):
         # What a kind's page has put together of several fields.
         return text
@@ -143,16 +144,16 @@ def _value_of(text: object, missing: str) -> object:
 
 
 def new_id() -> str:
-    """Return an id for an answer of a form, which is made with the page: a form sent twice counts
-    once.
+    """Return an id for the answer of a form. It is made with the page, so that a form sent twice
+    counts once.
     """
     return str(uuid7())
 
 
 def uuid7() -> UUID:
-    """Return a UUID of version 7 (RFC 9562): milliseconds of the clock, then 74 random bits.
+    """Return a UUID of version 7 (RFC 9562): the clock in milliseconds, then 74 random bits.
 
-    Ids of one hour lie side by side in the index of answers; any other UUID is taken as well.
+    Ids of one hour are neighbours in the index of answers. Other UUIDs are accepted as well.
 
     >>> uuid7().version, uuid7() == uuid7()
     (7, False)

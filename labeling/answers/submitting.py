@@ -1,7 +1,7 @@
-"""Answers come in, a batch at a time: the only writer of Answer.
+"""Submitting answers in batches: the only writer of Answer.
 
-A batch is one transaction and a fixed number of statements. What is good in it is accepted, what is
-not gets its own refusal, and sending it again gives the first result again.
+A batch is one transaction and a fixed number of statements. Valid answers are accepted, each
+invalid one gets its own refusal, and resubmitting gives the first results again.
 """
 
 import re
@@ -84,7 +84,7 @@ MESSAGES = {
 
 @dataclass(frozen=True)
 class Result:
-    """What became of an answer. Gold, late and counted answers give the same."""
+    """The result of an answer. It is the same for gold, late and counted answers."""
 
     id: UUID
     status: str
@@ -95,7 +95,7 @@ class Result:
 
 @dataclass
 class _SubmittedSeat:
-    """A seat of this person as the batch goes through it."""
+    """A seat of the batch, updated as its answers are decided."""
 
     pk: int
     token: str
@@ -113,7 +113,7 @@ class _SubmittedSeat:
 
 @dataclass
 class _Batch:
-    """What is known while a batch is decided, and what will be written."""
+    """State while a batch is decided, and rows to write."""
 
     now: datetime
     member: "_Member"
@@ -130,7 +130,7 @@ class _Batch:
 
     @property
     def is_tenth(self) -> bool:
-        """Return whether a tenth answer of the person is in it."""
+        """Return whether the batch holds one of the person's every-tenth answers."""
         before, after = self.member.answered, self.member.answered + self.answered
         return after // WATCH_EVERY > before // WATCH_EVERY
 
@@ -153,19 +153,19 @@ def submit(
     answers: Sequence[Sent],
     watch: Callable[[Campaign, User], object] | None = None,
 ) -> list[Result]:
-    """Return one result for each answer, in order; the good ones are committed when this returns.
+    """Submit answers; return one result for each, in order. Accepted ones are committed on return.
 
-    The same id with the same body gives the first result again, with another body a conflict. A
-    new id on an answered seat is a revision, while the policy's window is open: until both
-    revise_minutes and revise_answers further answers have passed (window.py); on a seat that a
-    reviewer sent back, at any time. A seat whose lease ran out is taken again if its question still
-    has one free; else the answer is kept and late. Answers are accepted while the campaign is
-    paused, and no longer once it is closed. Those of a person whose work was paused or ended are
-    accepted and late (count_late). Raises TooLarge for more than 100 answers, NotYours for those
-    who are not members.
+    The same id with the same body returns the first result again; with another body it is a
+    conflict. A new id on an answered seat is a revision. It is accepted while the policy's window
+    is open, that is until both revise_minutes and revise_answers further answers have passed
+    (window.py), and at any time on a seat that a reviewer sent back. A seat whose lease expired is
+    taken again if its question has a free one; otherwise the answer is stored as late. Answers are
+    accepted while the campaign is paused, not once it is closed. Answers of a person whose work was
+    paused or ended are stored as late (count_late). Raises TooLarge for more than 100 answers,
+    NotYours for non-members.
 
-    Of more than ten answers, watch(campaign, user) looks at each ten before the next are taken, as
-    if they had come page after page; then it is no single transaction.
+    With more than ten answers, watch(campaign, user) runs after each ten, as if they had come page
+    by page; the batch is then several transactions.
     """
     check_batch(answers)
     results: list[Result] = []
@@ -179,9 +179,9 @@ def submit(
 
 @retried
 def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[list[Result], bool]:
-    """Submit the first answers of a batch, of a large one up to the person's next tenth answer.
+    """Submit the first answers of a batch; a large batch stops at the person's next tenth answer.
 
-    Return their results, and whether the last of them was such a tenth answer.
+    Return their results, and whether it stopped at a tenth answer.
     """
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
     with writing():
@@ -217,7 +217,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
 
 
 def _lock_member(user: User, campaign: Campaign) -> _Member:
-    """The member, locked: what one person sends from two places takes turns."""
+    """Return the membership, locked, so that one person's concurrent requests take turns."""
     row = (
         Membership.objects.active()
         .filter(user=user, campaign=campaign)
@@ -249,11 +249,11 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
 
 
 def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
-    """The questions of these seats, locked by id. Gold, shared by everybody, is left unlocked:
-    nothing about it is counted.
+    """Return the questions of these seats, locked in order of id. Gold is shared by everybody and
+    has no counters, so it stays unlocked.
 
-    The plus signs keep SQLite from looking through everything this person or campaign ever had
-    instead of a few tokens: it has no statistics to know better.
+    The plus signs keep SQLite, which has no statistics, from scanning all rows of this person or
+    campaign instead of a few tokens.
     """
     if not tokens:
         return {}
@@ -270,8 +270,9 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
 def _seats(
     user: User, campaign: Campaign, tokens: Sequence[str], *, has_geometry: bool, drawn: bool
 ) -> dict[str, _SubmittedSeat]:
-    """This person's seats by token, with how often and since when each was answered; what was sent
-    back is answered again."""
+    """Return the person's seats by token, with revision counts and the window's start; a seat that
+    was sent back starts a new window.
+    """
     if not tokens:
         return {}
     rows = fetch(
@@ -315,8 +316,9 @@ def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
 
 
 def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
-    """Answers that came before under these ids, as (seat, value, duration, revision); somebody
-    else's has no seat that matches."""
+    """Return stored answers with these ids as (seat, value, duration, revision). The seat is empty
+    for another person's answer, so it never matches.
+    """
     ids = [sent.id for sent in answers if isinstance(sent.id, UUID)]
     rows = Answer.objects.filter(pk__in=ids).values_list(
         "pk",
@@ -340,7 +342,7 @@ def _decide(batch: _Batch, sent: Sent) -> Result:
 
 
 def _accept(batch: _Batch, sent: Sent) -> int:
-    """The revision that this answer is. Raises the Refusal it deserves."""
+    """Return the answer's revision number. Raises the matching Refusal."""
     if not isinstance(sent.id, UUID):
         raise _refusal("bad_id")
     seat = batch.seats.get(sent.seat) if _is_token(sent.seat) else None
@@ -383,7 +385,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
 
 
 def _check_again(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
-    """The revision that this answer was when it first came. Raises a conflict for another body."""
+    """Return the revision number of a resubmitted answer. Raises a conflict for another body."""
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
     if batch.member.kind.has_geometry and seat is not None:
@@ -423,11 +425,10 @@ def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
 
 
 def _take_again(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
-    """A seat whose lease ran out is ours again if its question still has one; without one the
-    answer is late, as it is for a person who was stopped since, who leaves a seat that they hold.
-    Gold always has one, and so nothing is refused here that gold is not.
+    """Take an expired seat again if its question has a free one; otherwise mark the answer as late.
 
-    But for a question that another answer closed: there is nothing to keep.
+    Answers of a stopped person are late as well, and their held seat is freed. Gold always has a
+    free seat, so only a question that another answer closed is refused: there is nothing to keep.
     """
     if question.state == Question.State.WITHDRAWN and question.is_followed:
         raise _refusal("question_closed")
@@ -488,8 +489,8 @@ def _write(batch: _Batch) -> None:
 def count_late(user_id: int, campaign_id: int) -> list[Locked]:
     """Count the late answers of a person who may work again, in the caller's transaction.
 
-    They count where the person has a seat or the question still has a free one, and to gold. Return
-    the questions that have more votes now; settle them. The membership must be locked.
+    An answer counts if the person holds the seat, the question has a free one, or it is gold.
+    Return the questions that gained votes; the caller settles them. The membership must be locked.
     """
     seats = Seat.objects.filter(
         annotator=user_id, question__campaign=campaign_id, state=Seat.State.ANSWERED
@@ -519,6 +520,6 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
 
 
 def ask_watch(campaign: Campaign, user_pk: int) -> Job:
-    """Return the job that watches this person."""
+    """Queue and return the job that watches this person."""
     payload = {"campaign": campaign.pk, "user": user_pk}
     return queue.enqueue("watch", f"{campaign.pk}:{user_pk}", payload, campaign)

@@ -1,7 +1,7 @@
 """The window in which an answer may be revised: one rule for what is accepted and what is shown.
 
-Gold or not, settled or not, it is the same. What a reviewer sent back is answered again: its window
-begins with the answer after that.
+It is the same for gold and settled questions. If a reviewer sends an answer back, the window starts
+again with the next answer.
 """
 
 from collections import defaultdict
@@ -16,9 +16,11 @@ MAX_REVISIONS = 1_000
 
 
 class Answered(NamedTuple):
-    """What was answered on a seat: how many revisions, when the window began (None before the first
-    answer, from when a reviewer sent it back until it is mended, and once the person has seen what
-    models name), and whether the first one came late."""
+    """The answers on a seat. revisions: how many; late: whether the first one was late.
+
+    first_at: start of the window. None before the first answer, from being sent back until the next
+    answer, and once the person has seen what models name.
+    """
 
     revisions: int = 0
     first_at: datetime | None = None
@@ -26,7 +28,7 @@ class Answered(NamedTuple):
 
 
 def answered_on(seats: Collection[int]) -> dict[int, Answered]:
-    """What was answered on each of these seats (primary keys) that has answers. One query."""
+    """Return what was answered on each answered seat; seats are primary keys. One query."""
     if not seats:
         return {}
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
@@ -50,9 +52,10 @@ def answered_on(seats: Collection[int]) -> dict[int, Answered]:
 
 
 def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answered:
-    """answers: (when it came, whether late, when it was sent back or None) by revision.
+    """Return the state of a seat. answers: (time, late, time it was sent back or None) by revision.
 
-    What is sent back is the revision that counted; later ones may lie before that as well."""
+    The revision sent back is the one that counted; later revisions may also be older than that.
+    """
     back = max((at for *_, at in answers if at is not None), default=None)
     since = [at for at, *_ in answers if back is None or at > back]
     _, is_late, _ = answers[0]
@@ -67,8 +70,8 @@ def is_open(
     further: int,
     now: datetime,
 ) -> bool:
-    """Return whether one more revision is accepted: until both revise_minutes since first_at and
-    revise_answers further answers of the person have passed, and at most MAX_REVISIONS times.
+    """Return whether another revision is accepted: until both revise_minutes since first_at and
+    revise_answers further answers have passed, and at most MAX_REVISIONS times.
     """
     if first_at is None or revisions >= MAX_REVISIONS:
         return False

@@ -1,1 +1,1 @@
-"""Who labels what next: pages of seats, candidates by lane, gold mixed in, quotas, counters."""
+"""Choosing who labels what next: seats, candidates by lane, mixed-in gold, quotas, counters."""

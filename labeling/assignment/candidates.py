@@ -1,7 +1,7 @@
-"""Reading the lanes: which questions a person could be given next, from their cursors onward.
+"""Reading the lanes: the questions that a person could get next, from their cursors onward.
 
-Nothing here locks or writes. A question that gains a seat gets a new ticket, and tickets become
-visible in order, so a reader never again needs what was once seen or full.
+This module neither locks nor writes. A question that gains a seat gets a new ticket, and tickets
+become visible in order, so a reader never needs to go back to questions that were seen or full.
 """
 
 import json
@@ -39,10 +39,10 @@ NEXT_GIVEN_BACK = 10
 
 @dataclass(frozen=True)
 class Reader:
-    """A member, how far they have read in each lane, and the campaign as it stands now.
+    """A member, their cursor in each lane, and the campaign's current state.
 
-    by_topic: pages hold questions of one topic. share: of gold among what this person is given.
-    quota: how many questions of which topics are left to them; None where they get any.
+    by_topic: pages hold questions of one topic. share: share of gold. quota: remaining questions by
+    topic; None without a quota.
     """
 
     membership_id: int
@@ -70,25 +70,20 @@ class Reader:
 
     @property
     def turns(self) -> tuple[int, int]:
-        """Return the lanes of ordinary questions in the order in which this page is filled from
-        them.
-        """
+        """Return the ordinary lanes in the order in which this page is filled from them."""
         return (FRESH, RETURNED) if self.fresh_first else (RETURNED, FRESH)
 
     def start(self, lane: int) -> int:
-        """Return the ticket from which they read on: newcomers are spared what has long
-        been full.
-        """
+        """Return the ticket to read from; newcomers skip what has long been full."""
         if lane == GOLD:
             return self.cursors[lane]
         return max(self.cursors[lane], self.floors[lane])
 
 
 class Candidate(NamedTuple):
-    """A question with a free seat that this person could be given.
+    """A question with a free seat that this person could get.
 
-    answer: of gold, as text; None for others. look: of questions that are steps, how it looks:
-    which step, and of what.
+    answer: of gold, as text; None for others. look: for steps, the step and its topic.
     """
 
     id: int
@@ -121,9 +116,8 @@ class Scan:
     dealt: Counter[str] = field(default_factory=Counter)
 
     def cursor(self, taken: set[int]) -> int:
-        """Return how far they have read once they hold `taken`: up to just before the first
-        candidate left behind, so that one skipped because it was locked, or off topic, comes first
-        next time.
+        """Return the cursor once the person holds `taken`: just before the first candidate left
+        behind, so that one skipped because of a lock or its topic comes first next time.
         """
         for candidate in self.candidates:
             if candidate.id not in taken:
@@ -141,7 +135,7 @@ class Scan:
         return self.most is None or self.rows < self.most
 
     def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Rows of one window, as WINDOW selects them; a union promises no order."""
+        """Add the rows of one window, as WINDOW selects them; a union has no order."""
         rows = sorted(rows, key=itemgetter(3))
         for _, pk, subject, ticket, topic, look, seat, answer in rows:
             if seat in UNSEEN:
@@ -161,13 +155,12 @@ class Scan:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one person could be given, as read without locks.
+    """What one person could get, read without locks.
 
-    held: their open seats, by id, with their tokens; held_topics: of which topics these are.
-    topic: that of the page, None where topics mix. scans: the lanes in their order, from which
-    cursors move. candidates: for each lane, what this page may take. again: questions of
-    which they gave a seat back, gold or not, in the order of their tickets; read only when nothing
-    else is left.
+    held: their open seats by id, with their tokens; held_topics: counts of their topics. topic:
+    that of the page, None if topics mix. scans: the lanes in order, from which cursors move.
+    candidates: by lane, what this page may take. again: questions of seats they gave back, gold or
+    not, by ticket; read only if nothing else is left.
     """
 
     held: list[int]
@@ -180,8 +173,8 @@ class Reading:
 
     @property
     def overtaken(self) -> bool:
-        """Return whether others took all of the topic between the two statements that read: what is
-        next in turn was there, and is gone. There may be other topics.
+        """Return whether others took all of the topic between the two reads. Other topics may be
+        left.
         """
         was_there = any(scan.candidates for scan in self.scans[:2])
         return (
@@ -236,7 +229,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
 
 
 def topic_pages(campaign: Campaign) -> bool:
-    """Return whether the campaign's kind hands out pages of one topic each."""
+    """Return whether the campaign's kind hands out pages of one topic."""
     return KINDS[campaign.kind].topic_pages
 
 
@@ -279,7 +272,7 @@ SELECT * FROM (
 
 
 def _windows_about(topics: Sequence[str]) -> list[str]:
-    """As WINDOWS, for somebody whose quota names these topics."""
+    """Return WINDOWS limited to the topics of a quota."""
     return [_window_of(source, f" AND q.topic IN ({marks(topics)})") for source in SOURCES]
 
 
@@ -305,10 +298,10 @@ ORDER BY q.seats_free = 0, q.ticket LIMIT %s
 
 
 def read(person: Reader, size: int) -> Reading:
-    """What this person holds and could be given: at least `size` candidates of each lane in the
-    order of their tickets, or the lane to its end; for a page of one topic, of that topic.
+    """Return what this person holds and could get: at least `size` candidates of each lane by
+    ticket, or the lane to its end; for a page of one topic, of that topic.
 
-    One statement, and another for a topic's page, unless nearly all of a window was seen.
+    One statement, and a second for a topic's page, unless nearly all of a window was seen.
     """
     scans = []
     for lane in Question.Lane.values:
@@ -363,7 +356,7 @@ def _topic(
     scans: Sequence[Scan],
     again: Sequence[Candidate],
 ) -> str | None:
-    """What this page is about: what the open seats are, else what is next in turn."""
+    """Return the topic of this page: that of the open seats, else that of the next question."""
     if held:
         return str(held[0][4])
     for lane in person.turns:
@@ -375,8 +368,9 @@ def _topic(
 def _of_topic(
     person: Reader, size: int, topic: str, heads: Sequence[Scan]
 ) -> list[list[Candidate]]:
-    """The candidates of one topic in each lane. Everything before a lane's first candidate was
-    seen, so reading begins there, and the topic that is next in turn is found at once."""
+    """Return the candidates of one topic in each lane. Reading begins at a lane's first candidate,
+    since everything before was seen, so the next topic is found at once.
+    """
     scans = [
         _scan(person, head.lane, head.cursor(set()), size, size, ENOUGH_ROWS)
         for head in heads
@@ -398,11 +392,13 @@ def _of_topic(
 
 
 def _again(person: Reader) -> list[Candidate]:
-    """Return what this person gave back or let lapse and could be given again, gold or not.
+    """Return the questions that this person gave back or let expire and could get again, gold or
+    not.
 
-    Gold always has a seat; others may have taken those of ordinary questions. So gold returns with
-    the share of free ones among the ordinary questions that were given back next after it, and
-    always if none was. A keyed hash of the seat decides, so the same gold returns each time.
+    Gold always has a seat; seats of ordinary questions may have gone to others. To hide that, each
+    gold question returns with a probability equal to the share of free ones among the ordinary
+    questions returned next after it, and always if there were none. A keyed hash of the seat
+    decides, so the result is stable.
     """
     rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
     ordinary = sorted((row[2], bool(row[7])) for row in rows if row[4] is None)
@@ -428,7 +424,7 @@ def _draw(token: str) -> float:
 
 
 def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candidate]:
-    """Gold of these topics that this person has not seen, where the window had none of them."""
+    """Return gold of these topics that this person has not seen, if the window had none of them."""
     keys = sorted(topics)
     window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")
     more = Scan(GOLD, scan.start, scan.target, scan.window)

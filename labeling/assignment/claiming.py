@@ -1,8 +1,8 @@
-"""Who labels what next: pages of seats, leases, gold mixed in.
+"""Claiming pages of seats: leases, with gold mixed in.
 
-A page is claimed in a handful of statements: read each lane from the person's cursors, take what
-nobody else is taking, move the cursors. Seats that run out or are given back return to the queue
-under a new ticket. docs/explanation/assigning-and-jobs.md says why nothing is lost, overfilled or
+A page takes a handful of statements: read each lane from the person's cursors, take what nobody
+else is taking, move the cursors. Seats that expire or are given back return to the queue under a
+new ticket. docs/explanation/assigning-and-jobs.md explains why nothing is lost, overfilled or
 starved.
 """
 
@@ -64,9 +64,11 @@ class SeatView:
 
 @dataclass(frozen=True)
 class Page:
-    """A person's open seats, in the order of their random tokens, and about how many more this
-    person could answer, these included, as worked out when they had answered so many. None of it
-    tells gold from the rest."""
+    """A person's open seats, sorted by their random tokens. Nothing in it reveals gold.
+
+    left: estimate of how many more questions they could answer, these included, as of `answered`
+    answers.
+    """
 
     seats: list[SeatView]
     left: int
@@ -74,19 +76,19 @@ class Page:
 
     @property
     def topic(self) -> str | None:
-        """What all of these seats are about, if it is one thing."""
+        """Return the common topic of these seats, or None."""
         topics = {seat.topic for seat in self.seats}
         return topics.pop() if len(topics) == 1 else None
 
 
 @dataclass(frozen=True)
 class Fill:
-    """What became of an attempt to fill a page.
+    """The result of one attempt to fill a page.
 
-    missing: seats wanted but not got. behind: candidates left behind for others who held them.
-    empty: whether the person has no open seat at all. share: of gold. ahead: about how many
-    answers lie beyond those given. answered: how many they had given when this was read.
-    question_count: the campaign's questions without gold.
+    missing: seats still missing. behind: candidates skipped because others held them. empty:
+    whether the person has no open seat. share: share of gold. ahead: estimate of the answers after
+    those given. answered: how many they had given at that time. question_count: the campaign's
+    questions without gold.
     """
 
     missing: int
@@ -109,16 +111,16 @@ def next_page(
 ) -> Page:
     """Return the person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
-    beside: tokens of seats that are shown already; those that the person holds come on top of
-    `size`. most: seats that the person may hold. fair: when few questions are left, claim no more
-    than this person's share of them.
+    beside: tokens of seats already shown; those that the person still holds are added to `size`.
+    most: seats that the person may hold. fair: when few questions are left, claim at most this
+    person's share of them.
 
-    So a reload claims nothing twice; the leases of open seats begin again. Where the kind hands out
-    topics, all seats are about one, that of the seats already open if there are any, and the page
-    is short rather than mixed. Empty only when there is nothing this person could answer now.
-    Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
-    InTraining and NotWorking by the person's stage, and Newcomer for a first page where people are
-    trained or tested first: qualifying.next_page begins that, then comes here.
+    A reload claims nothing twice; it renews the leases of open seats. For kinds that hand out
+    topics, all seats have one topic, that of the seats already open if any, and the page is short
+    rather than mixed. It is empty only if there is nothing that this person could answer now.
+    Raises NotYours for non-members, CampaignClosed unless the campaign is open, InTraining and
+    NotWorking by the person's stage, and Newcomer for a first page that needs training or a test:
+    qualifying.next_page starts that, then calls this function.
     """
     for attempt in range(ATTEMPTS):
         # What others hold is skipped twice, then waited for: an empty page must mean the end.
@@ -132,12 +134,12 @@ def next_page(
 
 
 def _left(fill: Fill, seats_on_page: int) -> int:
-    """Return about how many answers are left, those to the seats on this page included.
+    """Return an estimate of the answers left, including those to the seats on this page.
 
-    Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
-    whatever was answered: counting what ordinary questions remain would tell, page by page, how
-    many of the seats were gold. It uses only whether any are left, and is capped at the campaign's
-    question count, which people may know: the excess would be the gold.
+    Without gold it is as exact as the lanes were read. With gold it falls by one with each answer:
+    a count of the remaining ordinary questions would reveal, page by page, how many seats were
+    gold. It uses only whether any are left, and is capped at the campaign's question count, which
+    people may know: the excess would be the gold.
     """
     if not fill.share:
         return seats_on_page + fill.ahead
@@ -156,9 +158,7 @@ ORDER BY a.ordinal IS NULL, a.token
 
 
 def open_seats(user: User, campaign: Campaign) -> list[SeatView]:
-    """Return the seats this person holds and has not answered: where they left off. First what was
-    answered once and sent back.
-    """
+    """Return the seats that this person holds and has not answered; those sent back come first."""
     rows = fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])
     return [
         SeatView(token, pk, topic, name, at.replace(tzinfo=UTC))
@@ -177,7 +177,9 @@ def _fill(
     skip: bool,
     fair: bool,
 ) -> Fill:
-    """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
+    """Try once to fill a page. Read before the transaction and claim inside it, so that SQLite's
+    only writer finishes quickly.
+    """
     person = working_reader(user, campaign)
     size = size or person.policy["page_size"]
     hand = hand_of(person, min(size + len(beside), most))
@@ -234,7 +236,7 @@ def check_stage(person: Reader) -> None:
 
 
 def _is_new(person: Reader) -> bool:
-    """Whether this is an annotator's first page where people are trained or tested first."""
+    """Return whether this is an annotator's first page in a campaign with training or a test."""
     has_stages = person.policy["training_questions"] or person.policy["test_questions"]
     return bool(
         has_stages
@@ -247,7 +249,7 @@ def _is_new(person: Reader) -> bool:
 
 
 def has_been_trained(user_id: int, campaign_id: int) -> bool:
-    """Return whether the person has been through training and test, or a researcher let them in."""
+    """Return whether the person passed training and test, or a researcher let them in."""
     return Decision.objects.filter(
         campaign_id=campaign_id,
         kind__in=[Decision.Kind.STAGE, Decision.Kind.UNBLOCK],
@@ -257,10 +259,10 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 
 @dataclass(frozen=True)
 class Hand:
-    """The questions that one person could be given.
+    """The questions that one person could get.
 
-    ordinary: unseen questions in the order of their turn. golden: unseen gold. again: what the
-    person gave back, gold or not; it comes in one order when nothing ordinary is left.
+    ordinary: unseen questions in order. golden: unseen gold. again: what the person gave back, gold
+    or not, in one order; used if nothing ordinary is left.
     """
 
     person: Reader
@@ -275,7 +277,7 @@ class Hand:
 
     @property
     def left(self) -> set[Candidate]:
-        """Return the questions of all topics that this person could be given, but unseen gold."""
+        """Return the questions of all topics that this person could get, without unseen gold."""
         scanned = (scan.candidates for scan in self.reading.scans[:2])
         return set(self.ordinary).union(self.again, *scanned)
 
@@ -283,19 +285,19 @@ class Hand:
         return [scan.cursor(taken) for scan in self.reading.scans]
 
     def moves(self) -> bool:
-        """Return whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
+        """Return whether a cursor moves even if nothing is taken, past questions seen meanwhile."""
         pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
         return any(new > old for new, old in pairs)
 
     def deal(self, missing: int) -> list[Candidate]:
-        """Return the unseen gold for a page of that many seats."""
+        """Return unseen gold for a page of that many seats."""
         slots = gold_mixing.slots(missing, self.person.share)
         scan = self.reading.scans[GOLD]
         return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
 
 
 def hand_of(person: Reader, size: int) -> Hand:
-    """What could be given to the person for a page of that size. Reads without locks."""
+    """Return what the person could get for a page of that size. Reads without locks."""
     reading = candidates.read(person, size)
     # One person sees a subject once, whichever lane it waits in.
     by_subject: dict[int, Candidate] = {}
@@ -320,7 +322,7 @@ def hand_of(person: Reader, size: int) -> Hand:
 def _within_quota(
     person: Reader, reading: Reading, in_turn: Iterable[Candidate]
 ) -> list[Candidate]:
-    """Those that the person's quota leaves to them beside their open seats, first come first."""
+    """Return the first candidates that fit into the person's quota beside their open seats."""
     if person.quota is None:
         return list(in_turn)
     left = Counter(person.quota) - reading.held_topics
@@ -333,8 +335,9 @@ def _within_quota(
 
 
 def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
-    """Return the questions now leased to this person until then, gold included, at most `missing`.
-    skip: what others hold is passed over, not waited for.
+    """Lease at most `missing` questions, gold included, to this person; return their ids.
+
+    until: end of the leases. skip: skip questions that others have locked instead of waiting.
     """
     person, cursors = hand.person, lock_member(hand.person)
     # Without an ordinary question there is no new gold either, or people would answer it for ever.
@@ -356,8 +359,8 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
 
 
 def lock_member(person: Reader) -> tuple[int, int, int]:
-    """Return the cursors as they stand, locked: one person's tabs take turns. Raises Raced when
-    another one has claimed a page, or their stage has changed, since the lanes were read.
+    """Lock the membership, so that one person's tabs take turns, and return its cursors. Raises
+    Raced if another tab has claimed a page, or the stage has changed, since the lanes were read.
     """
     rows = fetch(
         "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
@@ -370,7 +373,7 @@ def lock_member(person: Reader) -> tuple[int, int, int]:
 
 
 def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool) -> set[int]:
-    """The candidates of which a free seat is now ours: at most `count`, first come first."""
+    """Take a free seat of at most `count` candidates in order; return their ids."""
     pks = [candidate.id for candidate in ordinary]
     if not pks or count <= 0:
         return set()
@@ -390,10 +393,10 @@ def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool)
 
 
 def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
-    """Leases a seat on each question; one that this person gave back is leased again.
+    """Lease a seat on each question; a seat that this person gave back is leased again.
 
-    It keeps its token while it is about the same question: an answer that was on its way when the
-    lease ran out still finds its seat.
+    A seat keeps its token if its question stays the same, so that an answer sent just before the
+    lease expired still finds it.
     """
     if not chosen:
         return
@@ -438,10 +441,11 @@ def _move(person: Reader, cursors: Sequence[int]) -> None:
 
 
 def _ahead(hand: Hand, got: int) -> int:
-    """Return about how many answers this person has still to give, 0 at the end; see _left.
+    """Return an estimate of the answers that this person has still to give, 0 at the end; see
+    _left.
 
-    Without gold: how many questions lie beyond this page, exact when the lanes were read to the
-    end. With gold: those of the page too. Never more than the campaign's questions leave.
+    Without gold: the questions after this page, exact if the lanes were read to the end. With gold:
+    including those of the page. Never more than the campaign's questions allow.
     """
     person, reading = hand.person, hand.reading
     if person.quota is not None:
@@ -461,8 +465,8 @@ def _ahead(hand: Hand, got: int) -> int:
 
 
 def return_seat(user: User, token: str) -> None:
-    """Give a seat back unanswered (skip): the question goes to the end of the fresh lane, for
-    others first. Twice is no error. Raises NotYours, or Conflict once it was answered.
+    """Return a seat unanswered (skip): its question goes to the end of the fresh lane, others
+    first. Idempotent. Raises NotYours, or Conflict if it was answered.
     """
     seat = Seat.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:
@@ -476,7 +480,7 @@ def return_seat(user: User, token: str) -> None:
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:
-    """Return how many open seats this person gave back, all at once: they left."""
+    """Return all open seats of a person who leaves to the queue; return how many."""
     held = Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.LEASED)
     return give_back(list(held.values_list("pk", flat=True)), RETURNED)
 
@@ -484,8 +488,8 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
 def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: datetime) -> int:
     """Cut the leases of a closed page's seats to AFTER_LEAVING; return how many were cut.
 
-    seen_at: when that page last got seats. Leases renewed since, by a reload or another tab, stay;
-    so do seats with a draft and seats sent back.
+    seen_at: when that page last got seats. Leases that a reload or another tab renewed since then
+    stay, as do seats with a draft and seats sent back.
     """
     until = timezone.now() + AFTER_LEAVING
     renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
@@ -506,10 +510,10 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
 
 
 def return_expired() -> int:
-    """Return the number of seats returned to the queue because their lease ran out.
+    """Return expired seats to the queue; return how many.
 
-    A few at a time, each few in a transaction of milliseconds; any number of processes may do it
-    at once.
+    Works in small batches, each in a transaction of milliseconds. Any number of processes may run
+    it at once.
     """
     count = 0
     for _ in range(EXPIRED_BATCHES):
@@ -531,8 +535,8 @@ ORDER BY leased_until LIMIT %s
 
 @retried
 def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
-    """Return how many of these seats were still leased (and, if said, expired) and are now free
-    again.
+    """Free those of these seats that are still leased (and, with expired_at, expired); return how
+    many.
     """
     pks = list(pks)
     if not pks:

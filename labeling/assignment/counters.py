@@ -1,7 +1,7 @@
-"""What keeps the next page cheap: floors that newcomers start from; and how many are left.
+"""Counters that keep pages fast: the floors where newcomers start reading, and how many are left.
 
-Floors may be late or never move; then pages are slower, never wrong. What people are told is left
-is a minute old: counts that fell with each answer would tell gold from the rest.
+Floors may be late or never move; pages are then slower, not wrong. The number left that people see
+is up to a minute old: counts that fell with each answer would reveal gold.
 """
 
 from collections.abc import Collection, Sequence
@@ -26,15 +26,16 @@ SHARE_STEPS = (10, 5)
 
 
 class Counts(NamedTuple):
-    """Questions asked (gold and withdrawn left out) as far as one person could answer them, and how
-    many have a free seat."""
+    """Questions that one person could answer (without gold and withdrawn ones), and how many have a
+    free seat.
+    """
 
     questions: int
     free: int
 
 
 def raise_floors(person: Reader, scans: Sequence[Scan]) -> None:
-    """Move a lane's floor to just below the first free seat that a reader from the floor met."""
+    """Move each lane's floor to just below the first free seat that a reader from the floor met."""
     for lane, scan in enumerate(scans):
         floor = person.floors[lane]
         if scan.start != floor:
@@ -67,14 +68,14 @@ def _set(
 
 
 def counts(person: Reader) -> Counts:
-    """Return the campaign's counts of at most a minute ago."""
+    """Return the campaign's counts, at most a minute old."""
     if person.counted_at is None or timezone.now() - person.counted_at > COUNT_AFTER:
         return recount(person.campaign_id)
     return Counts(person.questions_asked, person.questions_free)
 
 
 def recount(campaign_id: int) -> Counts:
-    """Return the campaign's counts, taken now and kept on its row."""
+    """Recount, save the counts on the campaign's row, and return them."""
     now = question_counts.of(campaign_id)
     # Of several questions about one subject a person is asked one.
     questions, free = now.questions - now.repeated, now.free
@@ -98,9 +99,9 @@ FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 
 
 
 def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
-    """Return the number of seats the person may hold of the last questions: the free seats divided
-    by the active members, plus one where there are more members. None when the person works alone.
-    held: the person's open seats.
+    """Return how many of the last questions the person may hold: the free seats divided by the
+    active members, plus one if there are more members. None if the person works alone. held: the
+    person's open seats.
     """
     if not left:
         return None
@@ -119,13 +120,13 @@ def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int])
 
 
 def note_settled(campaign_id: int) -> None:
-    """Keep how many questions are decided by now: people are told so until the next night."""
+    """Save how many questions are settled; people see this number until the next night."""
     decided = question_counts.of(campaign_id).decided
     Campaign.objects.filter(pk=campaign_id).update(settled_nightly=decided)
 
 
 def sweep() -> int:
-    """Return how many open campaigns had their floors brought up to date."""
+    """Update the floors of open campaigns; return how many campaigns."""
     rows = Campaign.objects.filter(state=Campaign.State.OPEN).values_list(
         "pk", "floor_returned", "floor_fresh"
     )

@@ -1,7 +1,7 @@
-"""Which gold goes into a page: balanced between answers, about what the page is about.
+"""Which gold goes into a page: balanced between answers, with topics like the page's.
 
-Gold must look like what it lies among, so its topics follow those of the ordinary questions that
-are this person's next, and nothing about its order can be foreseen.
+Gold must look like the questions around it, so its topics follow those of the person's next
+ordinary questions, and its order is unpredictable.
 """
 
 import random
@@ -17,7 +17,7 @@ chance: random.Random = secrets.SystemRandom()
 
 
 def slots(count: int, share: float) -> int:
-    """Return how many of `count` seats are gold: binomial, so that no page has a telling number."""
+    """Return how many of `count` seats are gold: binomial, so that the number reveals nothing."""
     return sum(chance.random() < share for _ in range(count))
 
 
@@ -28,11 +28,11 @@ def deal(
     ordinary: Sequence[Candidate],
     count: int,
 ) -> list[Candidate]:
-    """At most `count` of the gold, each chosen for one slot. Fewer where none is about the topics
-    of the ordinary questions, since gold about anything else would be seen to be gold.
+    """Return at most `count` gold questions, each chosen for one slot. Fewer if none has a topic of
+    the ordinary questions, since any other topic would reveal gold.
 
-    golden: unseen gold of the window that `scan` read. ordinary: what the person could be given
-    next, this page and some of what follows.
+    golden: unseen gold of the window that `scan` read. ordinary: what the person could get next, on
+    this page and after it.
     """
     if not count or not ordinary:
         return []
@@ -67,8 +67,10 @@ def deal(
 def _next(
     pool: Sequence[Candidate], looks: Counter[str], topics: Counter[str], dealt: Counter[str]
 ) -> Candidate | None:
-    """Gold for one slot: of a look as often as ordinary questions have it, of these the answer this
-    person was dealt least, then a topic as often as ordinary questions have it, then any."""
+    """Return gold for one slot. Choose a look as often as ordinary questions have it, then the
+    answer that this person was dealt least, then a topic as often as ordinary questions have it,
+    then any.
+    """
     if len(looks) > 1:
         [look] = chance.choices(list(looks), list(looks.values()))
         pool = [candidate for candidate in pool if candidate.look == look]
@@ -90,8 +92,8 @@ def _next(
 
 
 def _newness(topics: Counter[str]) -> float:
-    """How likely the next ordinary question is about something not among these: Good and Turing's
-    estimate, the share of those that came once.
+    """Return the probability that the next ordinary question is about something new: the
+    Good–Turing estimate, the share of those that came once.
 
     >>> _newness(Counter("aaab")), _newness(Counter("abcd")), _newness(Counter("aabb"))
     (0.25, 1.0, 0.0)

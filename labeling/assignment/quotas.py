@@ -16,11 +16,11 @@ MOST = 1_000_000
 def assign(
     membership: Membership, actor: User | None, images_by_topic: Mapping[str, int], reason: str = ""
 ) -> dict[str, int]:
-    """What is left to the person of each topic now that these are their quotas: {topic: images}.
+    """Replace the person's quotas; return what is left of each topic: {topic: images}.
 
-    images_by_topic: replaces the quotas they had; if empty, every quota is lifted and they get any
-    topic again. What they have answered counts. Raises Refusal for a topic that the campaign does
-    not have and for a number out of bounds; then nothing changed.
+    images_by_topic: the new quotas; if empty, all quotas are removed and the person gets any topic.
+    Earlier answers count. Raises Refusal for an unknown topic and for a number out of bounds; then
+    nothing changed.
     """
     _check(membership, images_by_topic)
     row = Membership.objects.select_for_update().get(pk=membership.pk)
@@ -44,9 +44,9 @@ def assign(
 
 
 def recount(membership_id: int) -> dict[str, int]:
-    """What the person's quotas leave to them, recounted from their answers: {topic: images}.
+    """Recount what is left of the person's quotas from their answers; return {topic: images}.
 
-    What they skipped with a reason does not count. Gold does, as anything else.
+    Skipped questions with a reason do not count. Gold counts.
     """
     row = Membership.objects.get(pk=membership_id)
     done = _answered(row)
@@ -81,7 +81,7 @@ def _answered(member: Membership) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class TopicQuota:
-    """images is None where the person has no quota of the topic."""
+    """A person's quota of a topic. images: None without a quota."""
 
     topic: str
     name: str

@@ -1,4 +1,4 @@
-"""What people are told where they can answer nothing, or not this."""
+"""Messages for people who cannot answer anything, or not this question."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,4 +1,4 @@
-"""What waits for a person in each of their campaigns, by existence alone: nothing is counted."""
+"""Whether work waits for a person in each of their campaigns; nothing is counted."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,10 @@ from labeling.models import User
 
 
 class Waiting(NamedTuple):
-    """sent_back: a drawing came back to be mended. more: the labeling page would show something.
+    """What waits in a campaign. sent_back: a drawing to correct. more: the labeling page would show
+    a question.
 
-    Neither tells gold from the rest: gold comes only beside ordinary questions.
+    Neither reveals gold: gold comes only with ordinary questions.
     """
 
     sent_back: bool
@@ -54,7 +55,7 @@ QUOTA = {
 
 
 def waiting_for(user: User) -> dict[int, Waiting]:
-    """What waits in each open campaign of the person, by the id of their membership. One query."""
+    """Return what waits in each of the person's open campaigns, by membership id. One query."""
     statement = STATEMENT.format(unseen=UNSEEN, quota=QUOTA[connection.vendor])
     return {
         pk: Waiting(bool(sent_back), bool(more))

@@ -1,2 +1,1 @@
-"""A promptable network beside people who draw: whose it is, what it has seen, whom it helps,
-and what it proposed."""
+"""A promptable network for people who draw: its campaigns, embeddings, arms and proposals."""

@@ -1,4 +1,4 @@
-"""What the model outlines on a seat, kept for ever: the only writer of Proposal."""
+"""The model's outlines on a seat, kept permanently: the only writer of Proposal."""
 
 import hashlib
 import json
@@ -27,25 +27,25 @@ MOST_ON_SEAT = 300
 
 
 class NoAnswer(Refusal):
-    """The network has too much to do, hangs, or was ended."""
+    """The network is overloaded, hangs, or was stopped."""
 
     status = 503
     code = "no_answer"
 
 
 class TooOften(Refusal):
-    """The person asks faster than a hand can look."""
+    """The person asks faster than anybody could look."""
 
     status = 429
     code = "too_often"
 
 
 def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
-    """Return the model's outline of the part, by what the person showed. The same again is the same
-    row.
+    """Return the model's outline of the part for the person's prompts. Repeating it returns the
+    same row.
 
-    seat: the person's own, with question, item and image. Raises NotAllowed where it draws without
-    the model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.
+    seat: the person's own, with question, item and image. Raises NotAllowed for a seat without the
+    model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.
     """
     campaign = seat.question.campaign
     network = networks.of(campaign)
@@ -80,7 +80,7 @@ def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
 
 
 def given_on(seats: list[int]) -> dict[int, dict[str, GivenProposal]]:
-    """What the model proposed on these seats, by their primary keys and its tokens. One query."""
+    """Return the model's proposals on these seats, by primary key and token. One query."""
     proposals: dict[int, dict[str, GivenProposal]] = {}
     rows = Proposal.objects.filter(assignment__in=seats).order_by("pk")
     for seat, token, part, polygons, sha256 in rows.values_list(

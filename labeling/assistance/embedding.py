@@ -1,7 +1,7 @@
-"""Images as the network's encoder sees them, by a job, within the network's budget of bytes.
+"""The job that embeds images with the network's encoder, within the network's byte budget.
 
-The only writer of ImageEmbedding. Which images have one follows from their hashes, the budget and
-the campaign's questions, gold or not.
+The only writer of ImageEmbedding. The images' hashes, the budget and the campaign's questions, gold
+or not, determine which images get one.
 """
 
 import hashlib
@@ -33,8 +33,9 @@ WORK = ".work"
 
 @dataclass(frozen=True)
 class State:
-    """images: that questions are asked about; embedded: how many of them have an embedding; fits:
-    how many the budget has room for; bytes: that embeddings take."""
+    """images: images with questions; embedded: how many of them have an embedding; fits: how many
+    fit into the budget; bytes: size of the embeddings.
+    """
 
     images: int
     embedded: int
@@ -43,7 +44,7 @@ class State:
 
 
 def state(network: SegmentationNetwork) -> State:
-    """Three queries."""
+    """Return the state of a campaign's embeddings. Three queries."""
     images = _asked(network.campaign).count()
     rows = network.embeddings.count()
     return State(images, rows, min(images, _room(network)), rows * network.embedding_bytes)
@@ -51,7 +52,7 @@ def state(network: SegmentationNetwork) -> State:
 
 @dataclass(frozen=True)
 class Kept:
-    """Of the campaign's page. images: with an embedding; bytes: that they take, of the budget."""
+    """Embeddings on the campaign's page. images: how many have one; bytes: used of the budget."""
 
     network: str
     images: int
@@ -60,7 +61,9 @@ class Kept:
 
 
 def kept(campaign: Campaign) -> Kept | None:
-    """None where the campaign has no network. Its cost grows with the embeddings alone."""
+    """Return the campaign's embeddings for its page; None without a network. The cost grows with
+    the number of embeddings only.
+    """
     network = networks.of(campaign)
     if network is None:
         return None
@@ -69,8 +72,8 @@ def kept(campaign: Campaign) -> Kept | None:
 
 
 def start(campaign: Campaign) -> Job:
-    """Return the job that makes what is lacking: one that waits already, or a new one. Raises
-    Refusal where the campaign has no network.
+    """Return the job that creates missing embeddings: a waiting one or a new one. Raises Refusal
+    for a campaign without a network.
     """
     network = networks.of(campaign)
     if network is None:
@@ -82,7 +85,7 @@ def start(campaign: Campaign) -> Job:
 
 
 def stop(campaign: Campaign) -> bool:
-    """Return whether a job was stopped. What it made stays."""
+    """Stop the job; return whether there was one. Its embeddings stay."""
     network = SegmentationNetwork.objects.select_related("job").filter(campaign=campaign).first()
     if network is None or network.job is None:
         return False
@@ -94,8 +97,8 @@ def stop(campaign: Campaign) -> bool:
 
 
 def execute(job: Job) -> None:
-    """Embed the chosen images that lack it, and forgets what is chosen no more. Harmless to run
-    twice; what is there is not made again.
+    """Embed the chosen images that lack an embedding, and delete embeddings of images no longer
+    chosen. Idempotent.
     """
     network = (
         SegmentationNetwork.objects.select_related("campaign")
@@ -126,7 +129,7 @@ def execute(job: Job) -> None:
 
 
 def file_of(network: SegmentationNetwork, image: int) -> Path | None:
-    """Return the embedding's file on this machine; None where the image has none."""
+    """Return the embedding's file on this machine; None if the image has none."""
     row = network.embeddings.filter(image=image).first()
     if row is None:
         return None
@@ -135,7 +138,7 @@ def file_of(network: SegmentationNetwork, image: int) -> Path | None:
 
 
 def _forget_gone() -> None:
-    """Removes what campaigns left on this machine that are gone with their networks."""
+    """Delete this machine's files of deleted campaigns."""
     known = {str(pk) for pk in SegmentationNetwork.objects.values_list("pk", flat=True)}
     for folder in (Path(settings.DATA_DIR) / STORED).glob("*"):
         if folder.name.removesuffix(WORK) not in known:
@@ -151,7 +154,7 @@ def _room(network: SegmentationNetwork) -> int:
 
 
 def _chosen(network: SegmentationNetwork) -> list[int]:
-    """The images that have an embedding, in the order of their hashes: as many as have room."""
+    """Return the images to embed, ordered by hash: as many as fit into the budget."""
     rows = _asked(network.campaign).values_list("sha256", "pk")
 
     def hash_of(row: tuple[str, int]) -> bytes:
@@ -166,7 +169,7 @@ def _batches(pks: list[int]) -> Iterator[list[int]]:
 
 
 def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Path) -> None:
-    """Files and rows of these images. What is there under the name already is the same."""
+    """Write files and rows for these images. An existing file of that name has the same content."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "images").mkdir(parents=True)
     for image in Image.objects.filter(pk__in=batch):

@@ -1,4 +1,4 @@
-"""The network of a campaign: named on the command line alone, kept in the site's storage.
+"""The network of a campaign: set on the command line only, kept in the site's storage.
 
 The only writer of SegmentationNetwork.
 """
@@ -27,9 +27,7 @@ STORED = "networks"
 
 
 def of(campaign: Campaign) -> SegmentationNetwork | None:
-    """Return the campaign's network; None where it has none. Read once for each object of the
-    campaign.
-    """
+    """Return the campaign's network or None. Read once per campaign object."""
     return getattr(campaign, "segmentation_network", None)
 
 
@@ -44,10 +42,10 @@ def name(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
 ) -> SegmentationNetwork:
-    """Return the campaign's network from now on, once it was tried on an image and a click.
+    """Set the campaign's network after a trial on an image and a click; return it.
 
-    The same files again change the budget alone. Raises BadInput for files that do not fit, Refusal
-    for a campaign that it cannot help, Conflict where another one is named already.
+    The same files again change only the budget. Raises BadInput for files that do not fit, Refusal
+    for a campaign that it cannot help, Conflict if another network is set.
     """
     _check_campaign(campaign)
     if not 0 < len(title) <= 100:
@@ -88,8 +86,8 @@ def name(
 
 
 def remove(campaign: Campaign) -> bool:
-    """Return whether there was a network; from now on everybody draws without one. What it proposed
-    and what was drawn with it stays.
+    """Remove the network and return whether there was one. From now on everybody draws without; its
+    proposals and the drawings stay.
     """
     network = of(campaign)
     if network is None:
@@ -115,8 +113,8 @@ def people_asked(campaign: Campaign) -> int:
 
 
 def file_of(digest: str) -> Path:
-    """Return the file of that SHA-256, on this machine. Raises Refusal where it is not, or
-    another.
+    """Return the file of that SHA-256 on this machine. Raises Refusal if it is missing or
+    differs.
     """
     path = shared_files.find(path_of(_stored(digest)), _stored(digest))
     if not path.is_file():
@@ -129,7 +127,7 @@ def preparation_of(network: SegmentationNetwork) -> Preparation:
 
 
 def path_of(stored: str) -> Path:
-    """Return where the file of that name in the store lies on the machine that made it."""
+    """Return the path of a stored file on the machine that created it."""
     return Path(settings.DATA_DIR) / stored
 
 

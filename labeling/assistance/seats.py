@@ -1,7 +1,7 @@
-"""Which seats draw with the model: decided once for each, when its page is first given.
+"""Which seats draw with the model: decided once per seat, when its page is first given out.
 
-The only writer of Assistance. promptable/arms.py says who; of a page either every image has an
-embedding, or all its seats draw without.
+The only writer of Assistance. promptable/arms.py makes the decision. If one image of a page has no
+embedding, all its seats draw without.
 """
 
 from collections import Counter
@@ -28,9 +28,10 @@ LIVE = (LEASED, Seat.State.ANSWERED)
 def assisted(
     seats: Sequence[Seat], campaign: Campaign, network: SegmentationNetwork
 ) -> dict[int, bool]:
-    """Return whether each of one person's seats on a page draws with the model, by primary key;
-    without those of training, and answered ones that were given before there was a network. Queries
-    do not grow with the seats, and are the same for gold.
+    """Return by primary key whether each of one person's seats on a page draws with the model.
+
+    Seats of training are left out, and answered ones from before there was a network. The number of
+    queries is constant, also for gold.
     """
     known = _known([seat.pk for seat in seats])
     fresh = [seat for seat in seats if seat.pk not in known and seat.state == LEASED]
@@ -43,7 +44,7 @@ def assisted(
 
 
 def _is_working(user: int, campaign: Campaign) -> bool:
-    """Whether training is behind this person."""
+    """Return whether this person has finished training."""
     member = Membership.objects.filter(user=user, campaign=campaign)
     return member.filter(stage=Membership.Stage.WORKING).exists()
 
@@ -77,8 +78,9 @@ def _decide(fresh: Sequence[Seat], campaign: Campaign, network: SegmentationNetw
 
 
 def _places(campaign: Campaign, questions: Collection[int]) -> tuple[Counter[int], Counter[int]]:
-    """How many people hold a place of each question or have answered, and how many of these draw
-    without the model. Who was blocked, gave back or was late holds none."""
+    """Return, by question, how many people hold a seat or have answered, and how many of these draw
+    without the model. Blocked people, returned seats and late answers are left out.
+    """
     voided = calibrations.in_force(campaign).voided
     before: Counter[int] = Counter()
     without: Counter[int] = Counter()

@@ -1,6 +1,6 @@
-"""Which proposed boxes are worth a look, by how often checks have accepted those of their class.
+"""Which proposed boxes to show, based on how often checks accepted those of their class.
 
-A proposal that is accepted saves a drawing, one that is rejected costs its checks (verify or draw).
+An accepted proposal saves a drawing, a rejected one costs its checks (verify or draw).
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,13 @@ UNASSISTED = 0.1
 
 
 def is_unassisted(pair: str) -> bool:
-    """Return whether people draw in this pair without a proposal, so that the two can be
-    compared.
-    """
+    """Return whether this pair is drawn without proposals, as a control group."""
     return share_of(f"unassisted {pair}") < UNASSISTED
 
 
 def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:
-    """Return the chance of acceptance from which looking at a proposal saves time: what is drawn is
-    checked as well, so an accepted proposal saves a drawing and a rejected one costs its checks.
+    """Return the acceptance rate from which showing a proposal saves time. Drawn boxes are checked
+    too, so an accepted proposal saves a drawing and a rejected one costs its checks.
 
     >>> round(least_chance(7.0, 1.8, 2), 2)
     0.34
@@ -40,12 +38,12 @@ def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> floa
 
 
 class Acceptance:
-    """How often checks accept proposals of each class, learned on the way.
+    """Online estimate of how often checks accept proposals of each class.
 
-    Chances of classes are Beta-distributed; how, is learned too, over a grid of means and
-    strengths. A proposal is shown where that is expected to save time, in this pair or, by what is
-    learned from it, in those of its class that are still to come. least: the chance from which a
-    proposal saves time.
+    The rates of classes have a Beta distribution, whose parameters are learned over a grid of means
+    and strengths. A proposal is shown if that is expected to save time, either in this pair or,
+    through what it teaches, in later pairs of its class. least: the rate from which a proposal
+    saves time.
     """
 
     def __init__(self, topics: Sequence[int], classes: int, least: float) -> None:
@@ -57,15 +55,15 @@ class Acceptance:
         self.weights = np.full(len(self.a), 1 / len(self.a))
 
     def pays(self, topic: int) -> bool:
-        """Return whether to show the proposals of the next pair of this class, which is
-        then gone.
+        """Return whether to show the proposals of the next pair of this class, and count that pair
+        as done.
         """
         self.to_come[topic] -= 1
         return self.is_worth(topic)
 
     def is_worth(self, topic: int) -> bool:
-        """Return whether proposals of this class are expected to save time, with those still to
-        come.
+        """Return whether showing proposals of this class is expected to save time, now or in later
+        pairs.
         """
         chance = self._chances(topic)
         now = self._mean(chance) - self.least
@@ -83,7 +81,7 @@ class Acceptance:
         self.good[topic] += good
 
     def learn_all(self, topic: int, good: int, total: int) -> None:
-        """As learn, of so many proposals of this class at once, in any order."""
+        """Learn from so many proposals of this class at once; the order does not matter."""
         for number in range(total):
             self.learn(topic, number < good)
 
@@ -91,7 +89,7 @@ class Acceptance:
         return self.a + self.b + self.shown[topic] + more
 
     def _chances(self, topic: int) -> NDArray[np.float64]:
-        """Of acceptance, at each place of the grid."""
+        """Return the acceptance rate of the class at each point of the grid."""
         return (self.a + self.good[topic]) / self._counts(topic)
 
     def _mean(self, chance: NDArray[np.float64]) -> float:

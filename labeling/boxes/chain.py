@@ -1,12 +1,12 @@
 """The chain of questions after which every instance of a class in an image has one box.
 
-One person **draws** a box that is not there yet, others **check** it, then somebody says whether
-every instance is **covered**, and points at what is missing: the next is drawn, or the pair is
-complete (Su, Deng and Fei-Fei 2012; Russakovsky et al. 2015, §3.2.1). A box that checks reject is
-drawn again, with the reason. Boxes that were proposed are checked before anything is drawn. What
-goes round in circles ends at a reviewer.
+One person **draws** a missing box, others **check** it, then somebody says whether every instance
+is **covered**, or points at missing ones: then the next is drawn, or the pair is complete (Su, Deng
+and Fei-Fei 2012; Russakovsky et al. 2015, §3.2.1). A rejected box is drawn again, with the reason.
+Proposed boxes are checked before anything is drawn. A chain that does not converge ends at a
+reviewer.
 
-Pure: where a pair of image and class stands is replayed from what was settled, step by step:
+Pure: the state of a pair of image and class is replayed from the settled answers, step by step:
 
     chain = begin(pair, rules, proposals)
     for answer in settled:
@@ -37,7 +37,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What whoever drew said. box: None where nothing is left to draw. came: DRAWN or CLICKED."""
+    """A settled drawing. box: None if nothing is left to draw. came: DRAWN or CLICKED."""
 
     box: Box | None
     came: str = DRAWN
@@ -46,8 +46,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks came to: GOOD, or the reason why not and on which sides of the box. box,
-    flags: as the checks mended a proposed one; None and () where it stayed as it was."""
+    """A settled check: GOOD, or the reason against the box and the sides it concerns.
+
+    box, flags: corrections of a proposed box; None and () if it is unchanged.
+    """
 
     verdict: str
     sides: tuple[str, ...] = ()
@@ -57,15 +59,16 @@ class Checked:
 
 @dataclass(frozen=True)
 class Covered:
-    """What whoever looked for more said. missing: a point in each instance without a box."""
+    """A settled look for more. missing: a point in each instance without a box."""
 
     missing: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A box that was found good. came: DRAWN, CLICKED or PROPOSED. drawing: the number of the step
-    at which it was drawn, None for a proposal."""
+    """An accepted box. came: DRAWN, CLICKED or PROPOSED. drawing: number of the step that drew it,
+    None for a proposal.
+    """
 
     box: Box
     came: str
@@ -75,8 +78,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What a reviewer decided: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL; or LOOK:
-    these boxes stand, and people look for more."""
+    """A reviewer's decision: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL. LOOK keeps the
+    boxes and lets people look for more.
+    """
 
     boxes: tuple[Standing, ...]
     state: str
@@ -84,7 +88,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Dropped:
-    """The image was given up."""
+    """The image was dropped."""
 
 
 Answer = Drawn | Checked | Covered | Reviewed | Dropped
@@ -92,7 +96,7 @@ Answer = Drawn | Checked | Covered | Reviewed | Dropped
 
 @dataclass(frozen=True)
 class Rejected:
-    """A box that checks found wrong, with the reason and the sides it is wrong on."""
+    """A box that the checks rejected, with the reason and the wrong sides."""
 
     box: Box
     reason: str
@@ -101,14 +105,14 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Chain:
-    """Where a pair stands. step: what is asked next, COMPLETE, REVIEW or DROPPED.
+    """The state of a pair. step: the next question, or COMPLETE, REVIEW or DROPPED.
 
-    number: of the step, from 0. boxes: those found good. box: the one to check. came, flags: what
-    is known of it. proposals: those not looked at yet. missing: where somebody saw an instance
-    without a box. attempt: at the present object, from 1. rejected: the last attempt at it.
-    second_look: whether a second person looks for more where one box stands. found_complete: how
-    many in turn found nothing missing. in_vain: how often something was missing and nobody could
-    draw it. state: as a reviewer decided it.
+    number: of the step, from 0. boxes: accepted boxes. box: the one to check. came, flags: its
+    origin and flags. proposals: not yet checked. missing: points at instances without a box.
+    attempt: at the current object, from 1. rejected: the last attempt at it. second_look: whether a
+    second person looks for more if there is one box. found_complete: how many people in a row found
+    nothing missing. in_vain: how often something was reported missing that nobody could draw.
+    state: set by a reviewer.
     """
 
     step: str = DRAW
@@ -128,8 +132,9 @@ class Chain:
 
     @property
     def coverage(self) -> str:
-        """COMPLETE, ABSENT, PARTIAL or UNKNOWN: what is known of the pair's instances. Where
-        people are still asked nothing is taken for absent."""
+        """Return COMPLETE, ABSENT, PARTIAL or UNKNOWN: what is known of the pair's instances. While
+        people are still asked, it is never ABSENT.
+        """
         if self.state:
             return self.state
         if self.step == COMPLETE:
@@ -138,20 +143,20 @@ class Chain:
 
 
 def begin(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Chain:
-    """Return the chain of a pair that nobody has looked at; proposals are checked in their order.
-    pair: what names it, by whose hash it is one of those that are looked at twice.
+    """Return the chain of a new pair; proposals are checked in order. pair: its name, whose hash
+    decides whether two people look for more.
     """
     second = share_of(pair) < rules.second_looks
     return _propose(Chain(proposals=tuple(proposals), second_look=second))
 
 
 def share_of(pair: str) -> float:
-    """Return the place in [0, 1) that the hash of its name gives a pair."""
+    """Return a number in [0, 1) from the hash of the pair's name."""
     return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4]) / 2**32
 
 
 def after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
-    """Return the chain once its step was settled so."""
+    """Return the chain after its step was settled with this answer."""
     return replace(_after(chain, answer, rules), number=chain.number + 1)
 
 
@@ -171,7 +176,7 @@ def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
 
 
 def _propose(chain: Chain) -> Chain:
-    """The next proposal is checked; where none is left, an instance is drawn or looked for."""
+    """Check the next proposal; without one, draw an instance or look for more."""
     if chain.proposals:
         box, *rest = chain.proposals
         return replace(chain, step=CHECK, box=box, came=PROPOSED, proposals=tuple(rest))
@@ -211,8 +216,9 @@ def _after_checks(chain: Chain, answer: Checked, rules: BoxRules) -> Chain:
 
 
 def _after_review(chain: Chain, answer: Reviewed) -> Chain:
-    """At any step: a reviewer may decide before anybody asks for it, and again. A box that stood
-    before is still the one that was drawn then."""
+    """Apply a review, which is possible at any step and more than once. Boxes that were accepted
+    before keep the number of their drawing.
+    """
     stood = {boxed.box: boxed.drawing for boxed in chain.boxes}
     boxes = tuple(replace(reviewed, drawing=stood.get(reviewed.box)) for reviewed in answer.boxes)
     chain = replace(

@@ -1,4 +1,4 @@
-"""Boxes, points and flags as people send them, checked as they enter: upright pixels on tenths."""
+"""Validation of submitted boxes, points and flags: upright pixels, rounded to tenths."""
 
 from collections.abc import Sequence
 
@@ -17,8 +17,8 @@ def refusal(message: str) -> Refusal:
 
 
 def clean_box(value: object, width: int, height: int, subject: str = "The box") -> Box:
-    """Return the box on tenths. width, height: of the image, upright. Raises Refusal unless it lies
-    in the image and has an area.
+    """Return the box rounded to tenths. width, height: of the upright image. Raises Refusal unless
+    it lies in the image and has an area.
     """
     if not isinstance(value, list) or len(value) != 4:
         raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
@@ -38,7 +38,7 @@ def clean_box(value: object, width: int, height: int, subject: str = "The box") 
 
 
 def clean_point(value: object, width: int, height: int) -> tuple[float, float]:
-    """Return the point on tenths. Raises Refusal unless it lies in the image."""
+    """Return the point rounded to tenths. Raises Refusal unless it lies in the image."""
     if not isinstance(value, list) or len(value) != 2:
         raise refusal("A point is a list of two numbers.")
     x, y = _number(value[0], "A point"), _number(value[1], "A point")
@@ -62,7 +62,7 @@ def _number(value: object, subject: str) -> float:
 
 
 def as_box(sides: Sequence[float]) -> Box:
-    """Return the box of a list that was checked."""
+    """Return a validated list of four sides as a Box."""
     x0, y0, x1, y1 = sides
     return x0, y0, x1, y1
 
@@ -84,7 +84,9 @@ def is_small(box: Sequence[float], width: int, height: int) -> bool:
 
 
 def clean_extremes(value: object, box: Box, width: int, height: int) -> list[list[float]]:
-    """Return the four points that a box was clicked by. Raises Refusal unless it is around them."""
+    """Return the four clicked points of a box. Raises Refusal unless the box is their
+    bounding box.
+    """
     if not isinstance(value, list) or len(value) != 4:
         raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")
     points = [clean_point(point, width, height) for point in value]

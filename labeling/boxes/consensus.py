@@ -1,9 +1,9 @@
-"""One box of several drawings, and how far off it is.
+"""Merging several drawings of a box, and estimating the error of the result.
 
-Everybody's error on each side of a box is normal, with a deviation of their own in proportion to
-the longer side of the box. Deviations are learned from boxes that several people drew, or that are
-known, by expectation maximisation under an inverse-gamma prior; the merged side is the mean
-weighted by precision, and its posterior states the IoU error. docs/explanation/boxes.md.
+Each person's error on each side is normal, with a personal deviation proportional to the longer
+side of the box. Deviations are learned by expectation maximisation, under an inverse-gamma prior,
+from boxes that several people drew or whose truth is known. The merged side is the
+precision-weighted mean; its posterior gives the expected IoU error. docs/explanation/boxes.md.
 """
 
 import functools
@@ -30,13 +30,13 @@ Person = TypeVar("Person", bound=Hashable)
 
 
 class Merged(NamedTuple):
-    """A box of several drawings. sigma: deviation of each of its sides, in pixels."""
+    """A box merged from several drawings. sigma: deviation of each side, in pixels."""
 
     box: Box
     sigma: float
 
     def error(self) -> "Error":
-        """Return how far it is from the true box, as expected; see expected_error."""
+        """Return the expected distance from the true box; see expected_error."""
         return expected_error(self.box, self.sigma)
 
 
@@ -48,10 +48,10 @@ class Error(NamedTuple):
 
 
 def same_object(boxes: Sequence[Box]) -> list[list[int]]:
-    """Boxes of one class by the object they are of, as places in the list.
+    """Group boxes of one class by object; return indices into the list.
 
-    Greedy by IoU: the two that overlap most are joined first, and groups grow while every new one
-    overlaps a member by half. Groups and their members in the order of the list.
+    Greedy by IoU: pairs are joined from the highest overlap down to SAME_IOU. Groups and their
+    members keep the order of the list.
     """
     pairs = sorted(
         (-iou(boxes[i], boxes[j]), i, j)
@@ -73,12 +73,12 @@ def same_object(boxes: Sequence[Box]) -> list[list[int]]:
 def learn_sigmas(
     drawings: Sequence[Sequence[tuple[Person, Box]]], known: Sequence[Box | None]
 ) -> dict[Person, float]:
-    """Everybody's deviation of a side, as a share of the longer side of the box.
+    """Return each person's deviation of a side, as a share of the longer side of the box.
 
-    drawings: of each object, who drew which box. known: its true box, None where nobody knows; both
-    of one length. Objects with one drawing and no known box say nothing. E-step: the posterior of
-    each true side given the deviations; M-step: the mean of each variance's posterior under an
-    inverse-gamma prior of mean PRIOR_SIGMA² that weighs as much as PRIOR_SIDES sides.
+    drawings: for each object, who drew which box. known: its true box or None; same length. Objects
+    with one drawing and no known box are ignored. E-step: the posterior of each true side given the
+    deviations; M-step: the mean of each variance's posterior under an inverse-gamma prior with mean
+    PRIOR_SIGMA² that weighs as much as PRIOR_SIDES sides.
     """
     useful = [
         (drawn, box)
@@ -116,7 +116,7 @@ def learn_sigmas(
 
 
 def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -> Merged:
-    """Return the box that these drawings of one object make together. At least one of them."""
+    """Return the box merged from one or more drawings of one object."""
     box, variance = _posterior(drawn, sigmas)
     if len(drawn) == 1:
         box = drawn[0][1]
@@ -124,8 +124,8 @@ def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -
 
 
 def expected_error(box: Box, sigma: float) -> Error:
-    """Of 1 − IoU of a box with the true one, where each side is off by a normal error of this
-    deviation (pixels): over as many errors as SAMPLES, the same for every box.
+    """Return the error of 1 − IoU of a box whose sides have independent normal errors of deviation
+    `sigma` (pixels), over SAMPLES samples that are the same for every box.
 
     To first order the mean is the four sides' mean distances over the area: σ √(2/π) (2/w + 2/h).
 
@@ -145,7 +145,7 @@ def expected_error(box: Box, sigma: float) -> Error:
 
 @functools.cache
 def _samples() -> NDArray[np.float64]:
-    """(4, SAMPLES) standard normal errors of the sides, each with its opposite."""
+    """Return (4, SAMPLES) standard normal errors of the sides, each with its negative."""
     half = np.random.default_rng(0).standard_normal((4, SAMPLES // 2))
     return np.concatenate([half, -half], axis=1)
 
@@ -153,8 +153,9 @@ def _samples() -> NDArray[np.float64]:
 def _posterior(
     drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]
 ) -> tuple[Box, float]:
-    """The precision-weighted mean of each side, and the variance of each in shares of the longer
-    side, squared."""
+    """Return the precision-weighted mean of each side, and the variance as a squared share of the
+    longer side.
+    """
     weights = [1 / sigmas.get(person, PRIOR_SIGMA) ** 2 for person, _ in drawn]
     total = math.fsum(weights)
     x0, y0, x1, y1 = (

@@ -1,4 +1,4 @@
-"""Boxes for gold: good ones as people draw them, and bad ones that are off by a wanted overlap."""
+"""Boxes for gold: good ones as people draw them, and bad ones with a given overlap."""
 
 import math
 import random
@@ -18,7 +18,7 @@ SIDES = ("left", "top", "right", "bottom")
 
 
 def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
-    """Return the box as somebody careful would draw it: on tenths, inside the image."""
+    """Return the box as a careful person would draw it: on tenths, inside the image."""
     longer = max(box[2] - box[0], box[3] - box[1])
     for _ in range(STEPS):
         moved = [side + chance.gauss(0, SIGMA * longer) for side in box]
@@ -29,15 +29,15 @@ def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
 
 
 def point(box: Box, chance: random.Random) -> list[float]:
-    """Return where somebody would point at what the box is around: near its middle, on tenths."""
+    """Return where a person would point at the object: near the middle, on tenths."""
     x0, y0, x1, y1 = box
     inside = [min(max(chance.gauss(0.5, AIM), 0.1), 0.9) for _ in range(2)]
     return [round(x0 + inside[0] * (x1 - x0), 1), round(y0 + inside[1] * (y1 - y0), 1)]
 
 
 def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:
-    """Return the box, shaken in any direction until it overlaps itself by as much as is wanted;
-    None where the image leaves no room for that.
+    """Return the box with sides moved in a random direction until it overlaps the original by a
+    random wanted amount; None if the image has no room for that.
     """
     for _ in range(STEPS):
         overlap = chance.uniform(*BAD[chance.random() < 0.5])
@@ -67,8 +67,9 @@ def _shaken(
 
 
 def reason(off: Box, box: Box) -> str:
-    """What somebody would say is wrong with a box that is off: too loose, or cutting off a part,
-    where it is so on every side, else shifted."""
+    """Return what a person would say is wrong with the box: too loose or cropping if every side is,
+    else shifted.
+    """
     outward = (box[0] - off[0], box[1] - off[1], off[2] - box[2], off[3] - box[3])
     if all(side >= 0 for side in outward):
         return "loose"
@@ -76,7 +77,7 @@ def reason(off: Box, box: Box) -> str:
 
 
 def worst_side(off: Box, box: Box) -> str:
-    """Return the side that somebody would point at: the one that is off by most."""
+    """Return the side with the largest error."""
     distances = [abs(moved_side - side) for moved_side, side in zip(off, box, strict=True)]
     return SIDES[distances.index(max(distances))]
 

@@ -1,1 +1,1 @@
-"""The life cycle of campaigns, their topics and policy; who may do what, who sees which name."""
+"""Campaigns: life cycle, topics and policy; access rights and visible names."""

@@ -1,6 +1,6 @@
-"""Who may do what: the one question every view and API action asks first.
+"""Access control: every view and API action calls this module first.
 
-A campaign, dataset or benchmark that is not yours answers as if it did not exist.
+Campaigns, datasets and benchmarks of others answer as if they did not exist.
 """
 
 from django.utils.translation import gettext
@@ -14,17 +14,17 @@ ANNOTATOR = Membership.Role.ANNOTATOR
 
 
 def campaigns_for(user: User, *roles: str):
-    """Campaigns this person may see in one of these roles; all of them for staff."""
+    """Return the campaigns in which this person holds one of these roles; all of them for staff."""
     if user.is_staff:
         return Campaign.objects.all()
     return Campaign.objects.of(user, *roles)
 
 
 def campaign_for(user: User, name: str, *roles: str) -> Campaign:
-    """Return the campaign of that name, if this person holds one of the roles in it (any, if none
-    named).
+    """Return the campaign of that name if this person holds one of the roles in it (any, if none
+    given).
 
-    Raises NotYours for a stranger and NotAllowed for a member whose role does not reach.
+    Raises NotYours for a non-member and NotAllowed for a member with another role.
     """
     campaign = Campaign.objects.filter(name=name).select_related("dataset", "policy").first()
     if campaign is None:
@@ -34,7 +34,7 @@ def campaign_for(user: User, name: str, *roles: str) -> Campaign:
 
 
 def check_role(user: User, campaign: Campaign, *roles: str) -> None:
-    """Pass in silence, or raises as campaign_for does."""
+    """Raise as campaign_for does unless the person holds one of the roles."""
     if user.is_staff:
         return
     role_and_stage = (
@@ -54,7 +54,7 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
 
 
 def dataset_for(user: User, name: str) -> Dataset:
-    """Return the dataset of that name, if this person may see it. Raises NotYours."""
+    """Return the dataset of that name if this person may see it. Raises NotYours."""
     dataset = Dataset.objects.visible_to(user).filter(name=name).first()
     if dataset is None:
         raise NotYours("There is no such dataset, or it is not yours.")
@@ -62,8 +62,8 @@ def dataset_for(user: User, name: str) -> Dataset:
 
 
 def check_may_open(user: User) -> None:
-    """Pass for accounts that may open campaigns: who makes datasets, campaigns and benchmarks,
-    whatever their role in any campaign. Raises NotAllowed.
+    """Raise NotAllowed unless the account may open campaigns, which also covers creating datasets
+    and benchmarks, whatever its roles.
     """
     if not user.may_open_campaigns:
         raise NotAllowed(
@@ -73,9 +73,8 @@ def check_may_open(user: User) -> None:
 
 
 def check_researches(user: User) -> None:
-    """Pass for researchers of any campaign, accounts that may open one, and owners of datasets.
-
-    Raises NotAllowed.
+    """Raise NotAllowed unless the person is a researcher of any campaign, may open campaigns, or
+    owns a dataset.
     """
     if not user.researches_anywhere:
         raise NotAllowed(
@@ -84,6 +83,6 @@ def check_researches(user: User) -> None:
 
 
 def check_administrator(user: User) -> None:
-    """Raise NotAllowed for everybody but administrators of the site."""
+    """Raise NotAllowed unless the person administers the site."""
     if not user.is_staff:
         raise NotAllowed("This is for administrators of the site.")

@@ -41,7 +41,7 @@ def create(
     settings: Mapping[str, object] | None = None,
     policy: Mapping[str, object] | None = None,
 ) -> Campaign:
-    """Return a draft campaign under its first policy, with its owner as researcher."""
+    """Create a draft campaign with its first policy and its owner as researcher; return it."""
     check_name(name)
     if kind not in KINDS:
         raise Refusal(
@@ -77,7 +77,7 @@ def create(
 
 
 def check_name(name: str) -> None:
-    """Pass for a name that can stand in an address. Raises Refusal."""
+    """Raise Refusal for a name that cannot be part of a URL."""
     if not NAME_PATTERN.fullmatch(name) or name in RESERVED_NAMES:
         raise Refusal(
             f"{name!r} cannot be a name: use 1 to 80 lower-case letters, digits, '-' and '_', "
@@ -87,8 +87,8 @@ def check_name(name: str) -> None:
 
 
 def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
-    """Return the campaign with another title, instructions or settings. Its kind and dataset stay.
-    Raises Refusal.
+    """Change the campaign's title, instructions or settings and return it. Kind and dataset are
+    fixed. Raises Refusal.
     """
     allowed = {"title", "instructions", "settings"}
     if unknown := set(fields) - allowed:
@@ -115,14 +115,14 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
 
 
 def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
-    """Keep who gave the campaign's texts per language."""
+    """Record who changed the campaign's translated texts."""
     _record(campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages})
 
 
 def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
-    """Return the next version of the policy. Questions already open keep theirs.
+    """Save the next version of the policy and return it. Open questions keep theirs.
 
-    Keys that content does not name have their defaults (policies.clean_next).
+    Missing keys get their defaults (policies.clean_next).
     """
     cleaned = policies.clean_next(campaign, content)
     policies.check_kind(KINDS[campaign.kind], cleaned)
@@ -140,14 +140,14 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
 
 
 class Sibling(TypedDict):
-    """A class that another one is easily taken for."""
+    """A class that is easily confused with another."""
 
     name: str
     definition: str
 
 
 class TopicRow(TypedDict):
-    """A topic as lists name it, with more where that is known."""
+    """A topic in a list: its key, and more fields if known."""
 
     key: str
     name: str
@@ -158,9 +158,7 @@ class TopicRow(TypedDict):
 
 
 def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
-    """Return the number of topics written. A topic that is there keeps its guidance, siblings
-    and examples.
-    """
+    """Write topics and return how many. Existing ones keep guidance, siblings and examples."""
     rows = [
         Topic(
             campaign=campaign,
@@ -184,7 +182,7 @@ def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
 
 
 def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> Topic:
-    """Return the topic with another name, synonyms, definition, url, guidance or siblings."""
+    """Change the topic's name, synonyms, definition, url, guidance or siblings and return it."""
     topic = topic_of(campaign, key)
     allowed = {"name", "synonyms", "definition", "url", "guidance", "siblings"}
     if unknown := set(fields) - allowed:
@@ -207,7 +205,9 @@ def topic_of(campaign: Campaign, key: str) -> Topic:
 def add_example(
     campaign: Campaign, key: str, image: Image, answer: str, caption: str = ""
 ) -> Example:
-    """Return an image shown beside the topic's question with its right answer, yes or no."""
+    """Add an image shown with the topic's question and its right answer, yes or no; return the
+    example.
+    """
     if answer not in ("yes", "no"):
         raise Refusal(f"An example shows yes or no; {answer!r} came.", field="answer")
     if image.dataset_id != campaign.dataset_id:
@@ -233,9 +233,7 @@ MOVES: dict[str, tuple[set[str], str]] = {
 
 
 def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
-    """Return the campaign after `action` (launch, pause, resume or close). Doing it twice is no
-    error.
-    """
+    """Apply `action` (launch, pause, resume or close) and return the campaign. Idempotent."""
     if action not in MOVES:
         raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="move")
     origins, target = MOVES[action]
@@ -275,7 +273,9 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
 
 @dataclass(frozen=True)
 class Cost:
-    """What asking will cost. answers: to gold too; hours: of people's time; cost: in currency."""
+    """The cost of asking. answers: including those to gold; hours: of people's time; cost: in the
+    policy's currency.
+    """
 
     questions: int
     answers: int
@@ -286,11 +286,11 @@ class Cost:
 
 
 def estimate(questions: int, policy: Mapping[str, object], votes: float | None = None) -> Cost:
-    """What asking so many questions will cost.
+    """Return the cost of asking so many questions.
 
-    votes: answers a question took so far, where that is known. Without it, what the policy comes to
-    by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
-    (deciding.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
+    votes: measured answers per question, if known. Otherwise the policy's number: a fixed one, or
+    what people of the assumed accuracy need (deciding.expected_votes). Ties, abstentions and
+    replacements are not included.
     """
     rules = policies.whole(policy)
     each = deciding.expected_votes(rules) if votes is None else votes

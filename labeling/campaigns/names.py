@@ -1,10 +1,9 @@
-"""Who sees which name of whom, one rule for pages, API and messages.
+"""Who sees whose name: one rule for pages, API and messages.
 
-Staff of a campaign, that is its researchers and reviewers, see each other by username; annotators
-appear to them under their pseudonym; annotators see nobody. Administrators of the site count as
-staff. Whoever left keeps the role they had. What belongs to no campaign (datasets, vocabularies,
-imports, runs) is shown to researchers only and made by them alone: by username. Releases name
-people again (votes.py).
+Staff of a campaign (researchers and reviewers) see each other's usernames and annotators'
+pseudonyms; annotators see nobody. Site administrators count as staff. Former members keep their
+role here. Objects outside campaigns (datasets, vocabularies, imports, runs) show usernames, since
+only researchers make and see them. Releases have their own names (votes.py).
 """
 
 from functools import cached_property
@@ -22,7 +21,7 @@ def name_of(membership: Membership) -> str:
 
 
 class Names:
-    """Names of people as staff of one campaign see them. One query, by the first name asked for."""
+    """Names of people as staff of one campaign see them. One query, at the first lookup."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign

@@ -1,6 +1,6 @@
-"""The right of an account to open campaigns: administrators grant and revoke it here.
+"""The right of an account to open campaigns, which administrators grant and revoke.
 
-Every change is in the log of the administration, as those made there are.
+Changes are recorded in the admin log, as those made in the admin are.
 """
 
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -11,8 +11,9 @@ from labeling.models import User, canonical_username
 
 
 def accounts(search: str = "") -> QuerySet[User]:
-    """Accounts that may log in, by name: those whose username contains the search, or, without
-    one, those that may open campaigns."""
+    """Return active accounts by name: those whose username contains the search, or without one
+    those that may open campaigns.
+    """
     users = User.objects.filter(is_active=True)
     if search:
         users = users.filter(
@@ -24,12 +25,12 @@ def accounts(search: str = "") -> QuerySet[User]:
 
 
 def grant(user: User, actor: User) -> None:
-    """The account may open campaigns from now on. Granting twice changes nothing."""
+    """Let the account open campaigns. Idempotent."""
     _set(user, actor, True, "Granted the right to open campaigns.")
 
 
 def revoke(user: User, actor: User) -> None:
-    """The account opens no further campaign; its roles, datasets and tokens stay as they are."""
+    """Stop the account from opening campaigns; its roles, datasets and tokens stay."""
     _set(user, actor, False, "Revoked the right to open campaigns.")
 
 

@@ -1,10 +1,9 @@
-"""Images that show a part of something else, such as frames of one object: one person sees one.
+"""Images that show a part of something else, such as frames of one object: a person sees only one.
 
-The whole-image item of such an image is derived from the item of what it shows. Questions about it,
-in any campaign and of gold too, carry the subject −(id of that item); questions about anything else
-are a subject of their own. Once a person has held a seat on a subject below 0, answered or not,
-they never get one on another question about it: the seat is unique and stays where it is
-(candidates.py, claiming.py). docs/explanation/cds.md.
+The whole-image item of such an image is derived from the item that it shows. All questions about
+it, in any campaign and gold included, have the subject −(id of that item); other questions are
+their own subject. A person who has ever held a seat on a negative subject gets no other question
+about it: the seat is unique and stays (candidates.py, claiming.py). docs/explanation/cds.md.
 """
 
 from collections import defaultdict
@@ -21,7 +20,7 @@ State = Seat.State
 
 
 def derive(item_of_image: Mapping[int, int]) -> None:
-    """Says of images (by id) which item each shows a part of. Saying it again changes nothing."""
+    """Record which item each image (by id) shows a part of. Idempotent."""
     Item.objects.bulk_create(
         [Item(image_id=image, derived_from_id=thing) for image, thing in item_of_image.items()],
         ignore_conflicts=True,
@@ -34,23 +33,23 @@ def derive(item_of_image: Mapping[int, int]) -> None:
 
 
 def of_item(item: int) -> int | None:
-    """Return the subject of a question about this item; None where it is the question itself."""
+    """Return the subject of a question about this item; None if the question is its own subject."""
     return of_items([item]).get(item)
 
 
 def of_items(items: Iterable[int]) -> dict[int, int]:
-    """Return the subjects of questions about these items, without those that are the question
-    itself.
+    """Return the subjects of questions about these items; questions that are their own subject are
+    left out.
     """
     rows = Item.objects.filter(pk__in=list(items), region__isnull=True, derived_from__isnull=False)
     return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
 
 
 def bar_witnesses(item_ids: Iterable[int]) -> None:
-    """Keep everybody who held a seat on a question about the image in which one of these items
-    lies, and so may have seen all of it, from the images that show parts of that item.
+    """Bar everybody who held a seat on the image of one of these items from images that show its
+    parts: they may have seen all of it.
 
-    Doing it again adds who came meanwhile. Queries grow with the batches.
+    Calling it again adds new people. The number of queries grows with the batches.
     """
     ordered_ids = sorted(set(item_ids))
     for part in batches(ordered_ids, BATCH):
@@ -90,9 +89,10 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
 
 
 def hold(user: User, question: Question) -> bool:
-    """Return whether this person may see the question outside their work, as an auditor does:
-    always, but for a subject below 0 of which they hold a seat on another question. From now on
-    they hold one on this.
+    """Return whether this person may see the question outside of labeling, such as in an audit, and
+    reserve its subject.
+
+    It is False for a negative subject on which they hold a seat of another question.
     """
     if question.subject is None or question.subject >= 0:
         return True

@@ -1,13 +1,13 @@
-"""A campaign's words per language: what annotators read in place of its own, and never more than
-that. Files, releases and hashes have the campaign's own words.
+"""Translations of a campaign's texts for annotators' pages. Files, releases and hashes have the
+original texts.
 
     {"de": {"title": "…", "instructions": "…", "question": "…",
             "classes": {"n02123045": "Tigerkatze",
                         "n02099601": {"name": "…", "definition": "…", "guidance": "…"}},
             "parts": {"tail": "Schwanz"}}}
 
-Each text may be left out or empty: then the campaign's own is shown. Keys of classes are those of
-its topics and of its settings, keys of parts those of its vocabulary.
+A missing or empty text falls back to the original. Class keys are those of the campaign's topics
+and settings, part keys those of its vocabulary.
 """
 
 import copy
@@ -36,7 +36,7 @@ Texts = dict[str, Content]
 
 @dataclass(kw_only=True)
 class Coverage(Record):
-    """How many texts a language has, and which it lacks, as "title" or "classes.n02123045"."""
+    """How many texts a language has, and the missing ones, as "title" or "classes.n02123045"."""
 
     language: str
     name: str
@@ -45,7 +45,7 @@ class Coverage(Record):
 
 
 def read(text: str | bytes) -> object:
-    """Return the content of a file. Raises Refusal with the line of what is no JSON."""
+    """Return the content of a file. Raises Refusal with the line that is no JSON."""
     if len(text) > MAX_BYTES:
         raise Refusal(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="texts")
     try:
@@ -72,9 +72,7 @@ def read(text: str | bytes) -> object:
 
 
 def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
-    """Return the texts, kept in place of all earlier ones. Raises Refusal, and nothing is
-    changed.
-    """
+    """Replace all texts and return them. Raises Refusal; then nothing has changed."""
     texts = clean(campaign, payload)
     with transaction.atomic():
         campaign.texts.all().delete()
@@ -95,8 +93,8 @@ def of(campaign: Campaign) -> Texts:
 
 
 def with_gaps(campaign: Campaign) -> Texts:
-    """Return the texts as a file to go on with: of each language but the campaign's usual one, each
-    text that is missing is there and empty.
+    """Return the texts with every missing one as "", for each language but the default, as a file
+    to fill in.
     """
     contents, keys = of(campaign), list(_wanted(campaign))
     filled: Texts = {}
@@ -114,7 +112,7 @@ def with_gaps(campaign: Campaign) -> Texts:
 
 
 def coverage(campaign: Campaign) -> list[Coverage]:
-    """Of each language that has texts what it has and lacks. Two queries."""
+    """Return present and missing texts of each language that has any. Two queries."""
     keys = list(_wanted(campaign))
     rows = []
     for language, content in of(campaign).items():
@@ -130,7 +128,7 @@ def coverage(campaign: Campaign) -> list[Coverage]:
 
 
 def clean(campaign: Campaign, payload: object) -> Texts:
-    """Return the texts without empty ones. Raises Refusal with the place and the cure."""
+    """Return the texts without empty ones. Raises Refusal with the path and what to do."""
     if not isinstance(payload, dict):
         raise Refusal('Texts are an object: {"de": {"title": …}}.', field="texts")
     known = {
@@ -199,7 +197,7 @@ def _wrong(path: Iterable[str], fault: str) -> Refusal:
 
 
 def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
-    """The section and, of classes and parts, the key of each text that the campaign has."""
+    """Yield section and key (of classes and parts) of each text that the campaign has."""
     yield "title", None
     if campaign.instructions:
         yield "instructions", None
@@ -216,8 +214,8 @@ def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
 
 
 def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Campaign]:
-    """Return the campaigns as annotators read them: copies with the texts of the language where
-    there are any, else themselves. One query, and none where no campaign has the language.
+    """Return the campaigns as annotators see them: copies with translated texts, or the originals.
+    One query, or none if no campaign has the language.
     """
     campaigns = list(campaigns)
     having = [row.pk for row in campaigns if language in row.languages]
@@ -238,7 +236,7 @@ def _worded(campaign: Campaign, content: Content) -> Campaign:
 
 
 def _settings(stored: Content, content: Content) -> dict[str, object]:
-    """Settings with the names that people read replaced; keys stay."""
+    """Return the settings with translated names; keys stay."""
     translated, parts = dict(stored), content.get("parts", {})
     if "question" in content and "question" in stored:
         translated["question"] = content["question"]
@@ -262,11 +260,11 @@ def _settings(stored: Content, content: Content) -> dict[str, object]:
 
 
 def name_of(words: Mapping[str, Any], key: str, name: str) -> str:
-    """Return the name of a class in these words, else the one given."""
+    """Return the translated name of a class, or the given one."""
     return str(class_words(words, key).get("name", name))
 
 
 def class_words(words: Mapping[str, Any], key: str) -> dict[str, str]:
-    """What the words say of a class: name, definition and guidance, those that are given."""
+    """Return a class's translated name, definition and guidance, as far as given."""
     entry = words.get("classes", {}).get(key, {})
     return {"name": entry} if isinstance(entry, str) else entry

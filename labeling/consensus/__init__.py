@@ -1,5 +1,5 @@
-"""Votes become labels: questions settled, reviewed, and calibrations learned and kept.
+"""Votes become labels: settling, reviewing, and learning calibrations.
 
-settling.settle_locked decides a question that has its votes and writes the Settlement; the value
-itself is kinds/deciding.judge's, reached through votes.verdict_on.
+settling.settle_locked decides a question that has its votes and writes the Settlement; the verdict
+comes from kinds/deciding.judge through votes.verdict_on.
 """

@@ -1,6 +1,6 @@
-"""Learn what a campaign's answers say of its people and topics, and put it in force.
+"""Learn the skills of people and the priors of topics from a campaign's answers, and activate them.
 
-Learning reads all answers and holds three numbers of each. docs/explanation/quality.md, How
+Reads all answers and keeps three numbers of each in memory. docs/explanation/quality.md, How
 answers become a consensus.
 """
 
@@ -20,10 +20,10 @@ from labeling.models import Calibration, Campaign, Job, User
 
 
 def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
-    """Return the calibration that all answers up to now give, in force from now on.
+    """Compute a calibration from all answers, activate it, and return it.
 
-    One that says what the calibration in force says is not made again. actor: whoever asked, for
-    its reason. Answers are read in chunks, outside of any transaction.
+    If it equals the current one, that one is kept. actor: the requester, recorded with the
+    decision. Answers are read in chunks outside of any transaction.
     """
     # Learning needs numpy and the compiled loops, which no page should load.
     from labeling.consensus import learned_boxes, learned_skills
@@ -76,7 +76,7 @@ def _answered(campaign: Campaign) -> int:
 
 
 def is_used(campaign: Campaign) -> bool:
-    """Return whether anything in the campaign goes by what calibrations say."""
+    """Return whether anything in the campaign depends on calibrations."""
     return (
         policies.of(campaign)["method"] != "majority"
         or campaign.settings.get("order") == "learned"
@@ -85,7 +85,7 @@ def is_used(campaign: Campaign) -> bool:
 
 
 def due(campaign: Campaign) -> bool:
-    """Return whether enough answers came since the last calibration to recompute reputations."""
+    """Return whether enough answers came in since the last calibration."""
     if not is_used(campaign):
         return False
     row = Campaign.objects.filter(pk=campaign.pk)
@@ -98,7 +98,7 @@ def due(campaign: Campaign) -> bool:
 
 
 def ask(campaign: Campaign) -> bool:
-    """Return whether a calibration was due and now waits as a job; asking twice makes one."""
+    """Queue a calibration if one is due; return whether one waits. Asking twice queues one."""
     if not due(campaign):
         return False
     queue.enqueue("calibrate", str(campaign.pk), campaign=campaign)
@@ -106,13 +106,12 @@ def ask(campaign: Campaign) -> bool:
 
 
 def ask_now(campaign: Campaign, actor: User) -> Job:
-    """Return the job that recomputes reputations because this person wants it, due or not."""
+    """Queue a calibration for this person, due or not, and return the job."""
     return queue.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
 
 
 def execute(job: Job) -> None:
-    """The job "calibrate" of a campaign: what somebody asked for, or if it is still due when its
-    turn comes."""
+    """Run the job "calibrate": always if somebody asked for it, else only if it is still due."""
     assert job.campaign is not None, "a calibrate job names its campaign"
     if "actor" in job.payload:
         calibrate(job.campaign, User.objects.filter(pk=job.payload["actor"]).first())
@@ -124,7 +123,7 @@ def execute(job: Job) -> None:
 
 
 def calibrate_nightly(campaign: Campaign) -> bool:
-    """Return whether the campaign has another calibration now: one that goes by calibrations."""
+    """Calibrate a campaign that uses calibrations; return whether it has a new one."""
     if not is_used(campaign):
         return False
     return calibrate(campaign, reason="every night").pk != campaign.calibration_id

@@ -1,7 +1,7 @@
-"""Stored calibrations, which never change, each read once in a process. calibrating.py makes them.
+"""Stored calibrations. They never change and are cached per process; calibrating.py creates them.
 
-So a settlement can always be computed again. docs/explanation/quality.md, How answers become a
-consensus.
+Because they are kept, every settlement can be recomputed. docs/explanation/quality.md, How answers
+become a consensus.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,10 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Skill(Record):
-    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy; of
-    whoever draws boxes sigma, the deviation of a side as a share of the longer one, and from how
-    many sides it was learned."""
+    """A person's skill. confusion: for yes-no questions; accuracy: for others. sigma, sides: for
+    box drawing, the deviation of a side as a share of the longer one, and the number of sides it
+    was learned from.
+    """
 
     confusion: list[list[float]] | None = None
     accuracy: float | None = None
@@ -35,8 +36,9 @@ class Skill(Record):
 
 @dataclass(kw_only=True)
 class StepFigures(Record):
-    """Of a step of boxes: answers to questions that are no gold, the median time of any answer, and
-    how many answers to gold there are and are right."""
+    """Figures of a step of boxes: answers to questions other than gold, the median time of all
+    answers, and answers to gold, total and right.
+    """
 
     answers: int
     seconds: float | None
@@ -46,7 +48,7 @@ class StepFigures(Record):
 
 @dataclass(kw_only=True)
 class Assisted(Record):
-    """Of pairs that began with proposals, or without: boxes that stand, and time spent."""
+    """Pairs that began with proposals, or without: accepted boxes and time spent."""
 
     pairs: int
     boxes: int
@@ -55,11 +57,13 @@ class Assisted(Record):
 
 @dataclass(kw_only=True)
 class BoxFigures(Record):
-    """How far a campaign of boxes is, when it was last calibrated. pairs: by what is known of their
-    instances (boxes/chain.py), or in review. boxes: by how they came. draws: the median time of a
-    drawing by how it was made. seconds_per_box: over the steps, answers a box times the median
-    time. planted: of objects that gold withholds, how many were pointed at, and how many there
-    were. classes: [pairs, those that are complete or absent, boxes] by topic."""
+    """Progress of a box campaign at its last calibration.
+
+    pairs: by what is known of their instances (boxes/chain.py), or in review. boxes: by origin.
+    draws: median time of a drawing by input method. seconds_per_box: over the steps, answers per
+    box times the median time. planted: of objects that gold withholds, how many were pointed at and
+    how many there were. classes: [pairs, those complete or absent, boxes] by topic.
+    """
 
     pairs: dict[str, int]
     boxes: dict[str, int]
@@ -74,11 +78,14 @@ class BoxFigures(Record):
 
 @dataclass(kw_only=True)
 class Content(Record):
-    """What a calibration says. annotators: by the user's id. prior: P(no), P(yes) by topic, "*" for
-    all others. tables, statistics: what VoteTable and Statistics keep. answered: answers until
-    then. voided: ids of the people whose votes do not count. scenes: of what tends to be in images
-    together, where questions have a price. Of boxes also acceptance: [good,
-    shown] of proposals by topic, seconds: the median of an answer by step, and figures."""
+    """The content of a calibration.
+
+    annotators: by user id. prior: P(no), P(yes) by topic, "*" for all others. tables, statistics:
+    of VoteTable and Statistics. answered: number of answers so far. voided: ids of people whose
+    votes do not count. scenes: which classes appear together in images, if questions have a price.
+    Box campaigns add acceptance ([good, shown] of proposals by topic), seconds (median of an answer
+    by step) and figures.
+    """
 
     classes: list[str] | None = None
     annotators: dict[str, Skill] | None = None
@@ -95,9 +102,9 @@ class Content(Record):
 
 
 def in_force(source: Campaign | int | None) -> deciding.Skills:
-    """What is known now of a campaign's people, or what the calibration of that id says.
+    """Return the skills of the campaign's current calibration, or of the one with that id.
 
-    Read once in a process; before the first calibration, and for None, nothing is known.
+    Cached per process. Before the first calibration, and for None, nothing is known.
     """
     if isinstance(source, Campaign):
         source = Campaign.objects.values_list("calibration", flat=True).get(pk=source.pk)
@@ -107,7 +114,7 @@ def in_force(source: Campaign | int | None) -> deciding.Skills:
 
 
 def skills(calibration_id: int | None, made_at: datetime | None) -> deciding.Skills:
-    """As in_force, for those who have read when the calibration was made already."""
+    """Return in_force for callers that have read the calibration's time already."""
     return deciding.NONE if calibration_id is None else _read(calibration_id, made_at)
 
 
@@ -119,7 +126,7 @@ def _read(pk: int, made_at: datetime | None) -> deciding.Skills:
 
 
 def skills_of(content: Content) -> deciding.Skills:
-    """Return a calibration's content as judging wants it."""
+    """Return a calibration's content as Skills for judging."""
     people = {int(person): skill for person, skill in (content.annotators or {}).items()}
     return deciding.Skills(
         classes=tuple(content.classes or deciding.BINARY),
@@ -141,7 +148,7 @@ def skills_of(content: Content) -> deciding.Skills:
 
 
 def among_classes(known: deciding.Skills, campaign_id: int) -> deciding.Skills:
-    """Return the same skills, among the classes that the campaign's votes can name."""
+    """Return the same skills, restricted to the classes that the campaign's votes can name."""
     row = Campaign.objects.values_list("kind", "settings").get(pk=campaign_id)
     return replace(known, classes=classes_of(*row))
 
@@ -160,9 +167,9 @@ def create(campaign_id: int, content: Content, reason: str) -> Calibration:
 
 
 def voiding(campaign: Campaign, voided: set[int], reason: str) -> Calibration | None:
-    """What is in force, but with these people void: the row that says so already, or a new one.
+    """Return the current calibration with these people voided: an existing row or a new one.
 
-    Not yet in force: blocking.py sees to that. None where nothing is known and nobody is void.
+    blocking.py activates it. None if nothing is known and nobody is voided.
     """
     current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     content = Content.from_json(current.content if current else {})

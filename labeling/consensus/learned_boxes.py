@@ -1,9 +1,8 @@
-"""What a calibration says of a campaign of boxes, learned from all its answers: how far off each
-person's sides are, how often proposals of each class are accepted, how long each step takes, and
-the figures that pages show of it.
+"""Learn a box campaign's calibration from all answers: each person's deviation, the acceptance rate
+of proposals by class, the time of each step, and the figures on pages.
 
-Questions are read image by image, and nothing is kept of them but counts, durations, and drawings
-of objects that several people drew or that are known.
+Questions are read image by image. Only counts, durations, and drawings of objects with several
+drawings or a known box are kept in memory.
 """
 
 from array import array
@@ -53,8 +52,9 @@ Answers = dict[int, dict[int, tuple[Any, int | None]]]
 
 @dataclass
 class _Learned:
-    """What was read so far. drawings, known: see learn_sigmas. durations: by step, and of drawings
-    by how they were made."""
+    """Running totals. drawings, known: see learn_sigmas. durations: by step, and for drawings by
+    input method.
+    """
 
     drawings: list[list[tuple[int, Box]]] = field(default_factory=list)
     known: list[Box | None] = field(default_factory=list)
@@ -78,8 +78,8 @@ def _whole() -> "array[int]":
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """Return the content of a calibration but for `voided` and when it was made. Equal answers give
-    equal content, on either database.
+    """Return the content of a calibration without `voided` and its time. It depends only on the
+    answers, not on the database.
     """
     reader = _Reader(campaign, voided)
     for rows in _chunks(campaign):
@@ -146,7 +146,7 @@ def _assisted(counts: Counter[str]) -> Assisted:
 
 
 def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
-    """By image, many at a time, but for withdrawn questions."""
+    """Yield questions by image, many at a time, without withdrawn ones."""
     last = 0
     questions = Question.objects.filter(campaign=campaign).exclude(state=State.WITHDRAWN)
     while True:

@@ -1,7 +1,8 @@
-"""What a calibration says, learned from all answers of a campaign (calibrating.py keeps it).
+"""Learn a calibration's content from all answers of a campaign (calibrating.py saves it).
 
-For yes and no: Dawid–Skene over every vote that counts, with gold as known labels, so everyone gets
-a confusion matrix. For many classes: how often each is right, errors spread evenly over the others.
+Yes-no questions: Dawid–Skene over every counting vote, with gold as known labels, gives each person
+a confusion matrix. Many classes: each person has one accuracy, and errors are spread evenly over
+the other classes.
 """
 
 from array import array
@@ -35,10 +36,10 @@ DIGITS = 6
 
 @dataclass
 class Votes:
-    """N votes as numbers; of I questions the topic and, for gold, the known word (else -1).
+    """N votes as numbers, and of I questions the topic and, for gold, the known word (else -1).
 
-    people, questions, words: (N,). topics, known: (I,). Questions that nobody could answer are
-    not among them. names of people are their ids, sorted.
+    people, questions, words: (N,). topics, known: (I,). Questions with abstentions only are left
+    out. Names of people are their ids, sorted.
     """
 
     people: NDArray[np.int64]
@@ -59,8 +60,8 @@ class _Reading:
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """Return the content of a calibration but for `voided` and when it was made. Equal answers give
-    equal content, on either database.
+    """Return the content of a calibration without `voided` and its time. It depends only on the
+    answers, not on the database.
     """
     classes = classes_of(campaign.kind, campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
@@ -75,8 +76,8 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
 
 
 def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:
-    """Return every vote on what is asked, and on gold in use: each person's latest revision that
-    was not late. Abstentions say nothing of the truth and are left out.
+    """Return every vote on open and settled questions and on active gold: each person's latest
+    revision that was not late. Abstentions are left out.
     """
     kind = KINDS[campaign.kind]
     code = {word: number for number, word in enumerate(classes)}
@@ -92,7 +93,7 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
 def _answered(
     campaign: Campaign, voided: frozenset[int]
 ) -> Iterator[list[tuple[int, str, Any, dict[int, Any]]]]:
-    """(id, topic, known answer, {person: latest answer that counts}) by id, many at a time."""
+    """Yield (id, topic, known answer, {person: latest counting answer}) by id, many at a time."""
     for chunk in _questions(campaign):
         rows = (
             Answer.objects.filter(assignment__question_id__in=[row[0] for row in chunk], late=False)
@@ -108,8 +109,9 @@ def _answered(
 
 
 def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:
-    """(id, topic, known answer) by id, a thousand at a time; retired gold, which was usually
-    wrong, and withdrawn questions are left out."""
+    """Yield (id, topic, known answer) by id, a thousand at a time. Withdrawn questions are left
+    out, and retired gold, which was usually wrong.
+    """
     last = 0
     while True:
         rows = (
@@ -179,14 +181,16 @@ def _two(votes: Votes, policy: policies.Policy) -> Content:
 
 
 def _counts(votes: Votes) -> tuple[Ints, Ints]:
-    """(A,) votes of each person, and how many of them were on gold."""
+    """Return (A,) votes of each person, and how many of them were on gold."""
     golden = votes.people[votes.known[votes.questions] >= 0]
     n = len(votes.ids)
     return np.bincount(votes.people, minlength=n), np.bincount(golden, minlength=n)
 
 
 def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[float]]:
-    """[P(no), P(yes)] of the campaign under "*", and of each topic, shrunk to the campaign's."""
+    """Return [P(no), P(yes)] of the campaign under "*", and of each topic, shrunk to the
+    campaign's.
+    """
     is_open = votes.known < 0
     shares = estimate.posteriors[is_open]
     whole = (shares.sum(axis=0) + CAMPAIGN_PRIOR * base) / (len(shares) + CAMPAIGN_PRIOR)
@@ -202,7 +206,7 @@ def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[
 
 
 def _tables(votes: Votes, estimate: DawidSkene, policy: policies.Policy) -> dict[str, object]:
-    """Vote tables of the topics that have a pilot, if the policy goes by them."""
+    """Return vote tables of topics with a pilot, if the policy uses them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is no random sample of its topic.
     pilot = (counts.sum(axis=1) >= CALIBRATION_VOTES) & (votes.known < 0)
@@ -238,10 +242,11 @@ def _many(votes: Votes, policy: policies.Policy, n_classes: int) -> Content:
 
 
 def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
-    """(A,) how often each person names the right one of many classes, by expectation maximisation.
+    """Return (A,) how often each annotator names the right one of many classes, by expectation
+    maximisation.
 
-    One coin each: whoever errs names any other class alike, and classes are equally likely. Only
-    classes that somebody named are held, so memory grows with the votes alone.
+    One-coin model: errors are spread evenly over the other classes, and classes are equally likely.
+    Only classes that somebody named are stored, so memory grows with the votes only.
     """
     pairs, pair_index = np.unique(votes.questions * n_classes + votes.words, return_inverse=True)
     pair_index = pair_index.reshape(-1)
@@ -267,6 +272,6 @@ def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
 
 
 def _rounded(values: ArrayLike) -> list[Any]:
-    """As lists, to the digits that are kept: the last ones differ from machine to machine."""
+    """Return lists rounded to the stored digits: the last digits differ between machines."""
     rounded: list[Any] = np.round(np.asarray(values, float), DIGITS).tolist()
     return rounded

@@ -1,8 +1,9 @@
-"""Reviewers decide: what the votes could not, and where the policy says so everything before it
-counts. A verdict is a Settlement and a Decision; what is sent back goes to whoever gave it.
+"""Reviewers' decisions on questions that the votes could not settle or that the policy sends to
+review.
 
-Every action can say which settlement the reviewer looked at (`seen`); when another one is in force
-by now, somebody else was quicker, or the question came back with another answer: nothing happens.
+A verdict is a Settlement and a Decision; work sent back returns to its author. Every action may
+name the settlement that the reviewer saw (`seen`). If another one is current by now, because
+somebody was faster or the question came back with a new answer, nothing happens.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,11 +55,11 @@ def decide(
     *,
     seen: int | None = None,
 ) -> Settlement:
-    """Return the settlement that a reviewer's verdict on a question in review makes.
+    """Settle a question in review by a reviewer's verdict; return the settlement.
 
-    value: an answer that is no abstention, or "drop" to give the image up (its pair's next one
-    follows, as after a dropping vote). The votes stay as they are and are named by the settlement,
-    which stands whatever becomes of them. Raises Conflict when somebody has decided meanwhile.
+    value: an answer other than an abstention, or "drop" to drop the image (the pair's next one
+    follows, as after a dropping vote). The votes stay and are listed in the settlement, which holds
+    whatever happens to them. Raises Conflict if somebody has decided meanwhile.
     """
     value = clean_verdict(campaign, value, question_context(campaign, question_id))
     with writing():
@@ -70,9 +71,9 @@ def decide(
 def accept(
     campaign: Campaign, question_id: int, actor: User, reason: str = "", *, seen: int | None = None
 ) -> Settlement:
-    """Return the settlement that says what the votes gave, and that a reviewer has looked at it.
+    """Settle a question in review as the votes say; return the settlement, marked as reviewed.
 
-    Raises Conflict as decide does, and where the votes gave nothing that could be accepted.
+    Raises Conflict as decide does, and if the votes have no acceptable result.
     """
     with writing():
         question, latest = _lock(campaign, question_id, seen)
@@ -91,13 +92,13 @@ def send_back(
     seen: int | None = None,
     answers: Collection[str] | None = None,
 ) -> list[SentBack]:
-    """What was sent back: these drawings (ids) of those that count, by default all whose people
+    """Send these drawings (ids) back and return them; by default all counting ones whose authors
     still work here.
 
-    They count no more, and stay. Their seats are leased to the same people again, with the note,
+    They no longer count but stay. Their seats are leased to the same people again, with the note,
     for the policy's return_hours; after that others are asked too. The question is open meanwhile.
-    Raises Refusal without a note or for answers that do not count here, Conflict as decide does and
-    where nobody could mend it, as in a closed campaign.
+    Raises Refusal without a note or for answers that do not count, Conflict as decide does and if
+    nobody could correct it, as in a closed campaign.
     """
     note = note.strip()
     if not KINDS[campaign.kind].drawn:
@@ -128,7 +129,7 @@ def send_back(
 def _lock(
     campaign: Campaign, question_id: int, seen: int | None
 ) -> tuple[Locked, Settlement | None]:
-    """The question in review, locked, and the settlement that stands."""
+    """Return the question in review, locked, and its current settlement."""
     locked = lock_questions([question_id])
     if not locked or locked[0].campaign_id != campaign.pk:
         raise NotYours("There is no such question in this campaign.")
@@ -178,7 +179,7 @@ def _follow(campaign: Campaign, question: Locked) -> None:
 
 
 def _word(campaign: Campaign, value: object) -> object:
-    """What a decision keeps of a verdict: a drawing stands in its settlement."""
+    """Return what a Decision stores of a verdict; a drawing is in its settlement."""
     kind = KINDS[campaign.kind]
     return kind.tally_name(value) if kind.has_geometry else value
 
@@ -231,7 +232,7 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
 
 
 def question_context(campaign: Campaign, question_id: int) -> About | None:
-    """What the question is about, where the kind has_geometry. Raises NotYours."""
+    """Return what the question is about, for kinds with has_geometry. Raises NotYours."""
     if not KINDS[campaign.kind].has_geometry:
         return None
     row = (
@@ -246,9 +247,9 @@ def question_context(campaign: Campaign, question_id: int) -> About | None:
 
 
 def clean_verdict(campaign: Campaign, value: object, context: About | None = None) -> object:
-    """Return the verdict if it decides something. Raise Refusal otherwise.
+    """Return the verdict; raise Refusal if it decides nothing.
 
-    context: only where the kind has_geometry.
+    context: only if the kind has_geometry.
     """
     if value == DROP:
         return DROP

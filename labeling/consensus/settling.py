@@ -1,8 +1,8 @@
-"""Answers become consensus: settled inline under the question's lock, and recomputed on demand.
+"""Settling: answers become consensus under the question's lock, and can be recomputed on demand.
 
-A question is complete when it has no free seat and none under lease. Its verdict follows from the
-votes that were not late, less those of people who are void (deciding.py), so what stands can always
-be computed again. When somebody is blocked or a block is lifted, `replay` does so.
+A question is complete when it has no free and no leased seat. Its verdict follows from the votes
+that were not late, without those of voided people (deciding.py), so every settlement can be
+recomputed. `replay` does so when somebody is blocked or unblocked.
 """
 
 import itertools
@@ -52,7 +52,7 @@ CHUNK = 1_000
 
 @dataclass(kw_only=True)
 class Stated(Record):
-    """A question's state; alone where no settlement gives it."""
+    """A question's state, with its verdict if a settlement gave it."""
 
     state: str
 
@@ -67,7 +67,7 @@ class Settled(Stated):
 
 @dataclass(kw_only=True)
 class Difference(Record):
-    """A question whose settlement in force is not what its answers give."""
+    """A question whose current settlement differs from what its answers give."""
 
     question: int
     current: Stated | None = field(metadata={"key": "stands"})
@@ -75,16 +75,18 @@ class Difference(Record):
 
 
 def settle(question_ids: Iterable[int]) -> int:
-    """Return how many of these questions were decided now; locks them until the transaction ends.
+    """Settle these questions and return how many were decided; holds their locks until the
+    transaction ends.
 
-    A question that wants more votes gets the seats for them, in the lane of returned ones.
+    A question that needs more votes gets seats for them in the lane of returned ones.
     """
     return settle_locked(lock_questions(question_ids))
 
 
 def settle_locked(questions: Sequence[Locked]) -> int:
-    """As settle, for open questions that this transaction has locked, with their seats as they are
-    now. Queries do not grow with the questions, but for one job for each that was dropped."""
+    """Settle open questions that this transaction has locked. The number of queries is constant,
+    except for one job per dropped question.
+    """
     full = [q for q in questions if q.state == State.OPEN and q.seats_free == 0]
     if not full:
         return 0
@@ -105,7 +107,7 @@ def settle_locked(questions: Sequence[Locked]) -> int:
 
 
 def _record(decided: Sequence[Judged]) -> None:
-    """Writes the settlements and states, and asks for what must follow a dropped question."""
+    """Write settlements and states, and queue the follow-ups of dropped questions."""
     if not decided:
         return
     Settlement.objects.bulk_create(
@@ -152,7 +154,7 @@ def _record(decided: Sequence[Judged]) -> None:
 
 
 def _follow_up(changed: Sequence[Locked]) -> None:
-    """Has following.py look at the images of questions that were flagged. Last of all locks."""
+    """Queue the images of flagged questions for following.py. This takes the last locks."""
     campaign_ids = {question.campaign_id for question in changed if question.is_followed}
     for campaign in (
         Campaign.objects.filter(pk__in=campaign_ids).order_by("pk") if campaign_ids else ()
@@ -161,7 +163,7 @@ def _follow_up(changed: Sequence[Locked]) -> None:
 
 
 def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
-    """How many seats of each question somebody holds."""
+    """Return the number of leased seats by question."""
     return Counter(
         Seat.objects.filter(
             question_id__in=[question.id for question in questions],
@@ -172,10 +174,9 @@ def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
 
 @dataclass
 class Replayed:
-    """What became of questions that were judged again.
+    """The result of judging questions again.
 
-    decided: questions with another verdict than before, or a first one. reopened: decided ones that
-    people are asked again.
+    decided: questions with a new verdict. reopened: decided questions that are open again.
     """
 
     decided: int = 0
@@ -190,8 +191,9 @@ class Replayed:
         self.changed += more.changed
 
     def give(self) -> None:
-        """Frees the seats that open questions are short of, in the lane of returned ones. Takes
-        the campaign's row, so after the locks of all questions."""
+        """Free the seats that open questions lack, in the lane of returned ones. It locks the
+        campaign's row, so call it after locking all questions.
+        """
         short = [question for question in self.changed if question.id in self.wanting]
         for start in range(0, len(short), CHUNK):
             free(short[start : start + CHUNK], self.wanting, RETURNED)
@@ -199,7 +201,7 @@ class Replayed:
 
 
 def replay(question_ids: Iterable[int]) -> Replayed:
-    """Judge these questions again and gives them the seats they want; see replay_locked."""
+    """Judge these questions again and give them the seats they need; see replay_locked."""
     outcome = replay_locked(lock_questions(question_ids))
     outcome.give()
     return outcome
@@ -208,14 +210,13 @@ def replay(question_ids: Iterable[int]) -> Replayed:
 def replay_locked(
     questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
 ) -> Replayed:
-    """Judge questions again that this transaction has locked, whatever their state: when others
-    are void, or when withdrawn ones came back as open ones without seats. `give` must follow.
+    """Judge questions again that this transaction has locked, in any state: after a change of
+    voided people, or for reopened questions without seats. The caller must then call `give`.
 
-    calibration: id and date of the one about to come in force. A question that the same votes
-    decided before goes back to that very settlement, by what was known then: what was learned in
-    between changes nothing that comes back. What a reviewer decided stands. Gold and withdrawn
-    questions are left alone. Queries do not grow with the questions, but for one job for each that
-    is dropped; do a thousand at a time.
+    calibration: id and date of the one about to be activated. If the same votes decided a question
+    before, its former settlement becomes current again, judged by the calibration of that time.
+    Reviewers' decisions stay. Gold and withdrawn questions are skipped. The number of queries is
+    constant, except for one job per dropped question; pass a thousand at a time.
     """
     outcome = Replayed()
     questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
@@ -263,8 +264,9 @@ def _restored(
     rules: Rules,
     places: dict[int, tuple[str, bool]],
 ) -> Judged:
-    """The earliest settlement that these votes still give by what was known then, else the verdict
-    by what is known now."""
+    """Return the earliest settlement that these votes still give by the calibration of its time,
+    else the verdict by the current one.
+    """
     for settlement in earlier:
         if settlement.reviewed or settlement.policy_id != question.policy_id:
             continue
@@ -289,7 +291,7 @@ def _open_again(before: Sequence[Locked], after: Sequence[Locked]) -> None:
 
 
 def _close_seats(question_ids: Sequence[int]) -> None:
-    """Takes the seats of questions that need nobody any more."""
+    """Close the leased seats of questions that need no more votes."""
     if question_ids:
         execute(
             "UPDATE labeling_assignment SET state = 'closed' "  # noqa: S608
@@ -299,9 +301,9 @@ def _close_seats(question_ids: Sequence[int]) -> None:
 
 
 def settle_complete(campaign: Campaign) -> int:
-    """Return the number of questions decided that had all their votes and were still open.
+    """Settle open questions that have all their votes; return how many.
 
-    Submitting settles inline, so there are none unless rows came in another way.
+    Submitting settles inline, so there are none unless rows were written in another way.
     """
     count = 0
     for chunk in _chunks(campaign, [State.OPEN], seats_free=0):
@@ -316,7 +318,7 @@ def _settle_chunk(question_ids: Sequence[int]) -> int:
 
 
 def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[list[Locked]]:
-    """The campaign's questions in these states by id, a thousand at a time."""
+    """Yield the campaign's questions in these states by id, a thousand at a time."""
     last = 0
     while True:
         rows = (
@@ -332,13 +334,12 @@ def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[
 
 
 def rebuild(campaign: Campaign) -> Iterator[Difference]:
-    """Yield every question whose settlement, computed again from its answers, differs from what
-    stands.
+    """Yield every question whose recomputed settlement differs from the current one.
 
-    Each is judged by its own policy and by what was known of people when it settled. What a
-    reviewer decided does not follow from the answers, and is left out. Writes nothing, and reads a
-    thousand questions at a time. Answers that come in meanwhile may show as differences: rebuild a
-    campaign that is paused or closed.
+    Each is judged by its own policy and the calibration of its time. Reviewers' decisions are left
+    out: they do not follow from the answers. Writes nothing and reads a thousand questions at a
+    time. Answers that come in meanwhile may show as differences, so rebuild paused or closed
+    campaigns.
     """
     for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
         ids = [question.id for question in chunk]
@@ -368,12 +369,12 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
 
 
 def _awaits_reviewer(question: Locked, judged: Judged) -> bool:
-    """Return whether the question was opened for a reviewer, so that no answers decide it."""
+    """Return whether the question was opened for a reviewer, so that answers cannot decide it."""
     return question.state == State.REVIEW == judged.verdict.state and not judged.answers
 
 
 def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:
-    """The question under the policy by which it was settled, where it is."""
+    """Return the question with the policy of its settlement, if any."""
     if settlement is None or question.state not in DECIDED:
         return question
     return question._replace(policy_id=settlement.policy_id)
@@ -407,16 +408,15 @@ Tallies = dict[int, Counter[str]]
 
 
 def tallies(campaign: Campaign, question_ids: Sequence[int]) -> Tallies:
-    """Return how many people gave which answer to each question that has votes, abstentions too.
+    """Return how many people gave each answer, abstentions included, for each question with votes.
 
-    Everyone's last answer that was not late, void people left out; answers in the order of their
-    names.
+    Counts each person's last answer that was not late, without voided people; sorted by answer.
     """
     return tallied(campaign, votes_on_page(question_ids))
 
 
 def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]]) -> Tallies:
-    """As tallies, of votes that were read already."""
+    """Return tallies of votes that were read already."""
     kind = KINDS[campaign.kind]
     voided = calibrations.in_force(campaign).voided
     tallies_by_question = {}
@@ -430,9 +430,10 @@ def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]])
 
 
 class Support(NamedTuple):
-    """What a settlement stands on: how many of its votes could answer, how many of these said what
-    was settled, and the 95 % interval (Wilson) of that share; None where its probability is another
-    than the share, or there is none."""
+    """The votes behind a settlement: votes other than abstentions, how many of them agree with it,
+    and the 95 % interval (Wilson) of that share. The interval is None if the probability is not
+    that share, or missing.
+    """
 
     votes: int
     agreed: int
@@ -444,8 +445,8 @@ def support(
     settlements: Iterable[Settlement],
     votes_by_question: Mapping[int, Sequence[Vote]] | None = None,
 ) -> dict[int, Support]:
-    """Return the support of these settlements by question, from the answers that they name. One
-    query, or none where all of them are among the votes that were read already.
+    """Return the support of these settlements by question, from the answers they list. One query,
+    or none if all of them were read already.
     """
     kind, rows = KINDS[campaign.kind], list(settlements)
     votes = itertools.chain.from_iterable((votes_by_question or {}).values())

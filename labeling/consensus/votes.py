@@ -1,6 +1,6 @@
-"""Questions as the database has them, judged: whose votes, by which policy, and by what was known.
+"""Judging questions from the database: whose votes, which policy and which calibration.
 
-Reads only, a fixed number of queries however many questions there are. settling.py acts on it.
+Read-only, with a constant number of queries. settling.py acts on the result.
 """
 
 from collections import defaultdict
@@ -20,8 +20,9 @@ from labeling.models import Answer, Policy, Question, Seat, SentBack, Settlement
 
 @dataclass(frozen=True)
 class Judged:
-    """A question's verdict with the answers it counts (their ids, sorted) and whose skills weighed
-    them: None where all weighed the same and nobody was void."""
+    """A question's verdict, the ids of the answers it counts, sorted, and the calibration that
+    weighted them; None if votes had equal weight and nobody was voided.
+    """
 
     question: Locked
     verdict: Verdict
@@ -31,7 +32,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Rules:
-    """By what a question is judged."""
+    """What a question is judged by."""
 
     kind: Kind
     policy: policies.Policy
@@ -40,8 +41,8 @@ class Rules:
 
 
 def sent_back_since() -> Exists:
-    """Return whether an answer, or a later one of the same seat, was sent back: then it counts no
-    more.
+    """Return the condition that an answer, or a later one of the same seat, was sent back and so no
+    longer counts.
     """
     return Exists(
         SentBack.objects.filter(
@@ -51,7 +52,9 @@ def sent_back_since() -> Exists:
 
 
 def votes_on(question_ids: Sequence[int]) -> dict[int, list[Vote]]:
-    """Everyone's revisions that count, by question: not late, nor sent back or older than that."""
+    """Return all counting revisions by question: not late, nor sent back or older than one sent
+    back.
+    """
     answers = Answer.objects.filter(assignment__question_id__in=question_ids)
     return _by_question(
         _counting(answers).values_list(
@@ -61,8 +64,9 @@ def votes_on(question_ids: Sequence[int]) -> dict[int, list[Vote]]:
 
 
 def votes_on_page(question_ids: Collection[int]) -> dict[int, list[Vote]]:
-    """As votes_on, of questions that a page shows: in two queries, which read what lies together
-    at once."""
+    """Return votes_on for the questions on a page, in two queries that read neighbouring rows
+    together.
+    """
     rows = Seat.objects.filter(in_runs("question_id", question_ids))
     seats = {pk: (question, person) for pk, question, person in rows.values_list(*SEAT)}
     answers = _counting(Answer.objects.filter(in_runs("assignment_id", seats)))
@@ -90,7 +94,7 @@ def _by_question(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[Vote]]:
 
 
 def all_verdicts(questions: Sequence[Locked], votes: dict[int, list[Vote]]) -> list[Judged]:
-    """Return the verdict on each by the rules in force."""
+    """Return the verdict on each question by the current rules."""
     if not questions:
         return []
     rules = rules_by({question.policy_id for question in questions})
@@ -118,7 +122,7 @@ def verdict_on(
 def rules_by(
     policy_ids: Iterable[int], calibration: tuple[int | None, Any] | None = None
 ) -> dict[int, Rules]:
-    """Return the rules by policy. calibration: id and date of the one about to come in force."""
+    """Return the rules by policy. calibration: id and date of the one about to be activated."""
     rows = Policy.objects.filter(pk__in=set(policy_ids)).values_list(
         "pk",
         "content",
@@ -139,8 +143,8 @@ def rules_by(
 
 
 def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int, tuple[str, bool]]:
-    """Return the topic of each, and whether others hang on it in the question graph; of those alone
-    that are not settled by majority, which asks for neither.
+    """Return the topic of each question and whether others depend on it in the question graph.
+    Questions settled by majority are left out, since it needs neither.
     """
     weighed = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
     if not weighed:
@@ -158,7 +162,7 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
 
 
 def rules_of(settlement: Settlement, rules: Rules) -> Rules:
-    """Return the rules as they were for this settlement, but with those void who are void now."""
+    """Return the rules of this settlement's time, with the people who are voided now."""
     made_at = settlement.calibration.created_at if settlement.calibration else None
     known = calibrations.skills(settlement.calibration_id, made_at)
     now = rules.skills
@@ -167,7 +171,7 @@ def rules_of(settlement: Settlement, rules: Rules) -> Rules:
 
 
 def same(judged: Judged, settlement: Settlement) -> bool:
-    """Return whether the settlement says just this, by the same answers and policy."""
+    """Return whether the settlement says exactly this, by the same answers and policy."""
     return (
         judged.verdict.value == settlement.value
         and judged.verdict.probability == settlement.probability
@@ -177,7 +181,9 @@ def same(judged: Judged, settlement: Settlement) -> bool:
 
 
 def history_of(question_ids: Sequence[int]) -> dict[int, list[Settlement]]:
-    """Return the settlements of each question; the last one stands, while it is decided."""
+    """Return the settlements of each question. The last one is current as long as the question is
+    decided.
+    """
     history: dict[int, list[Settlement]] = defaultdict(list)
     rows = Settlement.objects.filter(question_id__in=question_ids).select_related("calibration")
     for settlement in rows.defer("calibration__content").order_by("pk"):

@@ -1,3 +1,1 @@
-"""Datasets, their images and objects: imported, kept, given out; the stored vocabulary of a
-dataset.
-"""
+"""Datasets with their images, objects and vocabulary: importing, storing and serving."""

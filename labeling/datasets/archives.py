@@ -1,6 +1,6 @@
-"""Uploads laid out as files: one file, or what a zip holds, below a folder of ours. No database.
+"""Extracting uploads, single files or zips, into a folder of ours. No database.
 
-Names inside a zip become paths only after they were cleaned; bombs and tricks are refused.
+Names inside a zip become paths only after cleaning; zip bombs and tricks are refused.
 """
 
 import errno
@@ -19,8 +19,9 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """What of a zip is read, and how much. endings: of the files wanted (".json"); others are
-    passed over. bytes: unpacked. cure: what to do where it is too much."""
+    """What to read of a zip, and how much. endings: of wanted files (".json"), others are skipped;
+    bytes: unpacked; cure: what to do if it is too large.
+    """
 
     endings: Collection[str]
     files: int
@@ -29,7 +30,7 @@ class Limits:
 
 
 def one_file(file: Any, path: Path) -> Path:
-    """Return the path, now with the upload in it."""
+    """Save the upload to the path and return it."""
     with path.open("wb") as out:
         while part := file.read(MIB):
             out.write(part)
@@ -37,7 +38,7 @@ def one_file(file: Any, path: Path) -> Path:
 
 
 def unpack(file: Any, folder: Path, limits: Limits) -> None:
-    """Write the zip's wanted files below the folder, which is new. Raises Refusal."""
+    """Extract the zip's wanted files into the new folder. Raises Refusal."""
     folder.mkdir()
     file.seek(0, 2)
     size = file.tell()

@@ -1,4 +1,4 @@
-"""Which query found which image: the list of candidates, as `wnid,image,query` rows."""
+"""The list of candidates, which query found which image, as `wnid,image,query` rows."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ CHUNK = 1000
 
 
 def rows(dataset: Dataset, scenes: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Yield every query of every image, by image in the order of their names. scenes: also those
-    that were for no class, with "" for the wnid.
+    """Yield every query of every image, sorted by image name. scenes: include queries without a
+    class, with an empty wnid.
     """
     images = dataset.images.exclude(queries=[]).order_by("name")
     for name, queries in images.values_list("name", "queries").iterator(chunk_size=CHUNK):
@@ -26,9 +26,10 @@ def has_any(dataset: Dataset) -> bool:
 
 
 def lines(rows_to_write: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield the rows as lines of CSV, below their header.
+    """Yield the rows as CSV lines after a header.
 
-    What a spreadsheet would run begins with a quote, which is taken off when the list is read.
+    Cells that a spreadsheet would run as formulas get a leading quote, which is removed when the
+    list is read.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Make datasets. Their images come in through images.py."""
+"""Creating datasets. images.py adds their images."""
 
 from django.db import IntegrityError, transaction
 
@@ -8,7 +8,7 @@ from labeling.models import Dataset, User
 
 
 def create(owner: User, *, name: str, description: str = "") -> Dataset:
-    """Return an empty dataset. Raises Conflict for a name that is taken, whoever has it."""
+    """Create an empty dataset and return it. Raises Conflict for a name in use, whoever owns it."""
     check_name(name)
     try:
         with transaction.atomic():
@@ -20,11 +20,11 @@ def create(owner: User, *, name: str, description: str = "") -> Dataset:
 
 
 def may_add(user: User, dataset: Dataset) -> bool:
-    """Return whether this person adds images: the dataset's owner does, and staff."""
+    """Return whether this person may add images: the dataset's owner and staff may."""
     return user.is_staff or dataset.owner_id == user.pk
 
 
 def check_may_add(user: User, dataset: Dataset) -> None:
-    """Pass in silence. Raises NotAllowed."""
+    """Raise NotAllowed unless this person may add images."""
     if not may_add(user, dataset):
         raise NotAllowed("Only the dataset's owner adds images. Ask them, or make your own.")

@@ -1,7 +1,7 @@
-"""The preview of a large photograph, and tiles with every pixel of it.
+"""The preview of a large photograph, and tiles with all its pixels.
 
-They are stored in a folder named after the display image. The preview is written last, so where it
-exists all tiles do. See docs/how-to/images.md.
+They are in a folder named after the display image. The preview is written last, so if it exists,
+all tiles do. See docs/how-to/images.md.
 """
 
 import io
@@ -37,7 +37,7 @@ def open_file(image: Image, name: str) -> IO[bytes]:
 
 
 def make(image: Image) -> None:
-    """Write the tiles and the preview; may run twice. Raises Refusal for a damaged file."""
+    """Write the tiles and the preview. Idempotent. Raises Refusal for a damaged file."""
     storage = image.display.storage
     with image.file.storage.open(str(image.file.name)) as original:
         content = io.BytesIO(original.read())
@@ -53,6 +53,6 @@ def make(image: Image) -> None:
 
 
 def _path(image: Image, name: str) -> str:
-    """Return the storage's name: details/ab/TOKEN/NAME.jpg beside display/ab/TOKEN.jpg."""
+    """Return the path in the storage: details/ab/TOKEN/NAME.jpg for display/ab/TOKEN.jpg."""
     folder = str(image.display.name).rpartition(".")[0].partition("/")[2]
     return f"details/{folder}/{name}.jpg"

@@ -1,4 +1,4 @@
-"""Images of a dataset by the names that files have for them."""
+"""Finding a dataset's images by the names that files use for them."""
 
 import unicodedata
 from collections import defaultdict
@@ -16,7 +16,7 @@ MOST_CANDIDATES = 5
 
 
 class NamedImage(NamedTuple):
-    """An image of a dataset; size: (width, height) in pixels."""
+    """An image of a dataset. size: (width, height) in pixels."""
 
     pk: int
     name: str
@@ -24,9 +24,9 @@ class NamedImage(NamedTuple):
 
 
 class ImageNames:
-    """Finds images by name: by an image's whole name; else by the name without folder or extension.
+    """Lookup of images by their whole name, or else by the name without folder or extension.
 
-    Names are compared in NFC. A name that several images answer to is refused, and so are two names
+    Names are compared in NFC. A name that matches several images is refused, and so are two names
     for one image.
     """
 
@@ -37,9 +37,9 @@ class ImageNames:
         self._names: dict[str, str] = {}
 
     def find(self, names: Collection[str]) -> dict[str, NamedImage]:
-        """Return the images by the names asked for; unknown names are left out. Raise Refusal.
+        """Return the images by requested name; unknown names are left out. Raises Refusal.
 
-        Queries do not grow with the names where all are whole; else all names are read once.
+        The number of queries is constant if all names are whole; otherwise all names are read once.
         """
         exact = self.exact(names)
         short = {name: self._by_short(name) for name in names if name not in exact}
@@ -58,7 +58,7 @@ class ImageNames:
         return images_by_name
 
     def exact(self, names: Collection[str]) -> dict[str, NamedImage]:
-        """Return the images by their whole names, in whatever normal form. Raise Refusal."""
+        """Return the images by whole name, in any Unicode normal form. Raises Refusal."""
         forms = {form: None for name in names for form in (name, nfc(name), _nfd(name))}
         images: dict[str, list[NamedImage]] = defaultdict(list)
         for part in batches(list(forms), BATCH):
@@ -73,7 +73,7 @@ class ImageNames:
         return images[0]
 
     def _by_short(self, name: str) -> str:
-        """Return the whole name of the one image with this file name, or with its stem; else ""."""
+        """Return the whole name of the only image with this file name or stem; else ""."""
         if self._short is None:
             self._short = defaultdict(list)
             for full in self.dataset.images.values_list("name", flat=True).iterator():

@@ -1,4 +1,4 @@
-"""What became of files that came in. No database."""
+"""The report on imported files. No database."""
 
 from dataclasses import dataclass, field
 
@@ -7,12 +7,11 @@ MAX_SHOWN = 400
 
 @dataclass
 class Report:
-    """Counts of what became of the files, and lists of those that were not added.
+    """Counts by result, and lists of files that were not added.
 
-    duplicates are {"file", "same_as"}, refused {"file", "why"}; near are {"file", "looks_like",
-    "of", "distance"}: left out because they look like an image of a dataset. With `list_limit`,
-    each list ends after so many and its names are cut, so that what anybody packs fits a row; the
-    counts stay exact.
+    duplicates: {"file", "same_as"}; refused: {"file", "why"}; near: {"file", "looks_like", "of",
+    "distance"}, left out because they look like an image of a dataset. `list_limit` truncates each
+    list and its names, so that any archive's report fits a row; the counts stay exact.
     """
 
     added: int = 0

@@ -1,7 +1,7 @@
-"""Where images come from: a folder, a zip or a manifest, as one stream of files found. No database.
+"""Sources of images, a folder, a zip or a manifest, as one stream of files. No database.
 
-What leaves its folder or archive, hides, links or pretends comes out as Refused, with its reason;
-nothing is ever unpacked to a path that an archive names.
+Paths that leave their folder or archive, hidden files, links and false types become Refused with
+the reason. Nothing is ever unpacked to a path that an archive names.
 """
 
 import csv
@@ -55,7 +55,9 @@ MAX_CANDIDATES_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Found:
-    """A file that may be an image. `open` gives it from the start, as often as it is called."""
+    """A file that may be an image. `open` returns it from the start and may be called
+    repeatedly.
+    """
 
     file: str
     name: str
@@ -68,7 +70,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Refused:
-    """A file that was not taken, and why, as a sentence."""
+    """A file that was not accepted, and the reason as a sentence."""
 
     file: str
     why: str
@@ -118,8 +120,8 @@ def printable(name: str) -> str:
 
 
 def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
-    """Yield every file below the folder, each folder in the order of its names; without in_order as
-    the system lists them, of which no list is held.
+    """Yield every file below the folder, each folder sorted by name. Without in_order, use the
+    system's order and keep no list.
     """
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
@@ -133,8 +135,9 @@ def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
 def _with_queries(
     files: Iterator[Found | Refused], candidate_list: IO[bytes]
 ) -> Iterator[Found | Refused]:
-    """The files but the list of candidates, each with the queries that it names. Raises BadSource
-    with the line."""
+    """Yield the files, without the list of candidates, each with its queries. Raises BadSource with
+    the line.
+    """
     queries: dict[str, list[Query]] = {}
     if len(content := candidate_list.read(MAX_CANDIDATES_BYTES + 1)) > MAX_CANDIDATES_BYTES:
         raise BadSource(
@@ -195,7 +198,7 @@ def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found
 
 
 def on_disk(path: Path, root: Path, file: str, name: str) -> Found | Refused:
-    """Return a file below root as found there; links count by where they lead."""
+    """Return a file below root; links are judged by their target."""
     try:
         goal = path.resolve(strict=True)
         if not goal.is_relative_to(root):
@@ -215,7 +218,9 @@ def _open_file(path: Path) -> IO[bytes]:
 
 
 def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
-    """Yield every file of the archive, in its order. size: bytes of the archive, to tell a bomb."""
+    """Yield every file of the archive in its order. size: bytes of the archive, to detect a zip
+    bomb.
+    """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     _check_ratio(sum(entry.file_size for entry in entries), size)
     files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
@@ -242,7 +247,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
 
 
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
-    """Return the archive. Raises BadSource if it is none or has more than `most` entries
+    """Return the archive. Raises BadSource if it is no zip or has more than `most` entries
     (MAX_ENTRIES).
     """
     count_entries(file, most)
@@ -251,10 +256,10 @@ def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
 
 
 def count_entries(file: IO[bytes], most: int | None = None) -> int:
-    """Return the number of files and folders the zip's directory lists, found without reading the
-    entries: millions of empty ones would take minutes and gigabytes. Raises BadSource if there are
-    more than `most` (MAX_ENTRIES), if more than MAX_TINY can be no images, if they unpack to too
-    much, and for what is no zip.
+    """Return the number of entries in the zip's directory without loading them: millions of empty
+    ones would take minutes and gigabytes. Raises BadSource for more than `most` entries
+    (MAX_ENTRIES), more than MAX_TINY entries too small for images, too large an unpacked size, and
+    files that are no zip.
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():
@@ -285,8 +290,9 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
 
 
 def _directory(file: IO[bytes], left: int) -> Iterator[tuple[int, bool]]:
-    """The unpacked size of each entry of a directory of `left` bytes, and whether it is a folder.
-    Ends where zipfile, which reads it next, finds fault."""
+    """Yield the unpacked size of each entry in a directory of `left` bytes, and whether it is a
+    folder. Stops at a fault, which zipfile reports when it reads the directory next.
+    """
     buffer, at = b"", 0
     while left > 0 or at < len(buffer):
         # Name, extra field and comment take 64 KiB each at most.
@@ -313,7 +319,9 @@ def _reading_zip() -> Iterator[None]:
 
 
 def _zip_name(entry: zipfile.ZipInfo) -> str:
-    """Many tools write UTF-8 without saying so; zipfile then reads it as cp437."""
+    """Return the name in UTF-8: many tools write UTF-8 without the flag, and zipfile reads it as
+    cp437.
+    """
     if entry.flag_bits & UTF8_NAME:
         return entry.orig_filename
     try:
@@ -336,9 +344,11 @@ def _refuse_entry(entry: zipfile.ZipInfo, name: str) -> str:
 
 
 def in_manifest(path: Path) -> Iterator[Found | Refused]:
-    """Yield every row's file. Columns file (or image), and where wanted name, licence, source, wnid
-    and query; paths are relative to the manifest and stay below its folder. With queries an image
-    comes once, with all that found it. Raises BadSource with the line.
+    """Yield every row's file.
+
+    Columns: file (or image), and optionally name, licence, source, wnid and query. Paths are
+    relative to the manifest and must stay below its folder. With queries, an image comes once, with
+    all its queries. Raises BadSource with the line.
     """
     root = path.parent.resolve()
     try:
@@ -356,8 +366,9 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
 
 
 def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
-    """Each file once, where it first came, with the queries of all its rows; what was refused
-    first."""
+    """Yield refused files first, then each file once, in order of its first row, with the queries
+    of all its rows.
+    """
     entries: dict[tuple[str, str], Found] = {}
     queries: dict[tuple[str, str], list[Query]] = {}
     for row in rows:
@@ -372,12 +383,12 @@ def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
 
 
 def merged(queries: Iterable[Query]) -> tuple[Query, ...]:
-    """Return each once, sorted, at most MAX_QUERIES."""
+    """Return the distinct queries, sorted, at most MAX_QUERIES."""
     return tuple(sorted(set(queries))[:MAX_QUERIES])
 
 
 def _check_columns(names: object) -> set[str]:
-    """The columns of the manifest."""
+    """Raise BadSource for missing or unknown columns."""
     names = [str(name).strip() for name in names] if isinstance(names, list) else []
     if not {"file", "image"} & set(names):
         raise BadSource("The manifest has no column file. Name the columns in its first line.")
@@ -418,7 +429,7 @@ def _from_row(
 
 
 def _queries(cells: Mapping[str, str]) -> tuple[Query, ...]:
-    """The query of a row, if it names one. Raises Refusal."""
+    """Return the query of a row, if any. Raises Refusal."""
     wnid, query = cells.get("wnid", ""), cells.get("query", "")
     if wnid and not WNID.fullmatch(wnid):
         raise Refusal(f"{wnid[:40]!r} is no wnid such as n02084071. Mend it, or leave it empty.")

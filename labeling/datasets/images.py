@@ -1,8 +1,8 @@
-"""Images come in, and what annotators see of them is made. The only writer of Image.
+"""Adding images and making the derivatives that annotators see. The only writer of Image.
 
-A file is read, judged and stored before its row exists; a row that is refused takes its file along,
-so neither is ever there without the other. Storage names are random: nothing that travels tells a
-name, a hash or an order. See docs/how-to/images.md.
+A file is read, checked and stored before its row is written; if the row fails, the file is deleted,
+so neither exists alone. Storage names are random and reveal no name, hash or order. See
+docs/how-to/images.md.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ Watch = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Added:
-    """The new image, or the one of this dataset that has the same content."""
+    """The new image, or the existing one of this dataset with the same content."""
 
     image: Image | None
     duplicate_of: Image | None = None
@@ -76,8 +76,9 @@ class Added:
 
 @dataclass(frozen=True)
 class Goal:
-    """Where files go and what is said of those that say nothing themselves. lookalikes: of what is
-    there; what looks like one of them is left out. first_frame: takes animated files."""
+    """The target of an import, with defaults for its files. lookalikes: index of existing images;
+    files that look like one of them are left out. first_frame: accept animated files.
+    """
 
     dataset: Dataset
     licence: str = ""
@@ -87,7 +88,7 @@ class Goal:
     first_frame: bool = False
 
     def brought(self, image: Image, name: str) -> bool:
-        """Return whether this very import added the file already: it was cut off and runs again."""
+        """Return whether this import added the file in an earlier, interrupted run."""
         ours = self.came_with is not None and image.came_with_id == self.came_with.pk
         return ours and image.name == name
 
@@ -111,7 +112,7 @@ class Picture(File):
 def add_file(
     dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
 ) -> Added:
-    """Return the image of this one file. Raises Refusal with a sentence; then nothing has
+    """Add this one file and return its image. Raises Refusal with a sentence; then nothing has
     changed.
     """
     # The file stays open: it is the caller's.
@@ -128,7 +129,7 @@ def add_file(
 
 
 def zip_bytes(file: IO[bytes]) -> int:
-    """Bytes of the zip, which then stands at its start. Raises TooLarge."""
+    """Return the size of the zip, rewound to its start. Raises TooLarge."""
     size = file.seek(0, io.SEEK_END)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
@@ -146,8 +147,8 @@ def stream_of_zip(file: IO[bytes], opened: ExitStack) -> Stream:
 
 
 def stream_at(path: Path, opened: ExitStack) -> Stream:
-    """Return the files of what lies at the path: a folder, a .csv manifest, or else a zip. Images
-    are named by their path in it; nothing is unpacked to disk.
+    """Return the files at the path: a folder, a .csv manifest, or else a zip. Images are named by
+    their path in it; nothing is unpacked to disk.
     """
     if path.is_dir():
         return partial(in_folder, path)
@@ -166,10 +167,12 @@ def add_path(
     against: Sequence[Dataset] | None = None,
     first_frame: bool = False,
 ) -> Report:
-    """What became of the files at the path (stream_at). licence, source: of rows of a manifest that
-    name none. against: what looks like an image of these datasets or of this one is left out; None
-    where that is not looked for. first_frame: animated files are taken, and shown by their first
-    frame."""
+    """Add the files at the path (stream_at) and return the report.
+
+    licence, source: for manifest rows without them. against: datasets, besides this one, whose
+    lookalikes are left out; None to skip that check. first_frame: accept animated files and show
+    their first frame.
+    """
     path, report = Path(path), Report()
     if not path.exists():
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
@@ -181,8 +184,8 @@ def add_path(
 
 
 def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
-    """Add the files and writes into the report what became of each; what a StorageFull or a killed
-    process left undone is done by calling it again.
+    """Add the files and write the results into the report. After StorageFull or a killed process,
+    calling it again adds the rest.
     """
     files = iter(files)
     try:
@@ -198,7 +201,7 @@ def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = Non
 def _add_batch(
     goal: Goal, batch: list[Found | Refused], report: Report, watch: Watch | None
 ) -> None:
-    """Adds a batch. Every file is read twice, so that no more than one is in memory at a time."""
+    """Add a batch. Every file is read twice, so that only one is in memory at a time."""
     hashes: dict[int, str] = {}
     names: dict[int, str] = {}
     for index, entry in enumerate(batch):
@@ -234,8 +237,9 @@ def _add_batch(
 
 
 def _add_found(goal: Goal, entry: Found, name: str, report: Report) -> Image | None:
-    """Adds the file and counts it; or the image of that content that came meanwhile; None for what
-    looks like another and is left out."""
+    """Add and count the file, or return the image of that content that was added meanwhile; None
+    for a lookalike that is left out.
+    """
     content, fingerprint = _read(entry), None
     if goal.lookalikes is not None:
         fingerprint = fingerprint_of(content)
@@ -264,7 +268,7 @@ def _add_found(goal: Goal, entry: Found, name: str, report: Report) -> Image | N
 
 
 def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
-    """Add queries that found the image, or one that looks like it, to those it has."""
+    """Add queries that found the image, or one that looks like it."""
     if not (queries := list(queries)):
         return
     with transaction.atomic():
@@ -278,8 +282,9 @@ def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
 
 @contextmanager
 def _refusals(report: Report, entry: Found | Refused) -> Iterator[None]:
-    """Turns what is said against one file into a line of the report; a full disk ends it all, and
-    so does an object store that is away."""
+    """Turn a problem with one file into a line of the report. A full disk or an unreachable object
+    store ends the import.
+    """
     try:
         yield
     except (StorageFull, StoreFault):
@@ -298,7 +303,7 @@ def _store(
     first_frame: bool = False,
     **more: object,
 ) -> Added:
-    """The image, its file stored first and its row after it; raises Refusal for a bad file."""
+    """Store the file, then its row, and return the image. Raises Refusal for a bad file."""
     if len(licence) > MAX_LICENCE:
         raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
     if len(source) > MAX_SOURCE:
@@ -353,7 +358,7 @@ def _name_taken(name: str) -> NameTaken:
 
 
 def _read(entry: Found) -> bytes:
-    """All of the file, within the limit."""
+    """Return the file's content, up to the limit."""
     content = b"".join(_pieces(entry))
     if not content:
         raise Refusal("The file is empty.", field="file", code="bad_image")
@@ -368,7 +373,7 @@ def _hash(entry: Found) -> str:
 
 
 def _pieces(entry: Found) -> Iterator[bytes]:
-    """The file piece by piece: asked for all at once, Python sets aside the limit's size."""
+    """Yield the file in pieces: reading it at once would allocate the limit's size."""
     limit = settings.ASSAY_MAX_IMAGE_BYTES
     if entry.bytes > limit:
         raise _too_large(limit)
@@ -384,7 +389,7 @@ def _pieces(entry: Found) -> Iterator[bytes]:
 
 @contextmanager
 def _reading(entry: Found) -> Iterator[IO[bytes]]:
-    """The open file; what goes wrong while reading becomes a Refusal."""
+    """Open the file and turn read errors into a Refusal."""
     try:
         with entry.open() as file:
             yield file
@@ -405,9 +410,9 @@ def _too_large(limit: int) -> TooLarge:
 
 
 def make_derivatives(job: Job) -> None:
-    """Make what is missing in the job's block of neighbouring images; may run twice unharmed.
+    """Make missing derivatives in the job's block of neighbouring images. Idempotent.
 
-    An image that cannot be made does not hold up the others; the job then fails, naming them.
+    An image that fails does not hold up the others; the job then fails and names it.
     """
     block = job.payload["block"]
     large = models.Q(width__gt=DISPLAY_PX) | models.Q(height__gt=DISPLAY_PX)
@@ -446,12 +451,12 @@ def _has_derivatives(image: Image) -> bool:
 
 
 def open_display(image: Image) -> Picture:
-    """What annotators see, open for reading; made on the spot where its job has not run."""
+    """Open the image that annotators see; make it now if its job has not run."""
     return _open("display", image)
 
 
 def open_preview(image: Image) -> Picture:
-    """Return what people see first: of a large image its preview, once a job has made it."""
+    """Open what people see first: for a large image its preview, once a job has made it."""
     if details.is_large(image):
         with suppress(FileNotFoundError):
             return Picture(details.open_file(image, PREVIEW), "image/jpeg")
@@ -460,8 +465,8 @@ def open_preview(image: Image) -> Picture:
 
 
 def open_detail(image: Image, name: str) -> Picture:
-    """Return a tile of a large image, named LEVEL,COLUMN,ROW, open for reading. Raises NotYours
-    where there is none, Unavailable until a job has made it.
+    """Open a tile of a large image, named LEVEL,COLUMN,ROW. Raises NotYours if there is none,
+    Unavailable until a job has made it.
     """
     if details.is_large(image) and details.NAMES.fullmatch(name):
         with suppress(FileNotFoundError):
@@ -473,18 +478,18 @@ def open_detail(image: Image, name: str) -> Picture:
 
 
 def open_thumbnail(image: Image) -> Picture:
-    """Return a small WebP, open for reading; made on the spot where its job has not run."""
+    """Open a small WebP; make it now if its job has not run."""
     return _open("thumbnail", image)
 
 
 def open_original(image: Image) -> IO[bytes]:
-    """Return the file as it was added, open for reading."""
+    """Open the file as it was added."""
     opened: IO[bytes] = image.file.storage.open(str(image.file.name))
     return opened
 
 
 def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
-    """Return the dataset's jobs: they belong to no campaign."""
+    """Return the dataset's derivative jobs, which belong to no campaign."""
     return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")
 
 
@@ -502,8 +507,9 @@ def _ask_for_derivatives(image: Image) -> None:
 
 
 def _ask_for_details(image: Image) -> None:
-    """Ask for the tiles of an image that came before there were any, once for its block. A job of
-    the block that failed waits for a person."""
+    """Queue the tiles of an image that predates them, once per block. A failed job of the block is
+    left to a person.
+    """
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.FAILED]
     if not Job.objects.filter(kind=DERIVATIVES, key=_key(image), state__in=states).exists():
         _ask_for_derivatives(image)
@@ -531,7 +537,7 @@ def _open(kind: str, image: Image) -> Picture:
 
 
 def _derive(image: Image) -> None:
-    """Sets the image's display and thumbnail, leaving alone what another process has set."""
+    """Make the image's display version and thumbnail, unless another process has."""
     with image.file.storage.open(str(image.file.name)) as original:
         try:
             display, thumbnail = derive(

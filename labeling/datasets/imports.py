@@ -1,7 +1,7 @@
-"""Images that come in through a job: kept first, then added one by one, with a report.
+"""Importing images in a job: files are stored first, then added one by one, with a report.
 
-What was sent is in the storage before its row exists, so that a worker on any machine finds it. The
-job may be killed and run again: files that it added are known by the row. See
+Uploads are in the storage before the import's row exists, so that a worker on any machine finds
+them. The job may be killed and run again: the row records the files that it added. See
 docs/how-to/images.md.
 """
 
@@ -53,7 +53,7 @@ LISTED = 2000
 
 
 class Upload(TypedDict):
-    """What an import keeps of a file. file: its name; stored: its name in the storage."""
+    """A stored upload of an import. file: its name; stored: its name in the storage."""
 
     file: str
     stored: str
@@ -63,7 +63,7 @@ class Upload(TypedDict):
 
 @dataclass(frozen=True)
 class Sent:
-    """An uploaded file under the name that it is to have; a zip counts by what is in it."""
+    """An uploaded file with its future name; a zip counts by its content."""
 
     name: str
     file: File
@@ -71,14 +71,14 @@ class Sent:
 
 
 def are_small(files: Sequence[Sent]) -> bool:
-    """Return whether the files may be added at once, while their sender waits."""
+    """Return whether the files are small enough to add within the request."""
     together = sum(sent.file.size for sent in files)
     few = len(files) <= SMALL_FILES and together <= SMALL_BYTES
     return few and not any(sent.is_zip for sent in files) and _pixels(files) <= SMALL_PIXELS
 
 
 def _pixels(files: Sequence[Sent]) -> int:
-    """Pixels of all the files together, as their headers say; each file is at its start again."""
+    """Return the pixels of all files together, from their headers; rewinds each file."""
     count = 0
     for sent in files:
         file: Any = sent.file
@@ -88,7 +88,7 @@ def _pixels(files: Sequence[Sent]) -> int:
 
 
 def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: str) -> Report:
-    """What became of each file, added here and now."""
+    """Add the files within the request and return the report."""
     report = Report()
     for sent in files:
         try:
@@ -114,11 +114,10 @@ def of_uploads(
     source: str = "",
     against: Sequence[Dataset] | None = None,
 ) -> Import:
-    """Return the import of these files, which are kept until it is done.
+    """Create the import of these files, which are kept until it is done; return it.
 
-    against: what looks like an image of these datasets or of this one is left out; None where that
-    is not looked for. Raises Refusal for a zip that is none, too large or a bomb; then nothing is
-    kept.
+    against: datasets, besides this one, whose lookalikes are left out; None to skip that check.
+    Raises Refusal for a zip that is invalid, too large or a bomb; then nothing is kept.
     """
     check_may_add(actor, dataset)
     for sent in files:
@@ -147,8 +146,8 @@ def of_path(
     source: str = "",
     against: Sequence[Dataset] | None = None,
 ) -> Import:
-    """Return the import of what lies below the import folder; against as in of_uploads. Raises
-    Refusal for a path that is not.
+    """Create the import of a path below the import folder and return it; against as in of_uploads.
+    Raises Refusal for a path outside.
     """
     check_may_add(actor, dataset)
     import_root_path(path)
@@ -172,7 +171,7 @@ def import_for(dataset: Dataset, pk: int) -> Import:
 
 
 def retry(row: Import, actor: User) -> None:
-    """Try a failed import again; what it added already stays. Raises Conflict if it has not
+    """Queue a failed import again; files added already stay. Raises Conflict if it has not
     failed.
     """
     check_may_add(actor, row.dataset)
@@ -180,7 +179,7 @@ def retry(row: Import, actor: User) -> None:
 
 
 def report_of(row: Import) -> Report:
-    """Return the import's report, its lists as long as they were kept."""
+    """Return the import's report with its truncated lists."""
     return Report(
         added=row.added,
         duplicates=row.report.get("duplicates", []),
@@ -193,7 +192,7 @@ def report_of(row: Import) -> Report:
 
 
 def forget_old() -> int:
-    """Return the number of uploads removed that no import waits for any more."""
+    """Delete uploads that no import needs any more; return how many."""
     running = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
     lists = running.values_list("uploads", flat=True)
     kept = {upload["stored"] for rows in lists for upload in rows}
@@ -201,10 +200,10 @@ def forget_old() -> int:
 
 
 def import_root_path(relative: str) -> Path:
-    """Return the path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads
-    out.
+    """Return the path below ASSAY_IMPORT_ROOT. Raises Refusal if it does not exist or leads
+    outside.
 
-    Both are told in the same words: who asks learns nothing of the rest of the disk.
+    Both cases have the same message, so that it reveals nothing about the rest of the disk.
     """
     if not settings.ASSAY_IMPORT_ROOT:
         raise Refusal(
@@ -228,7 +227,7 @@ def import_root_path(relative: str) -> Path:
 
 
 def execute(job: Job) -> None:
-    """Add the import's files and writes its report; may be cut off anywhere and run again."""
+    """Add the import's files and write its report. It may be interrupted anywhere and run again."""
     row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
     if row.finished_at is None:
         report = Report(list_limit=LISTED)
@@ -266,7 +265,7 @@ def _add(job: Job, row: Import, report: Report) -> None:
 
 
 def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) -> None:
-    """Keeps the report while the job is ours. Raises LeaseLost."""
+    """Save the report while the job is ours. Raises LeaseLost."""
     ours = Import.objects.filter(pk=row.pk, job__state=Job.State.RUNNING, job__claim=job.claim)
     changed = ours.update(
         # Not the report's count: a run that was cut off has added some before.
@@ -287,7 +286,7 @@ def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) 
 
 @contextmanager
 def _stream_of(row: Import) -> Iterator[images.Stream]:
-    """A function that gives the import's files from the start, as often as it is called."""
+    """Return a function that yields the import's files from the start each time."""
     with ExitStack() as opened:
         if row.path:
             yield images.stream_at(import_root_path(row.path), opened)
@@ -311,9 +310,9 @@ def _stream_in(upload: Upload, opened: ExitStack) -> images.Stream:
 
 
 def _check_zip(sent: Sent) -> None:
-    """Passes for an archive that can be read and is no bomb; its place ends up at its start.
+    """Raise Refusal for an unreadable archive or a zip bomb; rewinds the file.
 
-    Of one with many entries only their number is checked here: the job does the rest.
+    For an archive with many entries only their number is checked here; the job does the rest.
     """
     file: Any = sent.file
     size = images.zip_bytes(file)
@@ -326,7 +325,7 @@ def _check_zip(sent: Sent) -> None:
 
 
 def _keep(sent: Sent) -> Upload:
-    """What its import keeps of a file that is in the storage now. Raises StorageFull."""
+    """Store the file and return its Upload. Raises StorageFull."""
     # Read first: a file that lies on the disk may be moved away by the storage.
     size = sent.file.size
     stored = uploads.keep(sent.file, FOLDER)

@@ -1,6 +1,6 @@
-"""What looks like an image of a dataset, of other splits, or of other files.
+"""Finding near duplicates of images in a dataset, in other splits, or in files.
 
-Fingerprints of a dataset's images are made when they are first asked for, and kept.
+Fingerprints of a dataset's images are computed on first use and saved.
 """
 
 import io
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Near:
-    """An image that is there and looks like a new one."""
+    """An existing image that looks like a new one."""
 
     image: str
     dataset: str
@@ -46,7 +46,7 @@ class Near:
 
 
 class Lookalikes:
-    """The images of a dataset and of other splits, and those that come, by what they look like."""
+    """Index of fingerprints: images of a dataset, of other splits, and new ones."""
 
     def __init__(
         self, goal: Dataset, others: Sequence[Dataset], watch: Watch | None = None
@@ -65,7 +65,7 @@ class Lookalikes:
         self._goal = goal.name
 
     def find(self, views: Fingerprint | None) -> Near | None:
-        """What looks most like it, of equals what was there first; None where nothing does."""
+        """Return the most similar image, the oldest of equals; None if nothing is similar."""
         if views is None:
             return None
         hits = [
@@ -77,7 +77,7 @@ class Lookalikes:
         return None if best is None else Near(*self._names[best[1]], best[0])
 
     def add(self, name: str, views: Fingerprint | None) -> None:
-        """An image that has come into the dataset."""
+        """Add a new image of the dataset."""
         if views is not None:
             self._wholes.add(views[:1], len(self._names))
             self._views.add(views, len(self._names))
@@ -85,15 +85,15 @@ class Lookalikes:
 
 
 def fingerprint_of(content: bytes) -> Fingerprint | None:
-    """What the file looks like; None for one that is too plain. Raises Refusal."""
+    """Return the file's fingerprint; None for an image that is too plain. Raises Refusal."""
     return _seen(content)[0]
 
 
 def fingerprints_of(
     dataset: Dataset, watch: Watch | None = None
 ) -> Iterator[tuple[str, Fingerprint | None]]:
-    """Yield every image of the dataset by name, in the order in which they came. A file that is
-    gone or damaged looks like nothing. watch: told of each that is made now.
+    """Yield every image of the dataset by name, in order of addition. Missing or damaged files have
+    no fingerprint. watch: called for each new fingerprint.
     """
     waiting = list(dataset.images.filter(fingerprint=None).order_by("pk").values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
@@ -112,7 +112,7 @@ def fingerprints_of(
 def known_in(
     files: Iterable[Found | Refused], origin: str, refused: list[Refused], watch: Watch | None
 ) -> Iterator[tuple[Found, Known]]:
-    """Yield every file that is an image, as it is compared; others go to `refused`. No database."""
+    """Yield every image file in comparable form; other files go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(files, AHEAD):
             for entry, seen in zip(part, pool.map(_opened, part), strict=True):
@@ -127,7 +127,7 @@ def known_in(
 
 
 def _opened(entry: Found | Refused) -> tuple[Fingerprint | None, int] | str:
-    """What the file looks like and its pixels, or why it is none."""
+    """Return the file's fingerprint and pixels, or the reason why it is no image."""
     if isinstance(entry, Refused):
         return entry.why
     if entry.bytes > settings.ASSAY_MAX_IMAGE_BYTES:

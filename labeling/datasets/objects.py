@@ -1,6 +1,6 @@
-"""Objects of a dataset's images with their given parts: items with a region, and labels on them.
+"""Objects of a dataset's images with given parts: items with a region and labels.
 
-An object is an Item that has a box and a name. Its GivenLabels say its category (key: a wnid, no
+An object is an Item with a box and a name. Its GivenLabels hold its category (key: a wnid, no
 geometry), its outline ("object") and its parts (key: of the vocabulary); see
 docs/reference/objects-and-parts.md.
 """
@@ -37,7 +37,7 @@ OnPut = Callable[[PartedObject, Item], None]
 
 
 def of(dataset: Dataset) -> QuerySet[Item]:
-    """Return the dataset's objects, by image and in the order in which they came."""
+    """Return the dataset's objects by image, in order of addition."""
     items = Item.objects.filter(image__dataset=dataset, region__isnull=False)
     return items.order_by("image_id", "pk")
 
@@ -48,10 +48,9 @@ def category_of(item: Item) -> str:
 
 
 def described(items: Iterable[Item]) -> dict[int, PartedObject]:
-    """Return the objects as formats write them, by item id: category, crop, outline and given
-    parts.
+    """Return the objects for file formats by item id: category, crop, outline and given parts.
 
-    Of what several sources say of a part, the latest stands. Queries do not grow with the items.
+    If several sources describe a part, the latest wins. The number of queries is constant.
     """
     items = list(items)
     prefetch_related_objects(items, "image", "given_labels")
@@ -59,12 +58,12 @@ def described(items: Iterable[Item]) -> dict[int, PartedObject]:
 
 
 def crop_of(item: Item) -> tuple[crops.Crop, bool]:
-    """Return the object's crop with context, and whether its image has room for it."""
+    """Return the object's crop with context, and whether the image has room for it."""
     return crops.widened(item.region or (), item.image.width, item.image.height)
 
 
 def content_of(part: Part) -> dict[str, object]:
-    """What a given label keeps of a part; part_of reads it back."""
+    """Return the JSON content of a part's GivenLabel; part_of reads it back."""
     content: dict[str, object] = {"polygons": as_json(part.polygons), "state": part.state}
     if part.names:
         content["names"] = list(part.names)
@@ -82,7 +81,7 @@ def content_of(part: Part) -> dict[str, object]:
 
 
 def part_of(key: str, content: Mapping[str, Any], name: str = "") -> Part:
-    """Return the given part that content_of kept."""
+    """Return the given part from content_of's JSON."""
     merges = tuple(merge_of(merge) for merge in content.get("merges", ()))
     return Part(
         key=key,
@@ -103,17 +102,17 @@ def put(
     on_fault: OnFault | None = None,
     on_put: OnPut | None = None,
 ) -> dict[str, int]:
-    """{"objects", "parts", "new", "changed"}: of those that were put, how many objects and parts
-    they are, how many new objects and how many labels were written.
+    """Write objects with their parts; return counts {"objects", "parts", "new", "changed"}: objects
+    and parts given, new objects and labels written.
 
-    An object is known by its image and name. One without a name is the image's object of the same
-    category and box, or a new one with the next free name: the category's word in `words` (else
-    its wnid) and a number. What this source (an object's own, where it names one) said before of
-    an object is replaced, but a radius that a person chose for the same pieces stays. So putting
-    twice changes nothing. What people answered elsewhere (origin "explicit") says so in its source.
-    on_put: is told of every object and its item. Raises Refusal for the first fault, with its place
-    and the cure, and nothing is changed; where on_fault is given, it is told of faults and the
-    others are put.
+    An object is identified by image and name. Without a name it is the image's object of the same
+    category and box, or a new one with the next free name: the category's word in `words` (else its
+    wnid) and a number. The labels that this source (the object's own, if it names one) wrote for an
+    object are replaced, except that a radius which a person chose for the same pieces stays.
+    Writing twice changes nothing. Answers from elsewhere (origin "explicit") are marked in their
+    source. on_put: called with every object and its item. Raises Refusal for the first fault, with
+    its place and what to do, and changes nothing; with on_fault, faults are passed to it and other
+    objects are written.
     """
     with transaction.atomic():
         goal = _Goal(dataset, objects, words or {})
@@ -138,7 +137,7 @@ def put(
 
 @dataclass
 class _Goal:
-    """The images and objects that are there, and where new ones are named."""
+    """The existing images and objects, and the names for new ones."""
 
     dataset: Dataset
     objects: Sequence[PartedObject]
@@ -173,7 +172,7 @@ class _Goal:
                 self.categories[image, name] = _category(self.labels.get(item.pk, []))
 
     def item_of(self, parted: PartedObject) -> Item:
-        """Return the object's item, known or new. Raises Refusal; then nothing came of it."""
+        """Return the object's item, existing or new. Raises Refusal; then nothing has changed."""
         image = self._image(parted)
         region = _region(parted, image)
         _check(parted)
@@ -199,7 +198,7 @@ class _Goal:
         return known
 
     def save(self) -> int:
-        """Return the number of new objects."""
+        """Save new objects and return how many."""
         Item.objects.bulk_create(self.new, batch_size=BATCH)
         Item.objects.bulk_update(self.moved, ["region", "is_boxed"], batch_size=BATCH)
         return len(self.new)
@@ -242,7 +241,7 @@ class _Goal:
 
 
 def twice(parted: PartedObject) -> Refusal:
-    """What is said of an object that came before."""
+    """Return the message for an object that was given before."""
     if parted.name:
         return Refusal(
             f"Two objects of the image are called {parted.name!r}. Give each its own name, or take "
@@ -256,7 +255,7 @@ def twice(parted: PartedObject) -> Refusal:
 
 
 def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
-    """Return what is wrong with shapes that were drawn on an image of another size."""
+    """Return the message for shapes drawn on an image of another size."""
     return (
         f"It is drawn on {drawn_on[0]} x {drawn_on[1]} pixels, but the image has {size[0]} x "
         f"{size[1]}. Give masks and polygons of the image's size, or the image that they were "
@@ -265,7 +264,7 @@ def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
 
 
 def _wholes(images: Sequence[int]) -> dict[int, Item]:
-    """The items of these whole images, made where there were none, by image."""
+    """Return the whole-image items by image, creating missing ones."""
     wholes: dict[int, Item] = {}
     for part in batches(images, BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
@@ -277,7 +276,7 @@ def _wholes(images: Sequence[int]) -> dict[int, Item]:
 def _write(
     items: Sequence[tuple[Item, PartedObject]], labels: Mapping[int, list[GivenLabel]], source: str
 ) -> int:
-    """How many labels were written; what is the same already is left, what is gone is removed."""
+    """Write labels and return how many: unchanged ones stay, missing ones are deleted."""
     now = timezone.now()
     fresh: list[GivenLabel] = []
     gone: list[int] = []
@@ -316,7 +315,7 @@ def _write(
 
 
 def _sources(parted: PartedObject, source: str) -> dict[str, str]:
-    """What labels of each origin name as their source."""
+    """Return the source of labels by origin."""
     label_source = parted.source or source
     longest = LONGEST["source"]
     return {
@@ -343,7 +342,7 @@ def _differs(old: GivenLabel, value: str, geometry: Mapping[str, object] | None)
 
 
 def _chosen_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the old part is the new one but for radii that a person chose."""
+    """Return whether the old part differs from the new one only by radii that a person chose."""
     before, after = old.get("merges", []), new.get("merges", [])
     if len(before) != len(after) or not any(merge["chosen"] for merge in before):
         return False
@@ -384,12 +383,14 @@ def _described(item: Item) -> PartedObject:
 
 
 def _category(labels: Sequence[GivenLabel]) -> str:
-    """What the labels of an object say it is: the one that has no geometry."""
+    """Return the category in an object's labels: the one without geometry."""
     return next((label.key for label in labels if label.geometry is None), "")
 
 
 def _region(parted: PartedObject, image: Image) -> list[float]:
-    """The object's box as items keep it: tenths, whole numbers as such. Raises Refusal."""
+    """Return the object's box as items store it: tenths, whole numbers as integers. Raises
+    Refusal.
+    """
     size = (image.width, image.height)
     # Files count pixels from 0 or from 1, and round.
     near = is_box_inside(parted.box, size, EDGE_PX)
@@ -411,7 +412,7 @@ def _box(values: Sequence[float]) -> str:
 
 
 def _check(parted: PartedObject) -> None:
-    """Passes for names that fit and parts that are there once. Raises Refusal."""
+    """Raise Refusal for names that are too long or parts that occur twice."""
     if len(parted.name) > LONGEST["name"]:
         raise Refusal(
             f"The name {parted.name[:80]!r}… has {len(parted.name)} characters; "
@@ -431,7 +432,7 @@ def _check(parted: PartedObject) -> None:
 
 
 def _check_inside(parted: PartedObject, image: Image) -> None:
-    """Passes where all that is drawn lies in the image. Raises Refusal."""
+    """Raise Refusal unless all shapes lie in the image."""
     drawn = [(part.key, part.polygons) for part in parted.parts]
     for key, polygons in (*drawn, ("outline", parted.outline or ())):
         # Holes lie inside their pieces.
@@ -448,7 +449,7 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
 
 
 def place_of(parted: PartedObject) -> str:
-    """Return where a fault is, for people: in the file, or by image and name."""
+    """Return where a fault is: the place in the file, or image and name."""
     description = f"{parted.image}, {parted.name}" if parted.name else parted.image
     return (
         f"{parted.entry}: {description}"

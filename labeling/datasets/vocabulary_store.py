@@ -1,6 +1,6 @@
-"""The vocabulary of a dataset's parts: its versions, and the only place that writes one.
+"""The versions of a dataset's parts vocabulary, and their only writer.
 
-types.py reads and checks one. Versions never change: campaigns keep the one they ask by.
+vocabulary/types.py defines and validates a version. Versions never change: campaigns keep theirs.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ KEPT = 32
 
 
 def current(dataset: Dataset) -> Version | None:
-    """Return the latest version, None where the dataset has no vocabulary yet."""
+    """Return the latest version; None for a dataset without a vocabulary."""
     return dataset.vocabularies.order_by("-version").first()
 
 
 def in_force(dataset: Dataset) -> Version:
-    """Return the latest version. Raises Refusal where the dataset has no vocabulary yet."""
+    """Return the latest version. Raises Refusal for a dataset without a vocabulary."""
     version = current(dataset)
     if version is None:
         raise Refusal(
@@ -39,13 +39,13 @@ def in_force(dataset: Dataset) -> Version:
 
 
 def of(dataset: Dataset) -> Vocabulary | None:
-    """What the latest version says."""
+    """Return the content of the latest version."""
     version = current(dataset)
     return read(version) if version else None
 
 
 def read(version: Version) -> Vocabulary:
-    """What a version says; read once in a process."""
+    """Return a version's content; cached per process."""
     vocabulary = _READ.get(version.sha256)
     if vocabulary is None:
         vocabulary = reading.build(version.content)
@@ -56,7 +56,7 @@ def read(version: Version) -> Vocabulary:
 
 
 def may_edit(user: User, dataset: Dataset) -> bool:
-    """Return whether this person writes versions: the dataset's owner does, and staff."""
+    """Return whether this person may write versions: the dataset's owner and staff may."""
     return datasets.may_add(user, dataset)
 
 
@@ -68,11 +68,11 @@ def add_version(
     *,
     instead_of: int | None = None,
 ) -> Version:
-    """Return the version of the dataset's vocabulary that holds this: a new one, or the latest.
+    """Save the vocabulary as a new version unless it equals the latest one; return the version.
 
-    actor: None for the system. instead_of: the version that this was made from, so that nobody
-    undoes unseen what somebody else has changed meanwhile. Campaigns keep their versions. Raises
-    VocabularyError naming every fault, NotAllowed, and Conflict where there is a later version.
+    actor: None for the system. instead_of: the version that was edited, so that nobody overwrites a
+    concurrent change unnoticed. Campaigns keep their versions. Raises VocabularyError with every
+    fault, NotAllowed, and Conflict if there is a later version.
     """
     if actor is not None and not may_edit(actor, dataset):
         raise NotAllowed(
@@ -99,12 +99,12 @@ def add_version(
 
 
 def start(dataset: Dataset, actor: User | None) -> Version:
-    """Return the shipped vocabulary as the dataset's."""
+    """Save the shipped vocabulary as the dataset's first version and return it."""
     return add_version(dataset, reading.shipped(), actor)
 
 
 def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
-    """Return which campaigns ask by which version, by number."""
+    """Return the campaigns that use each version, by its number."""
     campaigns: dict[int, list[Campaign]] = {}
     rows = Campaign.objects.filter(vocabulary__dataset=dataset).select_related("vocabulary")
     for campaign in rows.order_by("title", "pk"):
@@ -114,7 +114,7 @@ def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
 
 
 def objects_by_category(dataset: Dataset, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return how many of the dataset's objects are of each category, by its key."""
+    """Return how many of the dataset's objects have each category, by its key."""
     keys = [category.key for category in vocabulary.categories]
     rows = GivenLabel.objects.filter(
         item__image__dataset=dataset, item__region__isnull=False, key__in=keys

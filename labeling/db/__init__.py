@@ -1,3 +1,3 @@
-"""SQL that SQLite and PostgreSQL write differently, row locks, retried transactions, counters of
-questions, costly figures that are kept a while. Imports models.
+"""SQL that differs between SQLite and PostgreSQL, row locks, retried transactions, question
+counters and cached figures. Imports models.
 """

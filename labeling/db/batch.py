@@ -1,8 +1,8 @@
-"""Long reads: through the database "batch" where BATCH_DATABASE_URL names one, and in snapshots.
+"""Long reads: in snapshots, and through the database alias "batch" if BATCH_DATABASE_URL is set.
 
-Behind PgBouncer in transaction mode a list cannot be read through a cursor on the server, unless
-all of it is one transaction, which keeps one of few connections from everybody else. "batch" leads
-to the same database by another way.
+With PgBouncer in transaction mode, a server-side cursor works only if all reads are one
+transaction, which would occupy one of few connections. "batch" connects to the same database
+without PgBouncer.
 """
 
 import contextlib
@@ -17,7 +17,9 @@ _alias: ContextVar[str] = ContextVar("alias", default=DEFAULT_DB_ALIAS)
 
 
 class Router:
-    """Sends what is read inside `reading` to "batch"; all else is of "default"."""
+    """Database router that sends reads inside `reading` to "batch" and everything else to
+    "default".
+    """
 
     def db_for_read(self, model: Any, **hints: Any) -> str:
         return _alias.get()
@@ -34,9 +36,9 @@ class Router:
 
 @contextlib.contextmanager
 def reading() -> Iterator[str]:
-    """The alias from which querysets read in this block.
+    """Make querysets in this block read from "batch"; yield the alias.
 
-    Inside a transaction of the caller it is "default": nobody else sees what was written there.
+    In a transaction of the caller it is "default", since only that sees the caller's writes.
     """
     inside = connections[DEFAULT_DB_ALIAS].in_atomic_block
     name = BATCH if BATCH in connections and not inside else DEFAULT_DB_ALIAS
@@ -49,10 +51,10 @@ def reading() -> Iterator[str]:
 
 @contextlib.contextmanager
 def snapshot() -> Iterator[None]:
-    """One unchanging view of the database, that keeps nobody from writing.
+    """Give the block one consistent view of the database without blocking writers.
 
-    PostgreSQL: a repeatable read. SQLite: a deferred transaction; ours are immediate elsewhere, and
-    an immediate one would make every answer wait until the block ends. Inside a transaction of the
+    PostgreSQL: a repeatable read. SQLite: a deferred transaction; elsewhere ours are immediate, and
+    an immediate one would make every answer wait until the block ends. In a transaction of the
     caller it is the caller's view.
     """
     with reading() as name:
@@ -77,11 +79,11 @@ def snapshot() -> Iterator[None]:
 
 @contextlib.contextmanager
 def lookups() -> Iterator[None]:
-    """Rows are looked up by their keys here, and each statement takes one processor.
+    """Make PostgreSQL use indexes and one process for statements in this block.
 
-    For many small reads side by side. With its usual costs, those of a disk that turns, PostgreSQL
-    reads tables of some 100,000 rows whole for each of them, in several processes. Inside a
-    transaction of the caller this lasts until that ends.
+    For many small concurrent reads: with its default costs, which assume spinning disks, PostgreSQL
+    scans tables of 100,000 rows for each, in several processes. In a transaction of the caller this
+    lasts until that ends.
     """
     name = _alias.get()
     if connections[name].vendor != "postgresql":

@@ -1,4 +1,4 @@
-"""Figures that are read from many rows, kept a while by this process."""
+"""Process-wide cache for figures computed from many rows."""
 
 import time
 from collections.abc import Callable
@@ -11,9 +11,10 @@ LONGEST_SECONDS = 600.0
 
 
 def cached(key: str, compute: Callable[[], T], seconds: float = 0.0) -> T:
-    """What `compute` returns, kept for so many seconds, and for a hundred times as long as it took
-    where that was more than 0.1 s: at once for a small campaign, and a big one is not counted again
-    at every look."""
+    """Return the cached result of `compute`, kept for the given seconds or, if it took more than
+    0.1 s, for a hundred times as long as it took. Small campaigns are thus up to date, and large
+    ones are not recounted at every view.
+    """
     cache = caches["local"]
     kept = cache.get(key)
     if kept is not None:

@@ -1,4 +1,4 @@
-"""Free seats: more of them, with a new ticket, for questions under our lock."""
+"""Adding free seats, with a new ticket, to locked questions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from labeling.models import Question
 
 
 def free(questions: Sequence[Locked], seats: dict[int, int], lane: int) -> None:
-    """Give each question that many more free seats and a new ticket in the lane.
+    """Add free seats to each question and give it a new ticket in the lane.
 
-    The new ticket is what lets cursors that passed the question meet it again. Gold keeps its lane
-    and its one seat, and gets a ticket alike. Questions that ask nothing any more stay as they are.
+    The new ticket lets cursors that passed the question reach it again. Gold keeps its lane and its
+    one seat and also gets a ticket. Closed questions stay as they are.
     """
     rows: list[Any] = []
     for campaign_id in sorted({question.campaign_id for question in questions}):

@@ -1,9 +1,9 @@
-"""Counters of questions: what pages show of a campaign, however many questions it has.
+"""Counters of questions by state, so that pages need not count a campaign's questions.
 
-Whoever changes the state or the free seats of questions says so here in the same transaction, so
-the sum of a campaign's parts is exact in every snapshot. A part that somebody else holds is passed
-over, and where all are held a new one is made: nobody waits for a counter, so it has no place in
-the order of locks (sql.py). SQLite has one writer, and one part.
+Code that changes the state or the free seats of questions updates the counters in the same
+transaction, so the sum over a campaign's rows is exact in every snapshot. Rows locked by others are
+skipped, and a new row is added if all are locked, so nobody waits for a counter and it has no place
+in the lock order (sql.py). SQLite has one writer, so it has one row.
 """
 
 import contextlib
@@ -23,9 +23,12 @@ State = Question.State
 
 
 class Counts(NamedTuple):
-    """A campaign's questions by state; free: open ones with a free seat; seats_free: these seats;
-    repeated: asked ones beyond the first about the same subject; images: that a graph asks about,
-    or did, and of boxes the pairs of image and class."""
+    """A campaign's questions by state.
+
+    free: open ones with a free seat; seats_free: number of these seats; repeated: questions beyond
+    the first about the same subject; images: images of a question graph, or for boxes pairs of
+    image and class.
+    """
 
     open: int = 0
     settled: int = 0
@@ -48,12 +51,12 @@ class Counts(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """Return all but gold and withdrawn ones."""
+        """Return the number without gold and withdrawn ones."""
         return self.open + self.decided
 
 
 def changed(before: Iterable[Locked], after: Iterable[Locked]) -> None:
-    """Counts that these questions are now as in `after`, and no longer as in `before`."""
+    """Update the counters for questions that went from `before` to `after`."""
     by_campaign: dict[int, Counter[str]] = defaultdict(Counter)
     for sign, questions in ((-1, before), (1, after)):
         for question in questions:
@@ -67,12 +70,12 @@ def changed(before: Iterable[Locked], after: Iterable[Locked]) -> None:
 
 
 def opened(campaign_id: int, questions: int, seats: int) -> None:
-    """Counts new open questions, each with so many free seats."""
+    """Count new open questions with so many free seats each."""
     add(campaign_id, {"open": questions, "free": questions, "seats_free": questions * seats})
 
 
 def add(campaign_id: int, more: Mapping[str, int]) -> None:
-    """Add to the campaign's counters, which Counts names."""
+    """Add to the campaign's counters; keys are fields of Counts."""
     changes = {name: more[name] for name in Counts._fields if more.get(name)}
     if not changes:
         return
@@ -88,7 +91,7 @@ def add(campaign_id: int, more: Mapping[str, int]) -> None:
 
 
 def of_campaigns(campaign_ids: Collection[int]) -> dict[int, Counts]:
-    """Return the counts of each of these campaigns, in one query; zeros of one that never asked."""
+    """Return the counts of each campaign in one query; zeros for one without questions."""
     rows = (
         QuestionCount.objects.filter(campaign__in=campaign_ids)
         .order_by()
@@ -105,8 +108,10 @@ def of(campaign_id: int) -> Counts:
 
 @contextlib.contextmanager
 def repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
-    """Counts what questions about these subjects, added or removed inside, repeat. Two who do so
-    to the same subject at once may be one off, until the night mends it."""
+    """Update the `repeated` counter for questions about these subjects that the block adds or
+    removes. Two concurrent changes of one subject may leave it off by one until the nightly
+    reconcile.
+    """
     before = _repeated(campaign_id, subjects)
     yield
     add(campaign_id, {"repeated": _repeated(campaign_id, subjects) - before})
@@ -148,16 +153,16 @@ ORDER BY place
 
 
 def differences(campaign_id: int) -> dict[str, int]:
-    """By how much each counter is too small, where one is not what the questions say. Reads every
-    question of the campaign."""
+    """Return by how much each wrong counter is too small. Reads every question of the campaign."""
     [rows, kept] = fetch(RECOUNT, [campaign_id] * 2)
     pairs = zip(Counts._fields, rows, kept, strict=False)
     return {name: int(true - known) for name, true, known in pairs if true != known}
 
 
 def reconcile(campaign_id: int) -> dict[str, int]:
-    """What was added to counters that were wrong: nothing, unless rows changed in another way than
-    by this code. People may work meanwhile; of several at once one mends."""
+    """Correct wrong counters and return what was added: nothing, unless rows were changed without
+    this module. The site may be in use; concurrent calls take turns.
+    """
     if not differences(campaign_id):
         return {}
     if not QuestionCount.objects.filter(campaign=campaign_id).exists():
@@ -175,6 +180,6 @@ def reconcile(campaign_id: int) -> dict[str, int]:
 
 
 def _take_turns(campaign_id: int) -> None:
-    """Waits until nobody else mends these counters. Whoever counts passes over what is locked."""
+    """Wait until nobody else reconciles these counters. Normal updates skip locked rows."""
     rows = QuestionCount.objects.filter(campaign=campaign_id).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))

@@ -1,9 +1,8 @@
-"""Statements on questions and seats that several actions share; the two databases differ only here.
+"""Shared SQL on questions and seats, with the differences between the two databases.
 
-Locks are taken in one order everywhere: a membership, questions by id, their seats, the campaign's
-row (for tickets). A seat changes only under its question's lock; the seats of gold, whose question
-is not locked, by a condition on their state. On SQLite a transaction is immediate and needs no
-row locks.
+Locks are always taken in this order: a membership, questions by id, their seats, the campaign's row
+(for tickets). A seat changes only under its question's lock; seats of gold, whose questions are not
+locked, by a condition on their state. SQLite transactions are immediate and need no row locks.
 """
 
 import contextlib
@@ -31,11 +30,11 @@ TRY_AGAIN = {"40001", "40P01"}
 
 
 class Raced(Exception):
-    """Somebody else changed what this transaction stood on: roll back and read again."""
+    """A concurrent change invalidated this transaction: roll back and try again."""
 
 
 class Locked(NamedTuple):
-    """A question under our lock."""
+    """A question locked by this transaction."""
 
     id: int
     campaign_id: int
@@ -47,7 +46,7 @@ class Locked(NamedTuple):
 
     @property
     def is_followed(self) -> bool:
-        """Return whether what it says opens and closes other questions (follow_ups/)."""
+        """Return whether its answer opens or closes other questions (follow_ups/)."""
         return self.graph_id is not None or bool(self.step)
 
 
@@ -58,9 +57,7 @@ FOLLOWED = "(graph_id IS NOT NULL OR step <> '')"
 
 
 def retried(action: Callable[P, R]) -> Callable[P, R]:
-    """Return the action, done again a few times when it lost a race; it opens its own
-    transaction.
-    """
+    """Return the action with a few retries after lost races. It must open its own transaction."""
 
     @functools.wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,11 +75,11 @@ def retried(action: Callable[P, R]) -> Callable[P, R]:
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """A transaction that waits for its turn.
+    """Open a write transaction when it is this process's turn.
 
-    SQLite has one writer at a time, and those who wait sleep and look again, ever more rarely: at
-    four busy processes one in twenty waited 90 ms for a transaction of 2 ms. A file lock wakes the
-    next one at once. Whoever writes without it is held back by SQLite as ever.
+    SQLite has one writer at a time; waiting processes poll at growing intervals: with four busy
+    processes, one in twenty waited 90 ms for a transaction of 2 ms. A file lock wakes the next one
+    at once. Writers without it still wait for SQLite's own lock.
     """
     with _turn(), transaction.atomic():
         yield
@@ -108,7 +105,7 @@ def _lost_race(error: Exception) -> bool:
 
 
 def locking(of: str = "", *, skip: bool = False) -> str:
-    """Return the clause that locks the rows read, leaving alone those who only refer to them."""
+    """Return the clause that locks the rows read, without blocking foreign-key checks on them."""
     if not connection.features.has_select_for_update:
         return ""
     return f" FOR NO KEY UPDATE{f' OF {of}' if of else ''}{' SKIP LOCKED' if skip else ''}"
@@ -123,9 +120,9 @@ def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
 def fetch_prepared(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return the rows of a statement whose text never changes.
 
-    PostgreSQL plans it once for each connection: planning such a join costs more than running it,
-    and Django's own cursors never prepare. PgBouncer in transaction mode may send the next
-    statement to another connection, so there it is planned each time.
+    PostgreSQL plans it once per connection: planning such a join costs more than running it, and
+    Django's cursors never prepare. With PgBouncer in transaction mode the next statement may use
+    another connection, so it is planned each time.
     """
     is_pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
     if connection.vendor != "postgresql" or is_pooled:
@@ -138,7 +135,7 @@ def fetch_prepared(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def execute(sql: str, params: Sequence[Any]) -> int:
-    """Return the number of rows changed."""
+    """Run the statement and return the number of changed rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.rowcount
@@ -155,7 +152,7 @@ def moment(at: datetime) -> datetime | str | None:
 
 
 def marks(values: Sequence[Any], row: int = 1) -> str:
-    """Placeholders for `values`, in rows of `row` for VALUES.
+    """Return placeholders for `values`, in rows of `row` for VALUES.
 
     >>> marks([7, 8, 9])
     '%s,%s,%s'
@@ -168,8 +165,7 @@ def marks(values: Sequence[Any], row: int = 1) -> str:
 
 
 def numbers(values: Iterable[int]) -> str:
-    """Whole numbers written into a statement: a page binds hundreds, which psycopg takes
-    milliseconds to do one by one.
+    """Return integers as SQL text: binding hundreds one by one takes psycopg milliseconds.
 
     >>> numbers([7, 8, 9])
     '7,8,9'
@@ -178,11 +174,10 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def in_runs(column: str, ids: Iterable[int]) -> Q:
-    """Return the condition that a column is one of these ids, each run of consecutive ones as a
-    range.
+    """Return the condition that a column is one of these ids, with consecutive ids as ranges.
 
-    PostgreSQL 15 descends an index once for each id of a list, and once for a whole range: a page
-    of a list, whose rows were made together, reads a tenth of the pages of 8 kB.
+    PostgreSQL 15 descends an index once per listed id, but once per range. Rows of a list page were
+    created together, so ranges read a tenth of the 8 kB pages.
     """
     apart: list[int] = []
     condition = Q()
@@ -198,7 +193,9 @@ def in_runs(column: str, ids: Iterable[int]) -> Q:
 
 
 def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
-    """These questions under our lock, by id; without those that others hold if `skip`."""
+    """Lock these questions in order of id and return them; with `skip`, without those locked by
+    others.
+    """
     pks = sorted(set(ids))
     if not pks:
         return []
@@ -211,10 +208,10 @@ def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
 
 
 def take_tickets(campaign_id: int, count: int) -> int:
-    """Return the first of `count` consecutive tickets, taken from the campaign's sequence.
+    """Return the first of `count` consecutive tickets from the campaign's sequence.
 
-    Holds the campaign's row until the transaction ends, so tickets become visible in order and
-    no cursor can pass one that is still to be committed.
+    The campaign's row stays locked until the transaction ends, so tickets become visible in order
+    and no cursor can pass an uncommitted one.
     """
     if not count:
         return 0

@@ -1,3 +1,3 @@
 """Pure functions on votes: majority, posterior, Dawid–Skene, vote tables, agreement, intervals,
-checks of annotators. Imports the files at the root of labeling alone; no Django.
+checks of annotators. Imports only modules at the root of labeling; no Django.
 """

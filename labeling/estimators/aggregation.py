@@ -1,8 +1,8 @@
-"""Many answers to one question become one: majority, and Bayes' rule with known skills.
+"""Aggregating answers to a question: majority, and Bayes' rule with known skills.
 
 Pure: numpy, no Django. Dawid–Skene is in dawid_skene.py, vote tables in vote_tables.py, agreement
-and calibration in agreement.py. Everywhere A annotators, I items, K classes; classes are sorted
-strings, so that "the smaller string" is the smaller number; an abstention is not an answer.
+and calibration in agreement.py. Everywhere A annotators, I items, K classes. Classes are sorted
+strings, so "the smaller string" is the smaller number; an abstention is not an answer.
 """
 
 import math
@@ -22,10 +22,10 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers as numbers, sorted by item, then annotator; what the numbers stand for is beside.
+    """Answers as numbers, sorted by item, then annotator, with the names of the numbers.
 
-    annotators, items, labels: (N,) int32. The names are sorted strings; an item or annotator with
-    abstentions only is named but has no answer.
+    annotators, items, labels: (N,) int32. Names are sorted strings; an item or annotator with
+    abstentions only has a name but no answer.
     """
 
     annotators: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Answers:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(I, K) how often each item got each label."""
+        """Return (I, K): how often each item got each label."""
         return vote_counts(self.items, self.labels, len(self.item_names), len(self.classes))
 
     @classmethod
@@ -108,7 +108,7 @@ class AnsweredTwice(ValueError):
 
 
 class Numbers:
-    """Gives each new string the next number."""
+    """Mapping that gives each new string the next number."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
@@ -117,9 +117,7 @@ class Numbers:
         return self.known.setdefault(name, len(self.known))
 
     def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        """Return the strings sorted, and for each number given out the string's place
-        among them.
-        """
+        """Return the strings sorted, and for each assigned number its string's index among them."""
         names = sorted(self.known)
         places = np.empty(len(names), np.int32)
         places[[self.known[name] for name in names]] = np.arange(len(names), dtype=np.int32)
@@ -127,7 +125,7 @@ class Numbers:
 
 
 def vote_counts(items: Ints, labels: Ints, n_items: int, n_classes: int) -> NDArray[np.int64]:
-    """(I, K) how often each item got each label."""
+    """Return (I, K): how often each item got each label."""
     cells = items.astype(np.int64) * n_classes + labels
     return np.bincount(cells, minlength=n_items * n_classes).reshape(n_items, n_classes)
 
@@ -138,10 +136,10 @@ def majority(
     n_classes: int | None = None,
     prior: ArrayLike | None = None,
 ) -> tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
-    """Labels (I,), the shares of the votes (I, K), and which items were tied (I,).
+    """Return labels (I,), the shares of the votes (I, K), and which items were tied (I,).
 
-    A tie goes to the class with the larger prior, by default the one that is answered more often
-    over all items; then to the smaller string. An item without answers has label -1, shares NaN.
+    A tie goes to the class with the larger prior, by default the class with more answers over all
+    items; then to the smaller string. An item without answers has label -1, shares NaN.
     """
     n_items = len(answers.item_names) if n_items is None else n_items
     n_classes = len(answers.classes) if n_classes is None else n_classes
@@ -175,7 +173,7 @@ def pick(
 
 
 def vote_gains(hit: float, false_alarm: float) -> tuple[float, float]:
-    """What a yes and what a no adds to the log odds of "present".
+    """Return what a yes and what a no adds to the log odds of "present".
 
     hit: P(yes | present), false_alarm: P(yes | absent), both strictly between 0 and 1.
     """
@@ -183,7 +181,7 @@ def vote_gains(hit: float, false_alarm: float) -> tuple[float, float]:
 
 
 def posterior_binary(prior: float, gains: Iterable[float]) -> float:
-    """P(present | votes): the prior moved by each vote's gain; exact in any order.
+    """Return P(present | votes): the prior plus each vote's gain; exact in any order.
 
     >>> yes, no = vote_gains(0.8, 0.1)
     >>> round(posterior_binary(0.3, [yes, yes]), 4)
@@ -197,10 +195,10 @@ def posterior_binary(prior: float, gains: Iterable[float]) -> float:
 def posterior(
     annotators: Ints, items: Ints, labels: Ints, *, n_items: int, confusions: Floats, prior: Floats
 ) -> Floats:
-    """(I, K) P(class | the item's votes) by Bayes' rule with known skills.
+    """Return (I, K): P(class | the item's votes) by Bayes' rule with known skills.
 
-    confusions: (A, K, K), row the truth, column the answer. prior: (K,), or (I, K) for items that
-    differ. An item without votes has the prior, as has one whose votes make every class impossible.
+    confusions: (A, K, K), row the truth, column the answer. prior: (K,), or (I, K) by item. An item
+    without votes has the prior, as has one whose votes make every class impossible.
     """
     n_classes = confusions.shape[-1]
     with np.errstate(divide="ignore"):
@@ -216,7 +214,7 @@ def posterior(
 
 
 def softmax(scores: Floats, instead: ArrayLike) -> Floats:
-    """Return rows of exp(scores) that sum to 1; `instead` where a whole row is -inf."""
+    """Return rows of exp(scores) that sum to 1; `instead` for rows that are all -inf."""
     top = scores.max(axis=1, keepdims=True)
     hopeless = np.isneginf(top)
     weights = np.exp(scores - np.where(hopeless, 0.0, top))

@@ -1,4 +1,4 @@
-"""How far people agree, and whether stated probabilities can be believed. Pure: numpy."""
+"""How far people agree, and whether stated probabilities are calibrated. Pure: numpy."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,14 @@ from labeling.estimators.intervals import wilson_interval
 
 
 def krippendorff_alpha(counts: ArrayLike) -> float:
-    """Krippendorff's alpha of nominal labels: 1 all agree, 0 as by chance; NaN if undefined.
+    """Return Krippendorff's alpha of nominal labels: 1 for full agreement, 0 for chance; NaN if
+    undefined.
 
-    counts: (I, K) how often each item got each label. Items with fewer than two answers say
-    nothing and are left out. NaN where nothing is left, or only one label is ever given: then
-    there is no disagreement that chance could make. Linear in the counts, where the krippendorff
-    package takes K times the memory; they agree in the tests.
-    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability (2011).
+    counts: (I, K) how often each item got each label. Items with fewer than two answers are
+    ignored. NaN if none are left or there is only one label, since chance could then make no
+    disagreement. Memory is linear in the counts, where the krippendorff package takes K times as
+    much; the tests compare both. Source: K. Krippendorff, Computing Krippendorff's
+    alpha-reliability (2011).
 
     >>> round(krippendorff_alpha([[3, 0], [0, 2], [1, 1]]), 4)
     0.5
@@ -38,7 +39,7 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One entry per annotator (A,): kappa (NaN if undefined), the share that agreed, n judged."""
+    """Agreement by annotator (A,): kappa (NaN if undefined), the share that agreed, n judged."""
 
     kappa: Floats
     share: Floats
@@ -48,11 +49,10 @@ class Agreement:
 def agreement_beyond_chance(
     annotators: Ints, items: Ints, labels: Ints, *, n_annotators: int, n_items: int, n_classes: int
 ) -> Agreement:
-    """Cohen's kappa of each annotator with the majority of the others on the same items.
+    """Return Cohen's kappa of each annotator with the majority of the others on the same items.
 
-    The others' majority leaves the annotator's own vote out; an item where the others are tied or
-    nobody else answered is not judged. kappa is NaN where chance alone would agree always, or
-    nothing was judged.
+    An annotator's own vote is left out of the majority. Items where the others are tied or nobody
+    else answered are ignored. kappa is NaN if chance alone would always agree, or without items.
     """
     rest = vote_counts(items, labels, n_items, n_classes)[items]
     rows = np.arange(len(labels))
@@ -76,12 +76,12 @@ def agreement_beyond_chance(
 def calibration_bins(
     probabilities: ArrayLike, correct: ArrayLike, bins: int = 10
 ) -> dict[str, Any]:
-    """Return whether labels stated with probability p are right that often.
+    """Return how often labels stated with probability p are right, in bins of p.
 
-    probabilities: (N,) in [0, 1], what was stated of the chosen labels; correct: (N,) whether they
-    were right. {"bins": [{"low", "high", "n", "stated": mean, "right": share, "interval": Wilson's
-    95 %}], "error": expected calibration error, "n"}; bins of equal width, closed below (the last
-    one on both sides), empty ones left out. The error is NaN for nothing.
+    probabilities: (N,) in [0, 1], stated for the chosen labels; correct: (N,) whether they were
+    right. {"bins": [{"low", "high", "n", "stated": mean, "right": share, "interval": Wilson's 95
+    %}], "error": expected calibration error, "n"}; bins of equal width, closed below (the last one
+    on both sides), empty ones left out. The error is NaN for no labels.
 
     >>> calibration_bins([0.75, 0.75], [True, False])["error"]
     0.25

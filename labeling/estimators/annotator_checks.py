@@ -1,9 +1,8 @@
-"""What answers say of the person who gave them: four signals, each a figure and a sentence.
+"""Four checks of an annotator from their answers, each a figure and a sentence.
 
-Pure: no Django. A sequential test on questions whose answer is known; how long answers take against
-the pool; long runs of one answer against the odds; agreement with others beyond chance. Figures
-hold whatever the policy is; `reasons` lays a policy over them. docs/explanation/quality.md tells
-the whole.
+Pure: no Django. A sequential test on gold questions; answer times compared with the pool; long runs
+of one answer against the odds; agreement with others beyond chance. Figures do not depend on the
+policy; `reasons` applies one to them. docs/explanation/quality.md explains all.
 """
 
 import math
@@ -34,9 +33,9 @@ PRIOR_ANSWERS = 5
 class SequentialTest:
     """Wald's sequential probability ratio test of "good" against "bad", decided at `cap` answers.
 
-    good, bad: how often somebody good and somebody bad is right. reject_good, accept_bad: how often
-    one test may err about exactly such people. A right answer adds ln(good / bad), a wrong one
-    ln((1 - good) / (1 - bad)); METHODS, Consensus. Hashable; what follows is worked out once.
+    good, bad: accuracy of a good and of a bad person. reject_good, accept_bad: permitted error
+    rates for exactly such people. A right answer adds ln(good / bad), a wrong one ln((1 - good) /
+    (1 - bad)); METHODS, Consensus. Hashable; derived values are computed once.
     """
 
     good: float
@@ -57,7 +56,7 @@ class SequentialTest:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """What a right and what a wrong answer adds."""
+        """Return what a right and a wrong answer add."""
         return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
 
     @property
@@ -65,7 +64,7 @@ class SequentialTest:
         return _plan(self)
 
     def decide(self, right: int, total: int) -> int:
-        """ACCEPTED, REJECTED or UNDECIDED after `right` of `total` answers of one test."""
+        """Return ACCEPTED, REJECTED or UNDECIDED after `right` of `total` answers of one test."""
         plan = self.plan
         if total >= self.cap:
             return ACCEPTED if right >= plan.needed_at_cap else REJECTED
@@ -76,11 +75,11 @@ class SequentialTest:
 
 @dataclass(frozen=True)
 class Plan:
-    """The test as numbers of right answers, so that no rounding of sums decides.
+    """The test's thresholds as counts of right answers, so that rounding of sums never decides.
 
     accept_from, reject_to: after n answers, accept from so many right ones, reject up to so many
-    (index n; beyond n, or -1, where nothing can decide yet). needed_at_cap: right answers that
-    accept at the cap. reject_good, accept_bad: the errors that this makes, exactly.
+    (index n; beyond n, or -1, if nothing can be decided yet). needed_at_cap: right answers that
+    accept at the cap. reject_good, accept_bad: its exact error rates.
     """
 
     accept_from: tuple[int, ...]
@@ -90,19 +89,19 @@ class Plan:
     accept_bad: float
 
     def keeps(self, test: SequentialTest) -> bool:
-        """Return whether both errors are within the test's own rates. A cap that is too short for
-        two accuracies so close together cannot keep them.
+        """Return whether both errors are within the test's rates; a cap that is too short for two
+        close accuracies makes that impossible.
         """
         return self.reject_good <= test.reject_good and self.accept_bad <= test.accept_bad
 
 
 @lru_cache(maxsize=64)
 def _plan(test: SequentialTest) -> Plan:
-    """Wald's bounds where their errors are within the test's rates, else bounds that always are.
+    """Return Wald's bounds if their errors are within the test's rates, else safe bounds.
 
-    Wald's are approximate: only the sum of the errors is bounded, one of them may be missed by a
+    Wald's are approximate: they bound the sum of the errors, and one may exceed its rate by a
     factor 1 / (1 - the other). ln(1 / accept_bad) and -ln(1 / reject_good) bound each (Ville's
-    inequality). What neither can keep, the cap prevents; then the smaller miss is taken.
+    inequality). If neither keeps the rates, the cap is the cause, and the smaller excess is taken.
     """
     wald = (
         math.log((1 - test.reject_good) / test.accept_bad),
@@ -120,10 +119,10 @@ def _miss(test: SequentialTest, plan: Plan) -> float:
 
 
 def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
-    """The plan between these bounds, with the decision at the cap that errs least.
+    """Return the plan between these bounds with the best decision at the cap.
 
-    Least is measured against each error's own rate. By the sign of the sum, as is usual, one of
-    the two may be missed where the other has room.
+    Best is measured relative to each error's own rate. The usual decision by the sign of the sum
+    may exceed one rate while the other has room.
     """
     up, down = test.gains
     # right * up + (n - right) * down reaches a bound at this many right ones. Tiny slack: a sum
@@ -144,8 +143,9 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
 def _walk(
     cap: int, accept_from: Sequence[int], reject_to: Sequence[int], accuracy: float
 ) -> tuple[float, float, NDArray[np.float64]]:
-    """How often the test has rejected and accepted before the cap, and how often it is undecided
-    there with 0 … cap right answers."""
+    """Return the probabilities that the test rejects and accepts before the cap, and that it is
+    undecided there with 0 … cap right answers.
+    """
     counts = np.arange(cap + 1)
     alive = np.zeros(cap + 1)
     alive[0] = 1.0
@@ -163,11 +163,11 @@ def _walk(
 
 @dataclass(frozen=True)
 class Tested:
-    """Where somebody stands after their answers to known questions.
+    """A person's results on gold.
 
-    right, total: of all of them. accepted, rejected: tests that ended so. verdict: how the last
-    finished test ended, 0 before the first. last: (right, total) of that test. now: (right, total)
-    of the test that runs.
+    right, total: of all answers. accepted, rejected: number of tests that ended so. verdict: of the
+    last finished test, 0 before the first. last: (right, total) of that test. now: (right, total)
+    of the current test.
     """
 
     right: int = 0
@@ -180,10 +180,10 @@ class Tested:
 
 
 def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
-    """Return the standing after these answers, in the order in which they were given.
+    """Return the results after these answers, in the order given.
 
-    A test that ends begins again, so that drift is caught: good work long ago excuses nothing, and
-    what stands is the verdict of the last test that ended.
+    A finished test starts again, so that drift is detected: old good work excuses nothing, and the
+    verdict is that of the last finished test.
 
     >>> test = SequentialTest(good=0.9, bad=0.7, reject_good=0.05, accept_bad=0.05, cap=80)
     >>> fold(test, [True] * 12)
@@ -208,9 +208,9 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
 def first_decisions(
     test: SequentialTest, rights: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return each person's first test: how it ended (N,) and after how many answers (N,).
+    """Return each person's first test: the verdict (N,) and the number of answers (N,).
 
-    The vectorised twin of `fold`, for simulations. rights: (N, at least cap), one person a row.
+    A vectorised version of `fold` for simulations. rights: (N, at least cap), a row per person.
     """
     plan = test.plan
     n = np.arange(1, test.cap + 1)
@@ -224,9 +224,9 @@ def first_decisions(
 
 @dataclass(frozen=True)
 class Given:
-    """An answer that somebody gave: about which topic, which word, how long it took.
+    """An answer with its topic, word and duration.
 
-    word: what counts, abstentions too. others: the words that others gave to the same question.
+    word: what counts, abstentions too. others: words that others gave to the same question.
     """
 
     topic: str
@@ -236,11 +236,11 @@ class Given:
 
 
 def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """Return how long the answers take against those of others.
+    """Return how long the answers take compared with those of others.
 
-    Every answer is divided by the median of others on its topic (of all the pool where the topic
-    has few), and `share` is the median of that: half of the answers take less than this share of
-    what others take. pool: (topic, milliseconds) of others. share None where either side is empty.
+    Every answer time is divided by the median of others on its topic (of the whole pool for topics
+    with few answers); `share` is the median of these ratios. pool: (topic, milliseconds) of others.
+    share is None if either side is empty.
 
     >>> speed([Given("cat", "yes", 500), Given("cat", "no", 700)], [("cat", 2000)] * 20)
     {'share': 0.3, 'answers': 2, 'pool': 20, 'seconds': 0.6, 'pool_seconds': 2.0}
@@ -265,12 +265,11 @@ def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str
 
 
 def runs(answers: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the longest run of one answer that is against the odds, else the longest of all.
+    """Return the longest run of one answer that is improbable, else the longest of all.
 
-    answers: in the order in which they were given. pool: (topic, word) of others. The odds of a
-    run are the product of the pool's rates of that word on the topics it went through, times the
-    places where it could have begun: "no" forty times is nothing where nearly all is "no". odds
-    None where there is no pool.
+    answers: in the order given. pool: (topic, word) of others. The odds of a run are the product of
+    the pool's rates of that word on the run's topics, times the number of possible starts: forty
+    times "no" means nothing if nearly all answers are "no". odds is None without a pool.
 
     >>> pool = [("cat", "no")] * 80 + [("cat", "yes")] * 20
     >>> found = runs([Given("cat", "no")] * 60, pool)
@@ -294,8 +293,9 @@ def runs(answers: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str,
 
 
 def _rates_of(pool: Sequence[tuple[str, str]]):
-    """Rate of a word on a topic: the topic's own share drawn towards the whole pool's, so that
-    what nobody happened to answer there is rare and not impossible."""
+    """Return a function for the rate of a word on a topic: the topic's own share shrunk to the
+    whole pool's, so that unseen words are rare, not impossible.
+    """
     words = Counter(word for _, word in pool)
     topics = Counter(topic for topic, _ in pool)
     pairs = Counter(pool)
@@ -310,12 +310,12 @@ def _rates_of(pool: Sequence[tuple[str, str]]):
 def agreement(
     answers: Sequence[Given], abstentions: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Cohen's kappa with what most of the others say: 1 always agrees, 0 no more than by chance.
+    """Return Cohen's kappa with the majority of the others: 1 for full agreement, 0 for chance.
 
-    Own votes never count among the others. Left out: abstentions, questions that nobody else
-    answered, and ties of the others. `upper` is kappa at the upper end of the 95 % interval of the
-    agreement: where one answer is rare kappa swings, and nobody is accused on that. kappa None
-    where chance alone would always agree.
+    The person's own votes are left out of the majority. Abstentions, questions that nobody else
+    answered, and ties are ignored. `upper` is kappa at the upper end of the agreement's 95 %
+    interval: kappa is unstable for rare answers, and nobody should be accused because of that.
+    kappa is None if chance alone would always agree.
 
     >>> others = [Given("cat", w, others=("no", "no")) for w in ["no"] * 50]
     >>> agreement(others)["kappa"] is None
@@ -352,10 +352,10 @@ def agreement(
 
 
 def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Why the policy finds fault: {"signal", "action", "words"} of each signal that is past its
-    threshold, also of those that are only shown.
+    """Return {"signal", "action", "words"} of each signal beyond the policy's threshold, including
+    those that are only shown.
 
-    figures: {"test": Tested, "speed", "runs", "chance"} as the functions above give them.
+    figures: {"test": Tested, "speed", "runs", "chance"} from the functions above.
     """
     signals = [
         ("test", policy["gold_action"], _test_words(figures["test"], policy)),
@@ -412,7 +412,7 @@ def _chance_words(chance: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
 
 
 def advice(policy: Mapping[str, Any]) -> str:
-    """What to change where the policy's sequential test cannot keep its own error rates; else "".
+    """Return what to change if the policy's sequential test cannot keep its error rates; else "".
 
     >>> advice({"good_accuracy": 0.9, "bad_accuracy": 0.7, "reject_good": 0.05, "accept_bad": 0.05,
     ...     "test_cap": 80})
@@ -430,10 +430,9 @@ def advice(policy: Mapping[str, Any]) -> str:
 
 
 def gold_share(accepted: int, policy: Mapping[str, Any]) -> float | None:
-    """Return how often gold is mixed in after so many accepted tests; None for the policy's own
-    share.
+    """Return the share of gold after so many accepted tests; None for the policy's own share.
 
-    Halves with each, down to gold_share_firm.
+    It halves with each test, down to gold_share_firm.
 
     >>> [gold_share(n, {"gold_share": 0.1, "gold_share_firm": 0.03}) for n in range(4)]
     [None, 0.05, 0.03, 0.03]

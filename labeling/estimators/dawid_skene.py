@@ -1,7 +1,7 @@
-"""Dawid–Skene: everyone's confusion matrix and every item's label from the answers alone.
+"""Dawid–Skene: each annotator's confusion matrix and each item's label from answers only.
 
-Source: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer error-rates using
-the EM algorithm (1979). With two classes it is the two-coin model. Pure: numpy and numba.
+Source: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer error-rates using the
+EM algorithm (1979). With two classes it is the two-coin model. Pure: numpy and numba.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class TooLarge(ValueError):
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """What EM found. A annotators, I items, K classes.
+    """The result of EM. A annotators, I items, K classes.
 
     posteriors: (I, K); an item without answers has the priors. priors: (K,). confusions: (A, K, K),
     row the truth, column the answer, rows sum to 1. log_likelihood: of the answers, at the
-    parameters that gave the posteriors. iterations: E-steps made. converged: whether it stopped by
-    the tolerance. labels: (I,), ties: (I,) which items were tied.
+    parameters that gave the posteriors. iterations: number of E-steps. converged: whether it
+    stopped by the tolerance. labels: (I,), ties: (I,) which items were tied.
     """
 
     posteriors: Floats
@@ -42,7 +42,7 @@ class DawidSkene:
 
     @property
     def accuracies(self) -> Floats:
-        """(A,) how often each annotator is expected to be right on a question like these."""
+        """Return (A,): each annotator's expected accuracy on questions like these."""
         right = np.diagonal(self.confusions, axis1=1, axis2=2)
         return np.asarray((right * self.priors).sum(axis=1))
 
@@ -63,17 +63,17 @@ def dawid_skene(
     max_iterations: int = 1000,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """Posteriors, priors and confusion matrices by expectation maximisation.
+    """Return posteriors, priors and confusion matrices by expectation maximisation.
 
-    annotators, items, labels: (N,) whole numbers, in any order: the result is the same to the bit.
-    class_prior: pseudo-counts, one or (K,). confusion_prior: pseudo-counts in every cell of
-    everyone's matrix: one, (K, K) or (A, K, K), row the truth; a heavier diagonal says that people
-    are better than chance, `pooled_prior` that they are like each other. known: (I,) labels known
-    beforehand (gold), else -1; known_in_prior=False keeps them out of the class prior (gold that
-    is balanced on purpose). start: "majority", the shares of the votes, or posteriors (I, K).
-    It stops when the log-likelihood (with the log of the priors, which are maximised with it)
-    gains less than `tolerance`, or after max_iterations. Without priors it agrees with crowd-kit's
-    DawidSkene, iteration by iteration.
+    annotators, items, labels: (N,) whole numbers; the result does not depend on their order, to the
+    bit. class_prior: pseudo-counts, one or (K,). confusion_prior: pseudo-counts in every cell of
+    everyone's matrix: one, (K, K) or (A, K, K), row the truth; a heavier diagonal assumes that
+    people are better than chance, `pooled_prior` that they are alike. known: (I,) labels known
+    beforehand (gold), else -1; known_in_prior=False keeps them out of the class prior (for balanced
+    gold). start: "majority", the shares of the votes, or posteriors (I, K). It stops when the
+    log-likelihood (plus the log of the priors, which are maximised with it) gains less than
+    `tolerance`, or after max_iterations. Without priors it agrees with crowd-kit's DawidSkene,
+    iteration by iteration.
     """
     if n_annotators * n_classes**2 > LARGEST:
         raise TooLarge(
@@ -93,7 +93,7 @@ def dawid_skene(
 
 
 class _State:
-    """The arrays that EM works on, allocated once."""
+    """The arrays of EM, allocated once."""
 
     class_prior: Floats
     confusion_prior: Floats
@@ -152,7 +152,7 @@ class _State:
         return self.result(likelihood, iterations, converged)
 
     def expect(self) -> float:
-        """Return the log-likelihood; fills posteriors, counts and sums."""
+        """Fill posteriors, counts and sums; return the log-likelihood."""
         from labeling.estimators import kernels
 
         log_prior = np.log(np.maximum(self.priors, FLOOR))
@@ -169,7 +169,7 @@ class _State:
         return float(gained + under_zero)
 
     def rows_of(self, array: Floats) -> Floats:
-        """(A × K, K), a view: what one annotator's answer says of every truth."""
+        """Return (A × K, K), a view: the row of each annotator and answer, by truth."""
         people, n_classes, _ = array.shape
         return array.reshape(people * n_classes, n_classes)
 
@@ -185,7 +185,7 @@ class _State:
         self.posteriors[known_items, self.known[known_items]] = 1
 
     def maximise(self) -> None:
-        """The M-step: priors and the logs of the confusions from sums and counts."""
+        """Run the M-step: set priors and log confusions from sums and counts."""
         sums = self.sums + self.class_prior
         if sums.sum() > 0:
             self.priors = sums / sums.sum()
@@ -196,7 +196,9 @@ class _State:
         np.log(self.logs, out=self.logs)
 
     def log_prior_density(self) -> float:
-        """Log of the Dirichlet densities, but for constants, at the present parameters."""
+        """Return the log of the Dirichlet densities at the current parameters, without
+        constants.
+        """
         density = float((self.class_prior * np.log(np.maximum(self.priors, FLOOR))).sum())
         if self.confusion_prior.any():
             density += float((self.confusion_prior * self.logs).sum())
@@ -218,10 +220,11 @@ class _State:
 
 
 def pooled_prior(answers: Answers, strength: float = 2.0, known: Ints | None = None) -> Floats:
-    """(K, K) pseudo-counts that sum to `strength` in each row: the confusions of the whole crowd.
+    """Return (K, K) pseudo-counts that sum to `strength` per row: the confusions of the whole
+    crowd.
 
-    An empirical Bayes prior: someone with few answers is taken to be like the others. The crowd's
-    rates come from the shares of the votes, or from the items whose labels are known.
+    An empirical Bayes prior: people with few answers are assumed to be like the others. The crowd's
+    rates come from the shares of the votes, or from the items with known labels.
     """
     votes = answers.counts
     if known is None:
@@ -233,7 +236,7 @@ def pooled_prior(answers: Answers, strength: float = 2.0, known: Ints | None = N
 
 
 def fit(answers: Answers, **options: object) -> DawidSkene:
-    """Dawid–Skene on an Answers, with the options of dawid_skene."""
+    """Run dawid_skene on Answers, with its options."""
     return dawid_skene(
         answers.annotators,
         answers.items,

@@ -9,7 +9,7 @@ Z95 = 1.959963984540054
 
 
 def wilson_interval(right: int, total: int) -> tuple[float, float]:
-    """95 % interval of a proportion by Wilson's score; (0, 1) when nothing was seen.
+    """Return the 95 % interval of a proportion by Wilson's score; (0, 1) without observations.
 
     >>> [round(bound, 4) for bound in wilson_interval(8, 10)]
     [0.4902, 0.9433]
@@ -24,9 +24,10 @@ def wilson_interval(right: int, total: int) -> tuple[float, float]:
 
 
 def clopper_pearson(right: float, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact interval of a proportion: it covers at least `level`; (0, 1) when nothing was seen.
+    """Return the exact interval of a proportion, with coverage of at least `level`; (0, 1) without
+    observations.
 
-    right: a whole number; of a mean of shares, such as hits among k, their sum.
+    right: a whole number; for a mean of shares, such as hits among k, their sum.
 
     >>> [round(bound, 4) for bound in clopper_pearson(8, 10)]
     [0.4439, 0.9748]
@@ -43,7 +44,7 @@ def clopper_pearson(right: float, total: int, level: float = 0.95) -> tuple[floa
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of a mean by Student's t; None of fewer than two values.
+    """Return the 95 % interval of a mean by Student's t; None for fewer than two values.
 
     >>> [round(bound, 3) for bound in mean_interval([1.0, 2.0, 3.0])]
     [-0.484, 4.484]
@@ -60,8 +61,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def share_interval(
     agreed: int, votes: int, probability: float | None
 ) -> tuple[float, float] | None:
-    """Return the interval of a probability that is a share of votes; None where it is another
-    figure.
+    """Return the interval of a probability that is a share of votes; None for other probabilities.
 
     >>> [round(bound, 4) for bound in share_interval(1, 1, 1.0)]
     [0.2065, 1.0]

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="assignment,return-value"
 # numba infers the types of these loops; a hint cannot say them all.
-"""Loops that numpy cannot carry, compiled by numba. Import this inside functions only.
+"""Loops that numpy cannot vectorise, compiled by numba. Import this module inside functions only.
 
-Compiling costs seconds once; the machine code is kept beside the source, or, where the source
-cannot be written to, under the person's cache folder. Every loop has a plain twin in the tests.
+Compiling takes seconds once; the machine code is cached beside the source or, if that is not
+writable, in the user's cache folder. Every loop has a plain version in the tests.
 """
 
 import math
@@ -23,7 +23,7 @@ def tally(
     counts: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """The sums of the M-step from given posteriors (I, K); names as in `expect`."""
+    """Compute the sums of the M-step from given posteriors (I, K); names as in `expect`."""
     for item in range(starts.shape[0] - 1):
         if counted[item]:
             for truth in range(posteriors.shape[1]):
@@ -45,14 +45,13 @@ def expect(
     counts: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> float:
-    """Return the log-likelihood of the answers; one E-step, and the sums of the M-step in the same
-    pass.
+    """Run one E-step with the sums of the M-step in the same pass; return the log-likelihood.
 
-    starts: (I + 1,) where each item's answers begin. codes: (N,) annotator × K + answer. known:
-    (I,) labels known beforehand, else -1. logs: (A × K, K) of the confusions, a row an annotator's
-    answer, a column the truth, so that what one answer needs lies together. Fills posteriors
-    (I, K), adds to counts (A × K, K), and to sums (K,) the posteriors of items that are counted.
-    Items without answers add nothing to the likelihood.
+    starts: (I + 1,) index of each item's first answer. codes: (N,) annotator × K + answer. known:
+    (I,) labels known beforehand, else -1. logs: (A × K, K) log confusions; a row per annotator and
+    answer, a column per truth, so that the values for one answer are adjacent. Fills posteriors (I,
+    K); adds to counts (A × K, K), and to sums (K,) the posteriors of counted items. Items without
+    answers add nothing to the likelihood.
     """
     n_classes = np.uint64(log_prior.shape[0])
     scores = np.empty(n_classes)
@@ -107,10 +106,10 @@ def expect_binary(
     counts: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> float:
-    """As `expect` for two classes, in log odds: half the reading, twice the speed.
+    """As `expect` for two classes, in log odds: half the memory reads, twice the speed.
 
-    log_odds: of class 1 beforehand. gains: (A × 2,) what each annotator's answer adds. The
-    log-likelihood is against class 0 for every item: add what the answers have under class 0.
+    log_odds: prior log odds of class 1. gains: (A × 2,) what each annotator's answer adds. The
+    log-likelihood is relative to class 0 for every item: add that of the answers under class 0.
     """
     likelihood = 0.0
     for item in range(np.uint64(starts.shape[0] - 1)):

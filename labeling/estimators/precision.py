@@ -1,12 +1,11 @@
-"""How many of a class's verified images truly show it: by its vote table, and by an audit of all.
+"""Precision of a class's verified images, from its vote table and an audit of all classes.
 
-A table states a precision of each class; what it cannot know, such as a lookalike that most people
-take for the class, an audit finds. No audit has enough images of one class, so all classes share
-theirs: how far the tables were off on the whole, and how unlike classes are beyond that, is learned
-from every audited image, and moves each class. docs/explanation/candidates-and-naming.md has the
-model and its trials.
-Source: the tables and the audit are those of Russakovsky et al. 2015, section 3.1.3, who state no
-interval; the model is ours. Pure: numpy.
+A table states a precision for each class. An audit finds what the table cannot know, such as a
+lookalike that most people take for the class. No audit has enough images of one class, so all
+classes share theirs: the overall error of the tables and the variation between classes are learned
+from every audited image and correct each class. docs/explanation/candidates-and-naming.md has the
+model and its trials. Source: the tables and the audit are those of Russakovsky et al. 2015, section
+3.1.3, who state no interval; the model is ours. Pure: numpy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,9 +37,10 @@ CHUNK = 250
 
 @dataclass(frozen=True)
 class Verified:
-    """A class. yes: images settled as it. doubt: how many of these are expected not to be by its
-    table: the sum of 1 − P(good) over their votes. audited: how many of them somebody trusted
-    answered again, and wrong: how many of those as a no."""
+    """A class. yes: images settled as it. doubt: how many of these its table expects to be wrong,
+    the sum of 1 − P(good) over their votes. audited: how many of them a trusted person answered
+    again; wrong: how many of those with no.
+    """
 
     yes: int
     doubt: float
@@ -50,9 +50,9 @@ class Verified:
 
 @dataclass(frozen=True)
 class Precision:
-    """by_table: what the table expects. stated: the same, corrected by the audit; its interval is
-    that of the share among these very images. None where there is nothing to say: of a class
-    without images, and before anything was audited."""
+    """by_table: the table's expectation. stated: the same corrected by the audit; its interval is
+    for the share among these very images. None without images, and before the first audit.
+    """
 
     by_table: float | None
     stated: float | None
@@ -60,14 +60,14 @@ class Precision:
 
 
 def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precision]:
-    """Return the precision of each class. Raises ValueError for counts that cannot be.
+    """Return the precision of each class. Raises ValueError for impossible counts.
 
     The share of wrong images of class s is Beta-distributed with the mean f · d^b · D^(1 − b) and
-    the shape k: d is the class's doubt a yes, D that of all, f, b and k of FACTORS, SLOPES and
-    LIKENESSES. Every combination weighs what it says of the audited images of all classes, the
-    likelihood; then the class's own audited images move its share. `stated` is the median of what
-    the combinations expect; the interval is of the number wrong among all its images, those not
-    audited included.
+    the shape k: d is the class's doubt per yes, D that of all classes; f, b and k are in FACTORS,
+    SLOPES and LIKENESSES. Each combination is weighted by its likelihood on the audited images of
+    all classes; then the class's own audited images update its share. `stated` is the median of the
+    combinations' expectations; the interval is of the number wrong among all its images, including
+    those not audited.
     """
     for verified in classes:
         _check(verified)
@@ -87,8 +87,8 @@ def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precisi
 
 
 def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
-    """Return the precision of all images together. Their audited ones are a random sample of them,
-    so the audit alone gives `stated` and its interval (Clopper and Pearson's).
+    """Return the precision of all images together. The audited ones are a random sample, so the
+    audit alone gives `stated` and its interval (Clopper and Pearson's).
     """
     whole = Verified(
         sum(verified.yes for verified in classes),
@@ -123,14 +123,14 @@ def _chunks(classes: Sequence[Verified]) -> Iterator[Sequence[Verified]]:
 
 @lru_cache(maxsize=1)
 def _grid() -> tuple[Floats, Floats, Floats]:
-    """(G,) logs of the factor, slope, likeness of every combination."""
+    """Return (G,) log factor, slope and likeness of every combination."""
     axes = np.meshgrid(np.log(FACTORS), SLOPES, LIKENESSES, indexing="ij")
     factor, slope, likeness = (axis.ravel() for axis in axes)
     return factor, slope, likeness
 
 
 def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
-    """(S, G) both parameters of each class's Beta distribution, before the audit."""
+    """Return (S, G): both parameters of each class's Beta distribution before the audit."""
     factor, slope, likeness = _grid()
     doubt = np.array(
         [verified.doubt / verified.yes if verified.yes else pooled for verified in classes]
@@ -142,7 +142,7 @@ def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
 
 
 def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
-    """(G,) likelihood of what was audited, against that of the likeliest combination."""
+    """Return (G,): likelihood of the audit, relative to the most likely combination."""
     from scipy.special import betaln
 
     total = np.zeros(len(_grid()[0]))
@@ -154,7 +154,7 @@ def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
 
 
 def _audited(classes: Sequence[Verified]) -> tuple[Floats, Floats]:
-    """(S, 1) how many audited images were wrong, and right."""
+    """Return (S, 1): how many audited images were wrong, and right."""
     wrong = np.array([float(verified.wrong) for verified in classes])[:, None]
     right = np.array([float(verified.audited - verified.wrong) for verified in classes])[:, None]
     return wrong, right
@@ -182,7 +182,9 @@ def _stated(
 
 
 def _median(values: Floats, weights: Floats) -> Floats:
-    """(S,) the weighted median of each row: the least value that half of the weight reaches."""
+    """Return (S,): the weighted median of each row, the lowest value that reaches half of the
+    weight.
+    """
     order = np.argsort(values, axis=1)
     reached = np.cumsum(weights[order], axis=1) >= weights.sum() / 2
     middle = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
@@ -192,8 +194,10 @@ def _median(values: Floats, weights: Floats) -> Floats:
 def _bounds(
     left: NDArray[np.int64], bad: Floats, good: Floats, weights: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """(S,) the fewest and the most wrong images among those left, of which `level` lies between: of
-    beta-binomial distributions mixed by the weights. left: (S,); bad, good: (S, G)."""
+    """Return (S,): bounds of the number of wrong images among those left, with probability `level`
+    between them, of beta-binomial distributions mixed by the weights. left: (S,); bad, good: (S,
+    G).
+    """
     from scipy.special import betaln
 
     tail = (1 - level) / 2

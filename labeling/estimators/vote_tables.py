@@ -1,8 +1,8 @@
-"""Vote tables, the ImageNet way: P(good | so many yes, so many no), learned for each topic.
+"""Vote tables as for ImageNet: P(good | number of yes and no votes), learned for each topic.
 
-Source: Deng et al. 2009 and Russakovsky et al. 2015, section 3.1.3: at least 10 votes on each of
-a random sample of a class's images give a table; other images are voted on until the table is
-sure enough. The papers leave the estimate open; ours is in `learn_vote_tables`. Pure: numpy.
+Source: Deng et al. 2009 and Russakovsky et al. 2015, section 3.1.3: at least 10 votes on each of a
+random sample of a class's images give a table; other images get votes until the table is confident.
+The papers leave the estimate open; ours is in `learn_vote_tables`. Pure: numpy.
 """
 
 import math
@@ -24,9 +24,10 @@ STRENGTH = 2.0
 
 @dataclass(frozen=True)
 class VoteTable:
-    """P(good | y yes, n no) for up to `size` votes, never falling in y, never rising in n.
+    """P(good | y yes, n no) for up to `size` votes, monotone: never falling in y, never rising in
+    n.
 
-    cells[y][n] for y + n <= size. images: how many calibration images stand behind it.
+    cells[y][n] for y + n <= size. images: number of calibration images.
     """
 
     cells: tuple[tuple[float, ...], ...]
@@ -37,7 +38,9 @@ class VoteTable:
         return len(self.cells) - 1
 
     def probability(self, yes: int, no: int) -> float:
-        """P(good); cell (0, 0) is the prevalence. Raises ValueError beyond the table's size."""
+        """Return P(good); cell (0, 0) is the prevalence. Raises ValueError beyond the
+        table's size.
+        """
         if yes < 0 or no < 0 or yes + no > self.size:
             raise ValueError(
                 f"{yes} yes and {no} no are not in a table for up to {self.size} votes; "
@@ -46,8 +49,9 @@ class VoteTable:
         return self.cells[yes][no]
 
     def expected(self, yes: int, no: int) -> float:
-        """P(good), also of more votes than the table's size: the mean over all sub-votes that are
-        as many as it knows, which is what the table was learned from."""
+        """Return P(good), also for more votes than the table's size: the mean over all subsets of
+        the votes of that size, which is what the table was learned from.
+        """
         if yes + no <= self.size:
             return self.probability(yes, no)
         shares = _subsets(yes, no, self.size)
@@ -56,13 +60,13 @@ class VoteTable:
         )
 
     def as_dict(self) -> "TableContent":
-        """What JSON can hold; `from_dict` gives the same table back, to the bit."""
+        """Return a JSON object that `from_dict` restores, to the bit."""
         return {"cells": [list(row) for row in self.cells], "images": self.images}
 
     @classmethod
     def from_dict(cls, content: "TableContent") -> "VoteTable":
-        """Return the table of as_dict; ValueError for another shape, or for what is no
-        probability.
+        """Return the table of as_dict. Raises ValueError for another shape or invalid
+        probabilities.
         """
         try:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])
@@ -94,15 +98,16 @@ def learn_vote_tables(
     """Return a table for every topic, and one under "" learned from all, for topics without a
     pilot.
 
-    yes, no: (N,) votes on each image; good: (N,) whether it truly is, a probability where that is
-    not certain, NaN where unknown; without `good`, the convincing majority of the image's own votes
-    (ties are not used). topic: (N,) names. Only images with calibration_votes votes are used; with
-    none of them, ValueError.
+    yes, no: (N,) votes on each image. good: (N,) whether the image shows the topic, a probability
+    if uncertain, NaN if unknown; without `good`, the convincing majority of the image's own votes
+    (ties are not used). topic: (N,) names. Only images with calibration_votes votes are used;
+    ValueError if there are none.
 
-    Each image stands for all its sub-votes: for m votes, the share of its m-subsets with y yes (so
-    exact, not sampled). A cell is (good weight + strength × prior) / (weight + strength). The prior
-    of a topic's cell is the cell of the table of all topics; that one's prior is what independent
-    voters with the crowd's two rates would give. Then the least-squares monotone table, weighted.
+    Each image counts with all subsets of its votes: for m votes, the share of its m-subsets with y
+    yes (exact, not sampled). A cell is (good weight + strength × prior) / (weight + strength). The
+    prior of a topic's cell is the cell of the table of all topics; the prior of that one is the
+    value for independent voters with the crowd's two rates. The result is the weighted
+    least-squares monotone table.
     """
     up, down = np.asarray(yes, np.int64), np.asarray(no, np.int64)
     truth = _own_majority(up, down) if good is None else np.asarray(good, float)
@@ -133,9 +138,10 @@ def _own_majority(yes: NDArray[np.int64], no: NDArray[np.int64]) -> Floats:
 def sub_votes(
     yes: NDArray[np.int64], no: NDArray[np.int64], good: Floats, size: int
 ) -> tuple[Floats, Floats]:
-    """(size + 1, size + 1) each: the weight of good images, and of all, in cell (y, n).
+    """Return the weight of good images, and of all images, in cell (y, n); each (size + 1, size +
+    1).
 
-    An image weighs 1 over the cells of each number of votes m <= min(size, its own).
+    An image has weight 1 over the cells of each number of votes m <= min(size, its own).
     """
     weight_good, weight = np.zeros((size + 1, size + 1)), np.zeros((size + 1, size + 1))
     # Images with the same votes are alike: as many steps as there are different pairs.
@@ -152,7 +158,9 @@ def sub_votes(
 
 @lru_cache(maxsize=1024)
 def _subsets(yes: int, no: int, size: int) -> Floats:
-    """Cell (y, n): the chance that y + n of these votes, drawn without return, are y yes, n no."""
+    """Return the probability of each cell (y, n): that y + n of these votes, drawn without
+    replacement, are y yes and n no.
+    """
     from scipy.special import gammaln
 
     def log_choose(n: int) -> Floats:
@@ -169,7 +177,7 @@ def _subsets(yes: int, no: int, size: int) -> Floats:
 
 
 def independent(yes: NDArray[np.int64], no: NDArray[np.int64], good: Floats, size: int) -> Floats:
-    """(size + 1, size + 1) P(good | y, n) if everybody voted independently at the crowd's rates.
+    """Return (size + 1, size + 1): P(good | y, n) for independent voters with the crowd's rates.
 
     Half a vote and half an image are added to every count, so that no rate is 0 or 1.
     """
@@ -198,7 +206,7 @@ def _table(
 def monotone(cells: Floats, weights: Floats, tolerance: float = 1e-9) -> Floats:
     """Return the nearest table (weighted least squares) that rises with y and falls with n.
 
-    cells, weights: (V + 1, V + 1), of which y + n <= V count. Source: Dykstra and Robertson, An
+    cells, weights: (V + 1, V + 1); cells with y + n <= V count. Source: Dykstra and Robertson, An
     algorithm for isotonic regression for two or more independent variables (1982).
     """
     size = len(cells)

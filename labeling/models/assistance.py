@@ -9,10 +9,10 @@ from labeling.models.work import Job
 
 
 class SegmentationNetwork(models.Model):
-    """The promptable network of a campaign: two files of the store, and how images come to it.
+    """The promptable network of a campaign: two files in the storage and the preparation of images.
 
-    sha256: of both files and the preparation, by which proposals name it. budget: bytes that
-    embeddings may take; embedding_bytes: of one.
+    sha256: of both files and the preparation; proposals refer to it. budget: bytes for all
+    embeddings; embedding_bytes: for one.
     """
 
     campaign = models.OneToOneField(
@@ -33,7 +33,7 @@ class SegmentationNetwork(models.Model):
 
 
 class ImageEmbedding(models.Model):
-    """An image as a network's encoder sees it; its file is whole where the row is there."""
+    """A network's embedding of an image. Its file is complete once the row exists."""
 
     network = models.ForeignKey(
         SegmentationNetwork, on_delete=models.CASCADE, related_name="embeddings", db_index=False
@@ -55,8 +55,9 @@ class ImageEmbedding(models.Model):
 
 
 class Assistance(models.Model):
-    """Whether the drawing of a seat may ask the model: decided once, when its page is first given.
-    Without a row it may not."""
+    """Whether a seat may ask the model: decided once, when its page is first given out. Seats
+    without a row may not.
+    """
 
     assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="assistance")
     assisted = models.BooleanField()
@@ -67,10 +68,10 @@ class Assistance(models.Model):
 
 
 class Proposal(models.Model):
-    """What the model outlined on a seat when it was asked about a part. Never changed.
+    """The model's outline of a part on a seat. Never changed.
 
-    polygons: as answers have them; score: the IoU that the network expects. sha256: the network's.
-    digest: of part and prompts, so that asking again gives the same row.
+    polygons: as in answers; score: the network's predicted IoU. sha256: the network's. digest: of
+    part and prompts, so that repeating a request returns the same row.
     """
 
     assignment = models.ForeignKey(

@@ -10,7 +10,7 @@ from labeling.models.people import new_token
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def of(self, user, *roles: str) -> "CampaignQuerySet":
-        """Campaigns where this person holds one of the roles (any role if none is named)."""
+        """Return campaigns where this person holds one of the roles (any role if none is given)."""
         memberships = {"memberships__user": user, "memberships__left_at": None}
         if roles:
             memberships["memberships__role__in"] = roles
@@ -18,7 +18,7 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 
 
 class Campaign(models.Model):
-    """One kind of question asked about the items of a dataset, under a policy."""
+    """One kind of question about the items of a dataset, under a policy."""
 
     class State(models.TextChoices):
         DRAFT = "draft", _("draft")
@@ -80,8 +80,9 @@ class Campaign(models.Model):
 
 
 class CampaignText(models.Model):
-    """A campaign's words in one language, for annotators' pages alone: no file and no release has
-    them (campaigns/texts.py)."""
+    """A campaign's texts in one language, for annotators' pages only; files and releases have the
+    original texts (campaigns/texts.py).
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="texts")
     language = models.CharField(max_length=10)
@@ -99,7 +100,7 @@ class CampaignText(models.Model):
 
 
 class Policy(models.Model):
-    """A version of a campaign's quality policy. Never changed: a change is the next version."""
+    """A version of a campaign's quality policy. Never changed: a change is a new version."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="policies")
     version = models.PositiveIntegerField()
@@ -120,7 +121,7 @@ class Policy(models.Model):
 
 
 class Graph(models.Model):
-    """A version of a campaign's question graph. Never changed: a change is the next version."""
+    """A version of a campaign's question graph. Never changed: a change is a new version."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="graphs")
     version = models.PositiveIntegerField()
@@ -144,10 +145,10 @@ class Graph(models.Model):
 
 
 class Calibration(models.Model):
-    """Immutable: everyone's reputation, the vote tables and who is void, as settling used them.
+    """Skills, vote tables and voided people as used for settling. Never changed.
 
-    content: {"annotators": {user id: {"confusion": [[…]], "answers": n}}, "classes": […],
-    "prior": […], "tables": {topic: …}, "voided": [user id], "statistics": {…}}; calibrating.py.
+    content: {"annotators": {user id: {"confusion": [[…]], "answers": n}}, "classes": […], "prior":
+    […], "tables": {topic: …}, "voided": [user id], "statistics": {…}}; calibrating.py.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="calibrations")
@@ -168,7 +169,7 @@ class Calibration(models.Model):
 
 
 class Topic(models.Model):
-    """What a campaign says about one class: its name, definition and where to read more."""
+    """A class in a campaign: its name, definition and a link for further reading."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="topics")
     # The identifier that questions carry: a wnid.
@@ -193,7 +194,7 @@ class Topic(models.Model):
 
 
 class Example(models.Model):
-    """An image a researcher shows beside the question, with its right answer."""
+    """An image shown beside the question with its right answer."""
 
     topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="examples")
     image = models.ForeignKey("labeling.Image", on_delete=models.PROTECT, related_name="+")
@@ -213,7 +214,7 @@ class Example(models.Model):
 
 
 class Decision(models.Model):
-    """Append-only: what somebody decided about a campaign, and why."""
+    """Append-only: a decision about a campaign, and its reason."""
 
     class Kind(models.TextChoices):
         STATE = "state", "state changed"

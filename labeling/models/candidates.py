@@ -5,7 +5,7 @@ from labeling.models.questions import Question
 
 
 class Candidate(models.Model):
-    """Where a question comes from: a query that found its image for its class. Several may have."""
+    """A query that found the image of a question for its class. A question may have several."""
 
     # Looked up by the unique constraint.
     question = models.ForeignKey(
@@ -25,9 +25,9 @@ class Candidate(models.Model):
 
 
 class Verification(models.Model):
-    """How far the candidates of one class are, as last looked at, and whether people are asked.
+    """Figures of one class's candidates at the last check, and whether people are still asked.
 
-    Written by quality/verifying.py alone. Figures are None where there is nothing to say.
+    Written by quality/verifying.py only. Figures are None if unknown.
     """
 
     class State(models.TextChoices):

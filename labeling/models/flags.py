@@ -5,7 +5,7 @@ from django.utils import timezone
 
 
 class Flag(models.Model):
-    """What a person who labels tells the researchers about one image, and what they answered."""
+    """An annotator's message about one image, and the researchers' reply."""
 
     # Made by the client, as an answer's id: sent twice it is one flag.
     id = models.UUIDField(primary_key=True, default=uuid4)

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
     def visible_to(self, user) -> "DatasetQuerySet":
-        """Datasets this person owns or reads as a researcher of a campaign on them."""
+        """Return datasets that this person owns or uses as a researcher of a campaign."""
         if user.is_staff:
             return self
         return self.filter(
@@ -32,7 +32,7 @@ class Dataset(models.Model):
 
 
 class Image(models.Model):
-    """One file of a dataset. `name` is its id in lists and predictions (a relative path)."""
+    """A file of a dataset. `name`, a relative path, is its id in lists and predictions."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="images")
     name = models.CharField(max_length=400)
@@ -74,9 +74,9 @@ class Image(models.Model):
 
 
 class Import(models.Model):
-    """Images that come in through a job: what was sent, and what became of each file.
+    """An import of images by a job: the uploads and the result of each file.
 
-    Its job says how far it is and, should it fail, why.
+    The job has the progress and the error.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="imports")
@@ -110,7 +110,7 @@ class Import(models.Model):
 
 
 class Item(models.Model):
-    """What questions are about: a whole image, or a region of it with what it was derived from."""
+    """The subject of questions: a whole image, or a region of it with its origin."""
 
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="items")
     # x0, y0, x1, y1 in image pixels, x1 and y1 exclusive; null for the whole image.
@@ -142,7 +142,7 @@ class Item(models.Model):
 
 
 class GivenLabel(models.Model):
-    """What an import says of an item before anybody was asked."""
+    """A label of an item from an import, before anybody was asked."""
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="given_labels")
     # A class, as topics and graphs name it: a wnid. Of an object also each of its parts, by the
@@ -167,7 +167,9 @@ class GivenLabel(models.Model):
 
 
 class Vocabulary(models.Model):
-    """A version of a dataset's categories and their parts. Never changed: a change is the next."""
+    """A version of a dataset's categories and their parts. Never changed: a change is a new
+    version.
+    """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="vocabularies")
     version = models.PositiveIntegerField()

@@ -7,7 +7,7 @@ from labeling.models.questions import Seat
 
 
 class NamedProposal(models.Model):
-    """Classes that models name in an image, kept from the second edition. Nothing uses it."""
+    """Classes that models predict for an image. Kept from the second edition; unused."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
     # Looked up with its campaign, by the unique constraint.
@@ -26,9 +26,9 @@ class NamedProposal(models.Model):
 
 
 class SecondAnswer(models.Model):
-    """An answer given with a proposal in sight. Kept from the second edition; nothing writes it.
+    """An answer given with a model's proposal visible. Kept from the second edition; read-only.
 
-    The first answer on the seat stays closed to revisions (window.py).
+    The first answer of the seat cannot be revised (window.py).
     """
 
     assignment = models.OneToOneField(Seat, on_delete=models.PROTECT, related_name="second_answer")

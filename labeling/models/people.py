@@ -15,20 +15,20 @@ MAX_USERNAME_KEY = 450
 
 
 def new_pseudonym() -> str:
-    """Return a name that says nothing of the person: 40 random bits, so collisions are not
-    expected.
+    """Return a name that reveals nothing about the person: 40 random bits, so collisions are
+    unlikely.
     """
     return f"annotator-{secrets.token_hex(5)}"
 
 
 def new_token() -> str:
-    """128 random bits in hexadecimal: unguessable, and equal in length whatever it stands for."""
+    """Return 128 random bits in hexadecimal: unguessable, and always of the same length."""
     return secrets.token_hex(16)
 
 
 def canonical_username(username: str) -> str:
-    """Return the form in which usernames are compared: NFKC and casefolded, on every database
-    alike.
+    """Return the form in which usernames are compared: NFKC and casefolded, the same on every
+    database.
 
     >>> canonical_username("ＡLICE"), canonical_username("Straße")
     ('alice', 'strasse')
@@ -41,8 +41,8 @@ class PersonManager(UserManager["User"]):
     use_in_migrations = False
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the person of that name. Before usernames had keys two could differ in case alone:
-        who has the exact name comes first.
+        """Return the person of that name. Older usernames may differ only in case: an exact match
+        comes first.
         """
         rows = self.filter(
             models.Q(username=username) | models.Q(username_key=canonical_username(username or ""))
@@ -55,7 +55,7 @@ class PersonManager(UserManager["User"]):
 
 # knox is untyped, so the manager of its tokens is unknown here.
 class User(AbstractUser):  # type: ignore[django-manager-missing]
-    """A person. Who is shown the username and who the pseudonym: labeling/campaigns/names.py."""
+    """A person. labeling/campaigns/names.py decides who sees the username and who the pseudonym."""
 
     # canonical_username of the name; null where an older account has it already.
     username_key = models.CharField(  # noqa: DJ001 (unique, but for those that collided)
@@ -97,19 +97,17 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
 
     @property
     def may_open_campaigns(self) -> bool:
-        """Return the right of the account; administrators have it by their office."""
+        """Return whether the account may open campaigns; administrators always may."""
         return self.is_researcher or self.is_staff
 
     @cached_property
     def campaign_roles(self) -> frozenset[str]:
-        """Return the roles held in any campaign now. One query by the index of a person's
-        memberships.
-        """
+        """Return current roles in all campaigns. One query."""
         return frozenset(self.memberships.active().values_list("role", flat=True))
 
     @cached_property
     def researches_anywhere(self) -> bool:
-        """Return whether datasets and benchmarks may be theirs; decides what navigation shows."""
+        """Return whether this person may have datasets and benchmarks, for the navigation."""
         return (
             self.may_open_campaigns
             or Membership.Role.RESEARCHER in self.campaign_roles
@@ -119,12 +117,12 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
 
     @property
     def is_campaign_staff(self) -> bool:
-        """Return whether this person researches or reviews anywhere."""
+        """Return whether this person is a researcher or reviewer of any campaign."""
         return self.researches_anywhere or Membership.Role.REVIEWER in self.campaign_roles
 
 
 class ApiToken(AbstractAuthToken):
-    """A hashed, expiring API token that reaches only as far as its scope."""
+    """A hashed, expiring API token, limited to its scope."""
 
     class Scope(models.TextChoices):
         READ = "read", "read"
@@ -140,7 +138,7 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
 
 
 class Membership(models.Model):
-    """A person's role in a campaign and how far they have read in each lane of its questions."""
+    """A person's role in a campaign, and their reading cursor in each lane of its questions."""
 
     class Role(models.TextChoices):
         RESEARCHER = "researcher", "researcher"
@@ -201,7 +199,9 @@ class Membership(models.Model):
 
 
 class Quota(models.Model):
-    """How many images of one topic a person shall answer; those with a quota get no other topic."""
+    """How many images of one topic a person should answer; people with quotas get no other
+    topics.
+    """
 
     membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="quotas")
     topic = models.CharField(max_length=64)
@@ -228,7 +228,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link into one campaign with one role. Only the digest of its secret is kept."""
+    """A link to join one campaign with one role. Only the digest of its secret is stored."""
 
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="invitations"

@@ -13,12 +13,12 @@ SAMPLED = 64
 
 class QuestionQuerySet(models.QuerySet["Question"]):
     def for_consensus(self) -> "QuestionQuerySet":
-        """What counts towards consensus: everything but gold and what was withdrawn."""
+        """Return questions that count towards consensus: all but gold and withdrawn ones."""
         return self.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
 
 
 class Question(models.Model):
-    """One thing asked about one item."""
+    """A question about one item."""
 
     class State(models.TextChoices):
         OPEN = "open", "open"
@@ -117,10 +117,10 @@ class Question(models.Model):
 
 
 class QuestionCount(models.Model):
-    """How many questions of a campaign are in each state: a part of it, the parts add up.
+    """A partial count of a campaign's questions by state; the rows of a campaign add up.
 
-    Changed in the transaction that changes the questions (labeling/db/question_counts.py). Whoever
-    finds every part of a campaign locked adds one, so parts are as many as ever wrote at once.
+    Changed in the same transaction as the questions (labeling/db/question_counts.py). A writer that
+    finds all rows locked adds one, so there are as many as there were concurrent writers.
     """
 
     campaign = models.ForeignKey(
@@ -162,9 +162,9 @@ class Gold(models.Model):
 
 
 class Seat(models.Model):
-    """A person's lease on a question, and afterwards the place of their answers to it.
+    """A person's lease on a question; it holds their answers.
 
-    Unique on (annotator, subject) only: the subject follows from the question, so this also allows
+    Unique on (annotator, subject) only: the question determines the subject, so this also allows
     one seat per annotator and question, with one index fewer on the most written table.
     """
 
@@ -283,7 +283,7 @@ class Answer(models.Model):
 
 
 class Draft(models.Model):
-    """Unsent work on a seat, saved as it grows: it comes back after a crash and on any machine."""
+    """Unsent work on a seat, saved continuously; it survives a crash and a change of machine."""
 
     assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="draft")
     # The kind's own: what the page needs to go on.
@@ -299,7 +299,7 @@ class Draft(models.Model):
 
 
 class SentBack(models.Model):
-    """An answer that a reviewer sent back to whoever gave it: it counts no more, but stays."""
+    """An answer that a reviewer sent back to its author: it stays but no longer counts."""
 
     assignment = models.ForeignKey(Seat, on_delete=models.PROTECT, related_name="sent_back")
     answer = models.OneToOneField(Answer, on_delete=models.PROTECT, related_name="sent_back")
@@ -312,7 +312,7 @@ class SentBack(models.Model):
 
 
 class Settlement(models.Model):
-    """Append-only: which answers under which policy gave which value. The latest one stands."""
+    """Append-only: which answers gave which value under which policy. The latest one is current."""
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="settlements")
     policy = models.ForeignKey(
@@ -339,7 +339,7 @@ class Settlement(models.Model):
 
 
 class Audit(models.Model):
-    """A settled question drawn at random and answered again, blind, by somebody trusted."""
+    """A settled question drawn at random and answered again, blind, by a trusted person."""
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="audits")
     campaign = models.ForeignKey(

@@ -3,7 +3,7 @@ from django.utils import timezone
 
 
 class Job(models.Model):
-    """A piece of background work. The row is the truth; a broker only carries its id."""
+    """A background job. The row is the truth; a broker only carries its id."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -57,7 +57,7 @@ class Job(models.Model):
 
 
 class Release(models.Model):
-    """Frozen files with hashes: what a campaign said at one moment."""
+    """Frozen files with hashes: a campaign's labels at one time."""
 
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.PROTECT, related_name="releases"
@@ -84,14 +84,12 @@ class Release(models.Model):
 
     @property
     def unsettled(self) -> int:
-        """Return the number of questions that were open or waited for review when it was frozen:
-        they are not in it.
-        """
+        """Return how many questions were open or in review at that time; the release lacks them."""
         return int(self.counts.get("open", 0)) + int(self.counts.get("review", 0))
 
 
 class ReplacedRelease(models.Model):
-    """An interim release that went when a newer one stood: its number, date and hash stay."""
+    """An interim release that a newer one replaced: number, date and hash are kept."""
 
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="replaced_releases"

@@ -1,4 +1,4 @@
-"""`restore DIR`: a backup into an empty site."""
+"""`restore DIR`: restore a backup into an empty site."""
 
 from pathlib import Path
 from typing import Any

@@ -309,7 +309,8 @@ def test_who_saw_the_photograph_gets_no_part_of_it(alice, bob, charlie, dataset,
     subjects.bar_witnesses([thing.pk for thing in cats])
     subjects.bar_witnesses([thing.pk for thing in cats])
 
-    same_thing = next(thing for thing in cats if thing.image_id != drawn.image_id)
+    drawn_item = drawing.questions.get(pk=drawn.question_id).item
+    same_thing = next(thing for thing in cats if thing.image_id != drawn_item.image_id)
     (seat,) = assigning.next_page(bob, campaign).seats
     assert campaign.questions.get(pk=seat.question_id).item.derived_from == same_thing
     assert len(assigning.next_page(charlie, campaign).seats) == 2
