@@ -86,8 +86,9 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     def post_login(
         self, request: HttpRequest, user: User, *, signup: bool, **kwargs: Any
     ) -> HttpResponse:
-        """Join new users by the invitation they signed up with. Existing users are asked first:
-        they may be logged in to another account than they think.
+        """Join new users by the invitation they signed up with.
+
+        Existing users are asked first: they may be logged in to another account than they think.
         """
         response: HttpResponse = super().post_login(request, user, signup=signup, **kwargs)
         _remember_device(request, response, user)

@@ -141,8 +141,9 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
 
 
 def site_folders() -> dict[str, Path]:
-    """Return the site's folder for each folder name in a backup. Media in an object store have
-    none.
+    """Return the site's folder for each folder name in a backup.
+
+    Media in an object store have none.
     """
     folders_by_name = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
     if media_are_files():
@@ -230,8 +231,9 @@ def check_program(program: str) -> None:
 
 
 def run_postgres(program: str, *options: str) -> None:
-    """Run pg_dump or pg_restore on the site's database. Raises BadInput with its error message, or
-    if it is not installed.
+    """Run pg_dump or pg_restore on the site's database.
+
+    Raises BadInput with its error message, or if it is not installed.
     """
     from django.db.backends.postgresql.client import DatabaseClient
 

@@ -94,8 +94,9 @@ class Transport(filesystem.Transport):
     def drain_events(  # type: ignore[override]
         self, connection: Any, timeout: float | None = None
     ) -> None:
-        """Deliver a message or raise TimeoutError. After a minute without messages, poll less
-        often.
+        """Deliver a message or raise TimeoutError.
+
+        After a minute without messages, poll less often.
         """
         idle = time.monotonic() - self._worked > IDLE_SECONDS
         self.polling_interval = max(self._polling or 0, IDLE_POLLING) if idle else self._polling

@@ -1,5 +1,6 @@
-"""Keep pages of signed-in users out of every cache unless a view says otherwise. What their browser
-does keep, such as photographs, is cleared at logout.
+"""Keep pages of signed-in users out of every cache unless a view says otherwise.
+
+What their browser does keep, such as photographs, is cleared at logout.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What load balancers and monitoring ask, without a login.
+"""Health checks for load balancers and monitoring, without a login.
 
 | address | 200 while | asks |
 |---|---|---|
@@ -42,8 +42,11 @@ BROKER_SECONDS = 2.0
 
 
 class HealthCheck:
-    """Answers its addresses before any other middleware: a check comes by plain HTTP and by
-    address, so neither the redirect to HTTPS nor ALLOWED_HOSTS may turn it away."""
+    """Middleware that answers health checks before all other middleware.
+
+    Checks use plain HTTP and IP addresses, so the redirect to HTTPS and ALLOWED_HOSTS must not
+    reject them.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -59,13 +62,13 @@ class HealthCheck:
 
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
-    """200: this process answers."""
+    """Return 200 if this process answers."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers, 503 otherwise."""
+    """Return 200 if the database answers, else 503."""
     try:
         _ask_database()
     except Error:
@@ -75,9 +78,11 @@ def health(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 while every dependency works, else 503 with the names of those that do not; how many
-    seconds ago the last sweep and the last nightly round began, null where the cache does not know.
-    What a dependency said is for whoever has ASSAY_MONITORING_TOKEN, and in the log."""
+    """Return 200 if every dependency works, else 503 with the names of those that fail, and the
+    seconds since the last sweep and the last nightly round began; null if the cache does not know.
+
+    Error messages of dependencies are logged, and shown to callers with ASSAY_MONITORING_TOKEN.
+    """
     state = _looked_up()
     body: dict[str, object] = {
         "status": "not ready" if state.failures else "ready",
@@ -92,7 +97,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Figures for Prometheus; 404 where no token is set, 401 to whoever does not send it."""
+    """Return Prometheus metrics; 404 if no token is set, 401 without it."""
     if not settings.ASSAY_MONITORING_TOKEN:
         return HttpResponse("Not found.", status=404, content_type="text/plain")
     if not has_token(request):
@@ -105,8 +110,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def has_token(request: HttpRequest) -> bool:
-    """Return whether the request has `Authorization: Bearer ASSAY_MONITORING_TOKEN`, and there is
-    one.
+    """Return whether a token is set and the request has `Authorization: Bearer
+    ASSAY_MONITORING_TOKEN`.
     """
     token = settings.ASSAY_MONITORING_TOKEN
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
@@ -115,7 +120,7 @@ def has_token(request: HttpRequest) -> bool:
 
 @dataclass(frozen=True)
 class Readiness:
-    """What one round of asking found. failures: dependency → what it said."""
+    """The result of a check. failures: error message by dependency."""
 
     at: float
     failures: dict[str, str]
@@ -127,8 +132,11 @@ _last: Readiness | None = None
 
 
 def _looked_up() -> Readiness:
-    """What was found at most KEPT_SECONDS ago. While one request asks, the others get what was
-    found before: a dependency that is silent holds one thread."""
+    """Return a result at most KEPT_SECONDS old.
+
+    While one request checks, the others get the previous result, so a hanging dependency blocks one
+    thread only.
+    """
     global _last
     last = _last
     if last is not None and time.monotonic() - last.at <= KEPT_SECONDS:
@@ -145,7 +153,7 @@ def _looked_up() -> Readiness:
 
 
 def look() -> Readiness:
-    """Ask every dependency, and logs what those said that do not work."""
+    """Check every dependency and log the errors of those that fail."""
     failures: dict[str, str] = {}
     for name, ask in DEPENDENCIES.items():
         try:
@@ -162,7 +170,9 @@ def look() -> Readiness:
 
 
 def load_pages() -> None:
-    """Import every view, and scipy. Servers call this before they accept: it takes seconds.
+    """Import every view, and scipy.
+
+    Servers call this before they accept requests, since it takes seconds.
 
     Two threads that import parts of scipy at once fail while scipy itself is half imported.
     """
@@ -197,12 +207,12 @@ def _ask_migrations() -> None:
 
 @once_in_a_process
 def _newest_migrations() -> frozenset[tuple[str, str]]:
-    """The last migration of each app, as (app, name), in the code of this process."""
+    """Return the last migration of each app in this process's code, as (app, name)."""
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
 
 
 def _ask_broker() -> None:
-    """Raises what the broker's transport raises, and TimeoutError after BROKER_SECONDS."""
+    """Raise the broker transport's error, or TimeoutError after BROKER_SECONDS."""
     errors: list[Exception] = []
 
     def connect() -> None:
@@ -223,7 +233,7 @@ def _ask_broker() -> None:
 
 
 def _ask_cache() -> None:
-    """Raises RuntimeError where a value that was stored is not there."""
+    """Raise RuntimeError if a stored value is missing."""
     key, value = "ready", secrets.token_hex(8)
     cache.set(key, value, timeout=60)
     # Another process may have stored its own in between.

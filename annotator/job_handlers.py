@@ -1,4 +1,4 @@
-"""Which function does which kind of job, so that labeling.jobs need not know others."""
+"""The handler of each kind of job, so that labeling.jobs need not import other packages."""
 
 ASSAY_JOB_HANDLERS = {
     "advance": "labeling.follow_ups.following.execute_advance",

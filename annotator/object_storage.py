@@ -53,8 +53,9 @@ def storage_of_bucket(
 
 
 class BucketStorage(S3Storage):
-    """Storage that reads or writes a small file in one request. Raises StoreAway if the store does
-    not answer, StoreFault if it refuses.
+    """Storage that reads or writes a small file in one request.
+
+    Raises StoreAway if the store does not answer, StoreFault if it refuses.
     """
 
     def _open(self, name: str, mode: str = "rb") -> File:

@@ -26,8 +26,9 @@ job: ContextVar[int | None] = ContextVar("job", default=None)
 
 
 class Context(logging.Filter):
-    """Log filter that adds request_id and job to each record, and `context`, both as text. In
-    Django's records of refused requests it replaces the path by the route.
+    """Log filter that adds request_id and job to each record, and `context`, both as text.
+
+    In Django's records of refused requests it replaces the path by the route.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -59,8 +60,9 @@ def json_formatter() -> logging.Formatter:
 
 
 class RequestLog:
-    """Middleware around all but monitoring: sets the request id and logs the route. It never logs
-    the path, which may hold secrets of seats, invitations and password resets.
+    """Middleware around all but monitoring: sets the request id and logs the route.
+
+    It never logs the path, which may hold secrets of seats, invitations and password resets.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

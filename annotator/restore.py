@@ -210,8 +210,9 @@ def _staging(site_folder: Path) -> Iterator[Path]:
 
 
 def _copy_checked(source: Path, manifest: Manifest, staged: dict[str, Path], watch: Watch) -> None:
-    """Copy every file of the manifest next to its target. Raises BadInput for a missing or changed
-    file.
+    """Copy every file of the manifest next to its target.
+
+    Raises BadInput for a missing or changed file.
     """
     for name, entry in manifest.files.items():
         root = name.partition("/")[0]

@@ -20,8 +20,9 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 class _Variables(environ.fileaware_mapping.FileAwareMapping):
-    """The environment. NAME_FILE names a file with the value of NAME; empty variables count as
-    unset.
+    """The environment.
+
+    NAME_FILE names a file with the value of NAME; empty variables count as unset.
     """
 
     def __getitem__(self, key: str) -> str:

@@ -7,6 +7,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
     """Static files as collectstatic wrote them: hashed, also in imports of scripts, and compressed.
+
     Before collectstatic, and after a change in static/, files keep their plain names.
     """
 

@@ -68,7 +68,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
 
 def _draw(user: User, campaign: Campaign) -> None:
-    """Submit this person's drawing of the cat's head and return their other seats."""
+    """Submit this person's drawing of the cat's head and give their other seats back."""
     drawing = {
         "parts": {
             "head": {"state": "drawn", "polygons": [[HEAD]]},

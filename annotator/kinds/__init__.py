@@ -1,5 +1,7 @@
-"""The site's side of each kind of question: templates, script, what the page gets, and how a posted
-form is read. Settings name its class beside the kind (ASSAY_QUESTION_KINDS)."""
+"""The site's side of each kind of question: templates, script, context and reading of posted forms.
+
+ASSAY_QUESTION_KINDS names its class beside the kind.
+"""
 
 import functools
 
@@ -19,8 +21,9 @@ def page_of(campaign: Campaign) -> Page:
 
 
 def pages() -> dict[str, Page]:
-    """Return the pages by kind. Raises ImportError or TypeError for one that settings name
-    wrongly.
+    """Return the pages by kind.
+
+    Raises ImportError or TypeError for a wrong entry in the settings.
     """
     return _pages(tuple(settings.ASSAY_QUESTION_KINDS.items()))
 

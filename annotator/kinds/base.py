@@ -152,6 +152,7 @@ class Page:
 
     def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
         """Return the last answered page with its answers; None for kinds that revise single seats.
+
         Raises NotYours.
         """
         return None

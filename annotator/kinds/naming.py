@@ -92,8 +92,9 @@ def listing(vocabulary: Sequence[Entry]) -> Iterator[dict[str, str]]:
 
 
 def siblings_of(vocabulary: Sequence[Entry], key: str) -> tuple[str, list[Entry]]:
-    """Return the group of a class and up to SIDE_BY_SIDE of its classes around the class itself. A
-    class alone in its group gets those of the parent group.
+    """Return the group of a class and up to SIDE_BY_SIDE of its classes around the class itself.
+
+    A class alone in its group gets those of the parent group.
     """
     places = {entry["key"]: index for index, entry in enumerate(vocabulary)}
     path = vocabulary[places[key]].get("path", [])

@@ -59,8 +59,9 @@ class Parts(Page):
         return bodies.read_drawing(request)
 
     def setup(self, campaign: Campaign) -> Context:
-        """As Page.setup. Drawings are sent one at a time: one may be as large as a batch of other
-        answers.
+        """Return the script's settings.
+
+        Drawings are sent one at a time: one may be as large as a batch.
         """
         return {
             "batch": 1,

@@ -123,7 +123,10 @@ class LabelViewSet(CampaignViewSet):
 
     @extend_schema(request=NextSeatsSerializer, responses=SeatsSerializer)
     def seats(self, request: Request, campaign: str) -> Response:
-        """My open seats, filled up to `size` with new ones. Asking twice claims nothing twice."""
+        """Return my open seats, filled up to `size` with new ones.
+
+        Asking twice claims nothing twice.
+        """
         row = self.campaign()
         body = self.read(NextSeatsSerializer)
         page = qualifying.next_page(self.user, row, body.get("size"))
@@ -138,7 +141,7 @@ class LabelViewSet(CampaignViewSet):
 
     @extend_schema(request=AnswersSerializer, responses=ResultsSerializer)
     def answers(self, request: Request, campaign: str) -> Response:
-        """What became of each answer, in order. The accepted ones are on disk."""
+        """Return the result of each answer, in order. Accepted ones are on disk."""
         row = self.campaign()
         body = self.read(AnswersSerializer)
         for answer in body["answers"]:

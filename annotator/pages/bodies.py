@@ -46,8 +46,9 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 
 def read_drawing(request: HttpRequest) -> Body:
-    """Return the body as a JSON object, with the size limit of drawings. Raises TooLarge or
-    Refusal.
+    """Return the body as a JSON object, with the size limit of drawings.
+
+    Raises TooLarge or Refusal.
     """
     return read_object(
         request, MAX_DRAWING_BYTES, gettext("Take corners away where the outline is smooth.")

@@ -81,8 +81,10 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
 
 
 def seat_to_save(user: User, token: str, campaign: Campaign) -> Seat:
-    """Return the seat as seat_of. For a person whose work was stopped, return any of their seats,
-    so that their draft is saved too. Raises NotYours.
+    """Return the seat as seat_of.
+
+    For a person whose work was stopped, return any of their seats, so that their draft is saved
+    too. Raises NotYours.
     """
     members = Membership.objects.active().filter(user=user, campaign=campaign)
     if members.filter(stage__in=submitting.STOPPED).exists() and (

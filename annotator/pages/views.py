@@ -235,9 +235,10 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
-    """Return the image of the person's own seat by a URL signed for them. `tile` asks for it as one
-    of many on a page, `detail` for a tile of a large image. Drawing pages get a preview of a large
-    image and add the tiles.
+    """Return the image of the person's own seat by a URL signed for them.
+
+    `tile` asks for it as one of many on a page, `detail` for a tile of a large image. Drawing pages
+    get a preview of a large image and add the tiles.
     """
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))

@@ -19,8 +19,9 @@ MAX_WAITING = 50
 
 
 def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Flag:
-    """Create the person's flag on the image of their seat and return it. Repeating it returns the
-    same flag.
+    """Create the person's flag on the image of their seat and return it.
+
+    Repeating it returns the same flag.
 
     Raises NotYours, Conflict for another flag with that id, or Refusal.
     """

@@ -144,8 +144,9 @@ def _value_of(text: object, missing: str) -> object:
 
 
 def new_id() -> str:
-    """Return an id for the answer of a form. It is made with the page, so that a form sent twice
-    counts once.
+    """Return an id for the answer of a form.
+
+    It is made with the page, so that a form sent twice counts once.
     """
     return str(uuid7())
 

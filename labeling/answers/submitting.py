@@ -249,8 +249,9 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
 
 
 def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
-    """Return the questions of these seats, locked in order of id. Gold is shared by everybody and
-    has no counters, so it stays unlocked.
+    """Return the questions of these seats, locked in order of id.
+
+    Gold is shared by everybody and has no counters, so it stays unlocked.
 
     The plus signs keep SQLite, which has no statistics, from scanning all rows of this person or
     campaign instead of a few tokens.
@@ -316,8 +317,9 @@ def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
 
 
 def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
-    """Return stored answers with these ids as (seat, value, duration, revision). The seat is empty
-    for another person's answer, so it never matches.
+    """Return stored answers with these ids as (seat, value, duration, revision).
+
+    The seat is empty for another person's answer, so it never matches.
     """
     ids = [sent.id for sent in answers if isinstance(sent.id, UUID)]
     rows = Answer.objects.filter(pk__in=ids).values_list(

@@ -96,11 +96,11 @@ class Candidate(NamedTuple):
 
 @dataclass
 class Scan:
-    """What a lane offers one person.
+    """The part of a lane that was read for one person.
 
-    most: rows to read, None for as many as it takes. first, last: tickets of the first and last
-    question read, seen ones too; None if none was. exhausted: whether the lane was read to its end.
-    dealt: answers of the gold read that this person has been given.
+    most: rows to read, None for no limit. first, last: tickets of the first and last question read,
+    including seen ones; None if none was. exhausted: whether the lane was read to its end. dealt:
+    counts of answers among the gold read that this person was given.
     """
 
     lane: int
@@ -173,8 +173,9 @@ class Reading:
 
     @property
     def overtaken(self) -> bool:
-        """Return whether others took all of the topic between the two reads. Other topics may be
-        left.
+        """Return whether others took all of the topic between the two reads.
+
+        Other topics may be left.
         """
         was_there = any(scan.candidates for scan in self.scans[:2])
         return (
@@ -368,8 +369,10 @@ def _topic(
 def _of_topic(
     person: Reader, size: int, topic: str, heads: Sequence[Scan]
 ) -> list[list[Candidate]]:
-    """Return the candidates of one topic in each lane. Reading begins at a lane's first candidate,
-    since everything before was seen, so the next topic is found at once.
+    """Return the candidates of one topic in each lane.
+
+    Reading begins at a lane's first candidate, since everything before was seen, so the next topic
+    is found at once.
     """
     scans = [
         _scan(person, head.lane, head.cursor(set()), size, size, ENOUGH_ROWS)

@@ -177,8 +177,9 @@ def _fill(
     skip: bool,
     fair: bool,
 ) -> Fill:
-    """Try once to fill a page. Read before the transaction and claim inside it, so that SQLite's
-    only writer finishes quickly.
+    """Try once to fill a page.
+
+    Read before the transaction and claim inside it, so that SQLite's only writer finishes quickly.
     """
     person = working_reader(user, campaign)
     size = size or person.policy["page_size"]
@@ -359,8 +360,10 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
 
 
 def lock_member(person: Reader) -> tuple[int, int, int]:
-    """Lock the membership, so that one person's tabs take turns, and return its cursors. Raises
-    Raced if another tab has claimed a page, or the stage has changed, since the lanes were read.
+    """Lock the membership, so that one person's tabs take turns, and return its cursors.
+
+    Raises Raced if another tab has claimed a page, or the stage has changed, since the lanes were
+    read.
     """
     rows = fetch(
         "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608

@@ -28,8 +28,9 @@ def deal(
     ordinary: Sequence[Candidate],
     count: int,
 ) -> list[Candidate]:
-    """Return at most `count` gold questions, each chosen for one slot. Fewer if none has a topic of
-    the ordinary questions, since any other topic would reveal gold.
+    """Return at most `count` gold questions, each chosen for one slot.
+
+    Fewer if none has a topic of the ordinary questions, since any other topic would reveal gold.
 
     golden: unseen gold of the window that `scan` read. ordinary: what the person could get next, on
     this page and after it.
@@ -67,9 +68,10 @@ def deal(
 def _next(
     pool: Sequence[Candidate], looks: Counter[str], topics: Counter[str], dealt: Counter[str]
 ) -> Candidate | None:
-    """Return gold for one slot. Choose a look as often as ordinary questions have it, then the
-    answer that this person was dealt least, then a topic as often as ordinary questions have it,
-    then any.
+    """Return gold for one slot.
+
+    Choose a look as often as ordinary questions have it, then the answer that this person was dealt
+    least, then a topic as often as ordinary questions have it, then any.
     """
     if len(looks) > 1:
         [look] = chance.choices(list(looks), list(looks.values()))

@@ -41,8 +41,9 @@ class TooOften(Refusal):
 
 
 def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
-    """Return the model's outline of the part for the person's prompts. Repeating it returns the
-    same row.
+    """Return the model's outline of the part for the person's prompts.
+
+    Repeating it returns the same row.
 
     seat: the person's own, with question, item and image. Raises NotAllowed for a seat without the
     model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.

@@ -61,8 +61,9 @@ class Kept:
 
 
 def kept(campaign: Campaign) -> Kept | None:
-    """Return the campaign's embeddings for its page; None without a network. The cost grows with
-    the number of embeddings only.
+    """Return the campaign's embeddings for its page; None without a network.
+
+    The cost grows with the number of embeddings only.
     """
     network = networks.of(campaign)
     if network is None:
@@ -72,8 +73,9 @@ def kept(campaign: Campaign) -> Kept | None:
 
 
 def start(campaign: Campaign) -> Job:
-    """Return the job that creates missing embeddings: a waiting one or a new one. Raises Refusal
-    for a campaign without a network.
+    """Return the job that creates missing embeddings: a waiting one or a new one.
+
+    Raises Refusal for a campaign without a network.
     """
     network = networks.of(campaign)
     if network is None:

@@ -86,8 +86,9 @@ def name(
 
 
 def remove(campaign: Campaign) -> bool:
-    """Remove the network and return whether there was one. From now on everybody draws without; its
-    proposals and the drawings stay.
+    """Remove the network and return whether there was one.
+
+    From now on everybody draws without; its proposals and the drawings stay.
     """
     network = of(campaign)
     if network is None:
@@ -113,8 +114,9 @@ def people_asked(campaign: Campaign) -> int:
 
 
 def file_of(digest: str) -> Path:
-    """Return the file of that SHA-256 on this machine. Raises Refusal if it is missing or
-    differs.
+    """Return the file of that SHA-256 on this machine.
+
+    Raises Refusal if it is missing or differs.
     """
     path = shared_files.find(path_of(_stored(digest)), _stored(digest))
     if not path.is_file():

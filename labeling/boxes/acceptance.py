@@ -27,8 +27,10 @@ def is_unassisted(pair: str) -> bool:
 
 
 def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:
-    """Return the acceptance rate from which showing a proposal saves time. Drawn boxes are checked
-    too, so an accepted proposal saves a drawing and a rejected one costs its checks.
+    """Return the acceptance rate from which showing a proposal saves time.
+
+    Drawn boxes are checked too, so an accepted proposal saves a drawing and a rejected one costs
+    its checks.
 
     >>> round(least_chance(7.0, 1.8, 2), 2)
     0.34

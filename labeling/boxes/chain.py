@@ -78,8 +78,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A reviewer's decision: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL. LOOK keeps the
-    boxes and lets people look for more.
+    """A reviewer's decision: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL.
+
+    LOOK keeps the boxes and lets people look for more.
     """
 
     boxes: tuple[Standing, ...]
@@ -132,8 +133,9 @@ class Chain:
 
     @property
     def coverage(self) -> str:
-        """Return COMPLETE, ABSENT, PARTIAL or UNKNOWN: what is known of the pair's instances. While
-        people are still asked, it is never ABSENT.
+        """Return COMPLETE, ABSENT, PARTIAL or UNKNOWN: what is known of the pair's instances.
+
+        While people are still asked, it is never ABSENT.
         """
         if self.state:
             return self.state
@@ -216,8 +218,9 @@ def _after_checks(chain: Chain, answer: Checked, rules: BoxRules) -> Chain:
 
 
 def _after_review(chain: Chain, answer: Reviewed) -> Chain:
-    """Apply a review, which is possible at any step and more than once. Boxes that were accepted
-    before keep the number of their drawing.
+    """Apply a review, which is possible at any step and more than once.
+
+    Boxes that were accepted before keep the number of their drawing.
     """
     stood = {boxed.box: boxed.drawing for boxed in chain.boxes}
     boxes = tuple(replace(reviewed, drawing=stood.get(reviewed.box)) for reviewed in answer.boxes)

@@ -17,8 +17,9 @@ def refusal(message: str) -> Refusal:
 
 
 def clean_box(value: object, width: int, height: int, subject: str = "The box") -> Box:
-    """Return the box rounded to tenths. width, height: of the upright image. Raises Refusal unless
-    it lies in the image and has an area.
+    """Return the box rounded to tenths. width, height: of the upright image.
+
+    Raises Refusal unless it lies in the image and has an area.
     """
     if not isinstance(value, list) or len(value) != 4:
         raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
@@ -84,8 +85,9 @@ def is_small(box: Sequence[float], width: int, height: int) -> bool:
 
 
 def clean_extremes(value: object, box: Box, width: int, height: int) -> list[list[float]]:
-    """Return the four clicked points of a box. Raises Refusal unless the box is their
-    bounding box.
+    """Return the four clicked points of a box.
+
+    Raises Refusal unless the box is their bounding box.
     """
     if not isinstance(value, list) or len(value) != 4:
         raise refusal("A clicked box has four points: leftmost, topmost, rightmost, lowest.")

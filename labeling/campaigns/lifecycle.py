@@ -87,8 +87,9 @@ def check_name(name: str) -> None:
 
 
 def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
-    """Change the campaign's title, instructions or settings and return it. Kind and dataset are
-    fixed. Raises Refusal.
+    """Change the campaign's title, instructions or settings and return it.
+
+    Kind and dataset are fixed. Raises Refusal.
     """
     allowed = {"title", "instructions", "settings"}
     if unknown := set(fields) - allowed:

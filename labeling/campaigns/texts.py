@@ -1,5 +1,6 @@
-"""Translations of a campaign's texts for annotators' pages. Files, releases and hashes have the
-original texts.
+"""Translations of a campaign's texts for annotators' pages.
+
+Files, releases and hashes have the original texts.
 
     {"de": {"title": "…", "instructions": "…", "question": "…",
             "classes": {"n02123045": "Tigerkatze",
@@ -215,6 +216,7 @@ def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
 
 def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Campaign]:
     """Return the campaigns as annotators see them: copies with translated texts, or the originals.
+
     One query, or none if no campaign has the language.
     """
     campaigns = list(campaigns)

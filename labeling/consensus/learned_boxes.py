@@ -78,8 +78,9 @@ def _whole() -> "array[int]":
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """Return the content of a calibration without `voided` and its time. It depends only on the
-    answers, not on the database.
+    """Return the content of a calibration without `voided` and its time.
+
+    It depends only on the answers, not on the database.
     """
     reader = _Reader(campaign, voided)
     for rows in _chunks(campaign):

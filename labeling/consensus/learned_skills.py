@@ -60,8 +60,9 @@ class _Reading:
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
-    """Return the content of a calibration without `voided` and its time. It depends only on the
-    answers, not on the database.
+    """Return the content of a calibration without `voided` and its time.
+
+    It depends only on the answers, not on the database.
     """
     classes = classes_of(campaign.kind, campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
@@ -109,8 +110,9 @@ def _answered(
 
 
 def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:
-    """Yield (id, topic, known answer) by id, a thousand at a time. Withdrawn questions are left
-    out, and retired gold, which was usually wrong.
+    """Yield (id, topic, known answer) by id, a thousand at a time.
+
+    Withdrawn questions are left out, and retired gold, which was usually wrong.
     """
     last = 0
     while True:

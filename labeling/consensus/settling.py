@@ -84,8 +84,9 @@ def settle(question_ids: Iterable[int]) -> int:
 
 
 def settle_locked(questions: Sequence[Locked]) -> int:
-    """Settle open questions that this transaction has locked. The number of queries is constant,
-    except for one job per dropped question.
+    """Settle open questions that this transaction has locked.
+
+    The number of queries is constant, except for one job per dropped question.
     """
     full = [q for q in questions if q.state == State.OPEN and q.seats_free == 0]
     if not full:
@@ -191,8 +192,9 @@ class Replayed:
         self.changed += more.changed
 
     def give(self) -> None:
-        """Free the seats that open questions lack, in the lane of returned ones. It locks the
-        campaign's row, so call it after locking all questions.
+        """Free the seats that open questions lack, in the lane of returned ones.
+
+        It locks the campaign's row, so call it after locking all questions.
         """
         short = [question for question in self.changed if question.id in self.wanting]
         for start in range(0, len(short), CHUNK):
@@ -445,8 +447,9 @@ def support(
     settlements: Iterable[Settlement],
     votes_by_question: Mapping[int, Sequence[Vote]] | None = None,
 ) -> dict[int, Support]:
-    """Return the support of these settlements by question, from the answers they list. One query,
-    or none if all of them were read already.
+    """Return the support of these settlements by question, from the answers they list.
+
+    One query, or none if all of them were read already.
     """
     kind, rows = KINDS[campaign.kind], list(settlements)
     votes = itertools.chain.from_iterable((votes_by_question or {}).values())

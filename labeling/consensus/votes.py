@@ -144,6 +144,7 @@ def rules_by(
 
 def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int, tuple[str, bool]]:
     """Return the topic of each question and whether others depend on it in the question graph.
+
     Questions settled by majority are left out, since it needs neither.
     """
     weighed = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
@@ -181,8 +182,9 @@ def same(judged: Judged, settlement: Settlement) -> bool:
 
 
 def history_of(question_ids: Sequence[int]) -> dict[int, list[Settlement]]:
-    """Return the settlements of each question. The last one is current as long as the question is
-    decided.
+    """Return the settlements of each question.
+
+    The last one is current as long as the question is decided.
     """
     history: dict[int, list[Settlement]] = defaultdict(list)
     rows = Settlement.objects.filter(question_id__in=question_ids).select_related("calibration")

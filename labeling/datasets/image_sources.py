@@ -55,8 +55,9 @@ MAX_CANDIDATES_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Found:
-    """A file that may be an image. `open` returns it from the start and may be called
-    repeatedly.
+    """A file that may be an image.
+
+    `open` returns it from the start and may be called repeatedly.
     """
 
     file: str
@@ -120,8 +121,9 @@ def printable(name: str) -> str:
 
 
 def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
-    """Yield every file below the folder, each folder sorted by name. Without in_order, use the
-    system's order and keep no list.
+    """Yield every file below the folder, each folder sorted by name.
+
+    Without in_order, use the system's order and keep no list.
     """
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
@@ -135,8 +137,9 @@ def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
 def _with_queries(
     files: Iterator[Found | Refused], candidate_list: IO[bytes]
 ) -> Iterator[Found | Refused]:
-    """Yield the files, without the list of candidates, each with its queries. Raises BadSource with
-    the line.
+    """Yield the files, without the list of candidates, each with its queries.
+
+    Raises BadSource with the line.
     """
     queries: dict[str, list[Query]] = {}
     if len(content := candidate_list.read(MAX_CANDIDATES_BYTES + 1)) > MAX_CANDIDATES_BYTES:
@@ -247,8 +250,9 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
 
 
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
-    """Return the archive. Raises BadSource if it is no zip or has more than `most` entries
-    (MAX_ENTRIES).
+    """Return the archive.
+
+    Raises BadSource if it is no zip or has more than `most` entries (MAX_ENTRIES).
     """
     count_entries(file, most)
     with _reading_zip():

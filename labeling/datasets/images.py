@@ -112,8 +112,9 @@ class Picture(File):
 def add_file(
     dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
 ) -> Added:
-    """Add this one file and return its image. Raises Refusal with a sentence; then nothing has
-    changed.
+    """Add this one file and return its image.
+
+    Raises Refusal with a sentence; then nothing has changed.
     """
     # The file stays open: it is the caller's.
     entry = Found(name, name, lambda: nullcontext(fileobj), 0)
@@ -147,8 +148,9 @@ def stream_of_zip(file: IO[bytes], opened: ExitStack) -> Stream:
 
 
 def stream_at(path: Path, opened: ExitStack) -> Stream:
-    """Return the files at the path: a folder, a .csv manifest, or else a zip. Images are named by
-    their path in it; nothing is unpacked to disk.
+    """Return the files at the path: a folder, a .csv manifest, or else a zip.
+
+    Images are named by their path in it; nothing is unpacked to disk.
     """
     if path.is_dir():
         return partial(in_folder, path)
@@ -184,8 +186,9 @@ def add_path(
 
 
 def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
-    """Add the files and write the results into the report. After StorageFull or a killed process,
-    calling it again adds the rest.
+    """Add the files and write the results into the report.
+
+    After StorageFull or a killed process, calling it again adds the rest.
     """
     files = iter(files)
     try:
@@ -282,8 +285,9 @@ def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
 
 @contextmanager
 def _refusals(report: Report, entry: Found | Refused) -> Iterator[None]:
-    """Turn a problem with one file into a line of the report. A full disk or an unreachable object
-    store ends the import.
+    """Turn a problem with one file into a line of the report.
+
+    A full disk or an unreachable object store ends the import.
     """
     try:
         yield
@@ -465,8 +469,9 @@ def open_preview(image: Image) -> Picture:
 
 
 def open_detail(image: Image, name: str) -> Picture:
-    """Open a tile of a large image, named LEVEL,COLUMN,ROW. Raises NotYours if there is none,
-    Unavailable until a job has made it.
+    """Open a tile of a large image, named LEVEL,COLUMN,ROW.
+
+    Raises NotYours if there is none, Unavailable until a job has made it.
     """
     if details.is_large(image) and details.NAMES.fullmatch(name):
         with suppress(FileNotFoundError):
@@ -507,8 +512,9 @@ def _ask_for_derivatives(image: Image) -> None:
 
 
 def _ask_for_details(image: Image) -> None:
-    """Queue the tiles of an image that predates them, once per block. A failed job of the block is
-    left to a person.
+    """Queue the tiles of an image that predates them, once per block.
+
+    A failed job of the block is left to a person.
     """
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.FAILED]
     if not Job.objects.filter(kind=DERIVATIVES, key=_key(image), state__in=states).exists():

@@ -147,6 +147,7 @@ def of_path(
     against: Sequence[Dataset] | None = None,
 ) -> Import:
     """Create the import of a path below the import folder and return it; against as in of_uploads.
+
     Raises Refusal for a path outside.
     """
     check_may_add(actor, dataset)
@@ -171,8 +172,9 @@ def import_for(dataset: Dataset, pk: int) -> Import:
 
 
 def retry(row: Import, actor: User) -> None:
-    """Queue a failed import again; files added already stay. Raises Conflict if it has not
-    failed.
+    """Queue a failed import again; files added already stay.
+
+    Raises Conflict if it has not failed.
     """
     check_may_add(actor, row.dataset)
     queue.retry(row.job, actor)
@@ -200,8 +202,9 @@ def forget_old() -> int:
 
 
 def import_root_path(relative: str) -> Path:
-    """Return the path below ASSAY_IMPORT_ROOT. Raises Refusal if it does not exist or leads
-    outside.
+    """Return the path below ASSAY_IMPORT_ROOT.
+
+    Raises Refusal if it does not exist or leads outside.
 
     Both cases have the same message, so that it reveals nothing about the rest of the disk.
     """

@@ -92,8 +92,9 @@ def fingerprint_of(content: bytes) -> Fingerprint | None:
 def fingerprints_of(
     dataset: Dataset, watch: Watch | None = None
 ) -> Iterator[tuple[str, Fingerprint | None]]:
-    """Yield every image of the dataset by name, in order of addition. Missing or damaged files have
-    no fingerprint. watch: called for each new fingerprint.
+    """Yield every image of the dataset by name, in order of addition.
+
+    Missing or damaged files have no fingerprint. watch: called for each new fingerprint.
     """
     waiting = list(dataset.images.filter(fingerprint=None).order_by("pk").values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:

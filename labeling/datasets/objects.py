@@ -388,8 +388,9 @@ def _category(labels: Sequence[GivenLabel]) -> str:
 
 
 def _region(parted: PartedObject, image: Image) -> list[float]:
-    """Return the object's box as items store it: tenths, whole numbers as integers. Raises
-    Refusal.
+    """Return the object's box as items store it: tenths, whole numbers as integers.
+
+    Raises Refusal.
     """
     size = (image.width, image.height)
     # Files count pixels from 0 or from 1, and round.

@@ -106,7 +106,7 @@ def expect_binary(
     counts: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> float:
-    """As `expect` for two classes, in log odds: half the memory reads, twice the speed.
+    """Run `expect` for two classes, in log odds: half the memory reads, twice the speed.
 
     log_odds: prior log odds of class 1. gains: (A × 2,) what each annotator's answer adds. The
     log-likelihood is relative to class 0 for every item: add that of the answers under class 0.

@@ -87,8 +87,10 @@ def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precisi
 
 
 def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
-    """Return the precision of all images together. The audited ones are a random sample, so the
-    audit alone gives `stated` and its interval (Clopper and Pearson's).
+    """Return the precision of all images together.
+
+    The audited ones are a random sample, so the audit alone gives `stated` and its interval
+    (Clopper and Pearson's).
     """
     whole = Verified(
         sum(verified.yes for verified in classes),

@@ -38,8 +38,9 @@ class VoteTable:
         return len(self.cells) - 1
 
     def probability(self, yes: int, no: int) -> float:
-        """Return P(good); cell (0, 0) is the prevalence. Raises ValueError beyond the
-        table's size.
+        """Return P(good); cell (0, 0) is the prevalence.
+
+        Raises ValueError beyond the table's size.
         """
         if yes < 0 or no < 0 or yes + no > self.size:
             raise ValueError(
@@ -65,8 +66,9 @@ class VoteTable:
 
     @classmethod
     def from_dict(cls, content: "TableContent") -> "VoteTable":
-        """Return the table of as_dict. Raises ValueError for another shape or invalid
-        probabilities.
+        """Return the table of as_dict.
+
+        Raises ValueError for another shape or invalid probabilities.
         """
         try:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])

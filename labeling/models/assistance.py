@@ -55,8 +55,9 @@ class ImageEmbedding(models.Model):
 
 
 class Assistance(models.Model):
-    """Whether a seat may ask the model: decided once, when its page is first given out. Seats
-    without a row may not.
+    """Whether a seat may ask the model: decided once, when its page is first given out.
+
+    Seats without a row may not.
     """
 
     assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="assistance")

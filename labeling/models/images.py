@@ -167,8 +167,9 @@ class GivenLabel(models.Model):
 
 
 class Vocabulary(models.Model):
-    """A version of a dataset's categories and their parts. Never changed: a change is a new
-    version.
+    """A version of a dataset's categories and their parts.
+
+    Never changed: a change is a new version.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="vocabularies")

@@ -41,8 +41,9 @@ class PersonManager(UserManager["User"]):
     use_in_migrations = False
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the person of that name. Older usernames may differ only in case: an exact match
-        comes first.
+        """Return the person of that name.
+
+        Older usernames may differ only in case: an exact match comes first.
         """
         rows = self.filter(
             models.Q(username=username) | models.Q(username_key=canonical_username(username or ""))

@@ -1,3 +1,3 @@
-"""Objects with parts: the model that files, answers and releases share, joining several drawings,
-simplifying, and the background that no part covers. Imports geometry and vocabulary; no Django.
+"""Objects with parts: the model that files, answers and releases share, merging several drawings,
+simplifying, and the background outside all parts. Imports geometry and vocabulary; no Django.
 """

@@ -1,7 +1,7 @@
-"""unlabeled-rest: what no part covers, of an object and of the background in its crop.
+"""unlabeled-rest: the area of an object, and of the background in its crop, that no part covers.
 
-Nobody draws it: it follows from the parts, the outline and the crop, exactly, as polygons. Last in
-a part sequence, it completes the crop.
+Nobody draws it: it follows exactly, as polygons, from parts, outline and crop. As the last parts of
+a sequence it completes the crop.
 """
 
 from collections.abc import Iterable
@@ -21,11 +21,10 @@ HAIR = 1e-6
 
 @dataclass(frozen=True)
 class Rest:
-    """object: what of the outline no part covers. background: what of the crop lies neither in the
-    outline nor in a part.
+    """object: the outline without the parts. background: the crop without outline and parts.
 
-    known: False where nobody knows the outline. The object's share is then empty, and what of the
-    object no part covers is in the background's.
+    known: False for an unknown outline. Then object is empty, and background includes the object's
+    uncovered area.
     """
 
     object: Polygons
@@ -34,10 +33,10 @@ class Rest:
 
 
 def rest(parts: Iterable[Polygons], outline: Polygons | None, crop: Box) -> Rest:
-    """What the parts leave of the outline, and what both leave of the crop.
+    """Return the outline without the parts, and the crop without both.
 
-    Parts may overlap and may stick out of the outline or of the crop. The three, drawn parts,
-    object's rest and background's rest, meet in borders alone.
+    Parts may overlap and may extend beyond the outline or the crop. The drawn parts and the two
+    rests share only borders.
     """
     drawn = _united(parts)
     whole = _united([outline or ()])
@@ -49,28 +48,27 @@ def rest(parts: Iterable[Polygons], outline: Polygons | None, crop: Box) -> Rest
 
 
 def made(uncovered: Rest) -> tuple[Part, ...]:
-    """Return the rest as parts of origin "made", the object's first; a share that is empty is no
-    part.
-    """
+    """Return the rest as parts of origin "made", the object's first, without empty ones."""
     shares = ((REST_OBJECT, uncovered.object), (REST_BACKGROUND, uncovered.background))
     return tuple(Part(key, share, origin="made") for key, share in shares if share)
 
 
 def without(thing: PartedObject) -> PartedObject:
-    """Return the object with those parts alone that people or a file told of."""
+    """Return the object with only the parts that come from people or a file."""
     return replace(thing, parts=tuple(part for part in thing.parts if part.origin != "made"))
 
 
 def with_rest(thing: PartedObject) -> PartedObject:
-    """Return the object with what no part covers as its last parts, of origin "made"."""
+    """Return the object with the uncovered area as its last parts, of origin "made"."""
     drawn = [part.polygons for part in thing.parts if part.polygons]
     uncovered = rest(drawn, thing.outline, thing.crop or thing.box)
     return replace(thing, parts=(*thing.parts, *made(uncovered)))
 
 
 def _united(shapes: Iterable[Polygons]) -> Any:
-    """All of them as one geometry. Built in one go: a call for each ring would cost more than the
-    union itself."""
+    """Return the union of all of them, built in one call: a call per ring would cost more than the
+    union.
+    """
     pieces = [piece for polygons in shapes for piece in polygons]
     rings = [ring for piece in pieces for ring in piece]
     if not rings:
@@ -83,7 +81,7 @@ def _united(shapes: Iterable[Polygons]) -> Any:
 
 
 def _polygons(shape: Any) -> Polygons:
-    """Its corners as they are: on tenths, the shares would overlap."""
+    """Return polygons with exact corners: rounded to tenths, the areas would overlap."""
     rings, of_piece = shapely.get_rings(shapely.get_parts(shape), return_index=True)
     if not len(rings):
         return ()

@@ -1,8 +1,7 @@
-"""Several people's parts of one object become one answer: a vote on the state, then on the pixels.
+"""Merging several people's parts of one object: a vote on the state, then on the pixels.
 
-Pure. Answers are those of the kind parts (kinds/parts.py) that draw, none that skips. Whoever says
-nothing of a part leaves it as it was: they vote neither for nor against how others drew it.
-docs/explanation/part-campaigns.md.
+Pure. Answers are drawings of the kind parts (kinds/parts.py), without skips. A person who does not
+mention a part leaves it as it was and has no vote on it. docs/explanation/part-campaigns.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,9 +25,10 @@ DIGITS = 4
 
 
 class Came(TypedDict):
-    """How a drawing came of what the model proposed. how: TAKEN or MENDED. iou: of the two. edits:
-    steps by hand since it was taken, as the page says. box: around the proposal, in whole pixels.
-    model: the network's SHA-256."""
+    """How a drawing used the model's proposal. how: TAKEN or MENDED. iou: of drawing and proposal.
+    edits: manual steps afterwards, as the page reports. box: of the proposal, in whole pixels.
+    model: the network's SHA-256.
+    """
 
     proposal: str
     how: str
@@ -39,7 +39,7 @@ class Came(TypedDict):
 
 
 class PartAnswer(TypedDict):
-    """came: where the model helped."""
+    """A part in an answer. came: set if the model helped."""
 
     state: str
     polygons: NotRequired[PolygonLists]
@@ -47,10 +47,13 @@ class PartAnswer(TypedDict):
 
 
 class PartAgreement(TypedDict):
-    """voters: who says something of the part. iou: mean over the pairs; who states the same as
-    another has 1, another state 0. least: the least of them. boundary_f: mean over the pairs that
-    both drew. None where there is no pair. Two drawings of one proposal are no pair. assisted: how
-    many drew with the model, where anybody did."""
+    """Agreement on a part.
+
+    voters: people who mention the part. iou: mean over the pairs, 1 for the same state, 0 for
+    different states. least: the lowest of them. boundary_f: mean over pairs of drawings. None
+    without pairs. Two drawings of one proposal are no pair. assisted: how many drew with the model,
+    if any did.
+    """
 
     voters: int
     iou: float | None
@@ -60,7 +63,7 @@ class PartAgreement(TypedDict):
 
 
 class Drawn(TypedDict):
-    """The answer of a person who draws; agreement: by part, where several people's are joined."""
+    """A drawing. agreement: by part, for a merged answer."""
 
     parts: dict[str, PartAnswer]
     outline: PolygonLists | None
@@ -81,7 +84,7 @@ class PartLabel(NamedTuple):
 
 
 def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
-    """Return the label of each part in an answer, the object's outline among them as "object".
+    """Return the label of each part in an answer, with the object's outline as "object".
 
     >>> labels_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
     {'tail': PartLabel(state='occluded', polygons=(), source=())}
@@ -105,16 +108,15 @@ def _source(came: Came | None) -> Source:
 
 
 def is_assisted(value: Mapping[str, Any]) -> bool:
-    """Return whether any part of an answer, or of what several people drew, was drawn with the
-    model.
-    """
+    """Return whether any part of a single or merged answer was drawn with the model."""
     helped = ("came" in part for part in value.get("parts", {}).values())
     return any(helped) or any("assisted" in part for part in value.get("agreement", {}).values())
 
 
 def one_proposal(a: Source, b: Source) -> bool:
-    """Return whether two drawings came of one proposal: of one network, the boxes nearly the same.
-    Two people who click on a part a few pixels apart get two outlines that err alike.
+    """Return whether two drawings are based on one proposal: same network, nearly the same box.
+
+    Two people who click a few pixels apart get outlines with the same errors.
     """
     if not a or not b:
         return False
@@ -122,7 +124,7 @@ def one_proposal(a: Source, b: Source) -> bool:
 
 
 def shares(sources: Sequence[Source]) -> list[Fraction]:
-    """What part of a vote each drawing is: drawings of one proposal are one vote together.
+    """Return the voting weight of each drawing; drawings of one proposal share one vote.
 
     >>> shares([(), ("m", (0, 0, 9, 9)), ("m", (0, 0, 9, 9))])
     [Fraction(1, 1), Fraction(1, 2), Fraction(1, 2)]
@@ -142,11 +144,11 @@ def _content(label: PartLabel) -> PartAnswer:
 
 
 def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
-    """Return the answer that these people give together, with their agreement by part.
+    """Return the merged answer of these people, with their agreement by part.
 
-    weights: above 0, one each. A part counts when half of the weight or more says something of it;
-    its state is the one with most weight, and where that is "drawn" the pixels are voted on by
-    those who drew it. The order of the people changes nothing; of one person it is the very answer.
+    weights: above 0, one each. A part is included if at least half of the weight mentions it. Its
+    state is the one with most weight; if that is "drawn", those who drew it vote on the pixels. The
+    order of people does not matter; a single answer is returned unchanged.
     """
     if len(values) == 1:
         return {**values[0]}
@@ -194,7 +196,7 @@ def _voted(voters: Sequence[tuple[PartLabel, Fraction]]) -> PartLabel:
 
 
 def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
-    """Return how far people agree in what they say of one part."""
+    """Return how far people agree on one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
     labels = sorted(labels)
     drawn = [label for label in labels if label.state == DRAWN]
@@ -225,16 +227,14 @@ def _mean(figures: Sequence[float]) -> float | None:
 
 
 def least_agreement(value: Mapping[str, Any]) -> float:
-    """Return the least IoU of any two people on any part of a joined answer; 1 where there is no
-    pair.
-    """
+    """Return the lowest IoU of any two people on any part of a merged answer; 1 without pairs."""
     figures = [part["least"] for part in value.get("agreement", {}).values()]
     return min((figure for figure in figures if figure is not None), default=1.0)
 
 
 def likeness(label: PartLabel | None, known: PartLabel) -> float:
-    """Return how right the label of a part is, in [0, 1]: IoU of two drawings, else the
-    same state.
+    """Return the score of a part's label in [0, 1]: IoU of two drawings, else whether states are
+    equal.
     """
     if label is None or label.state != known.state:
         return 0.0
@@ -242,12 +242,12 @@ def likeness(label: PartLabel | None, known: PartLabel) -> float:
 
 
 def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Return how well each person's parts fit what all of them drew together, (N,) in [0, 1]; None
-    for who said nothing that anybody else spoke of.
+    """Return how well each person's parts fit the merged result, (N,) in [0, 1]; None for people
+    who mention no part that others mention.
 
-    Of two people, how far they agree; of three or more, how far each agrees with the region that
-    expectation maximisation finds (pixel_votes.segmentation_em), so that two who agree are
-    believed before a third.
+    For two people it is their agreement. For three or more it is each one's agreement with the
+    region from expectation maximisation (pixel_votes.segmentation_em), so that two who agree
+    outweigh a third.
     """
     people = [labels_in(value) for value in values]
     points: list[list[float]] = [[] for _ in people]

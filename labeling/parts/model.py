@@ -1,4 +1,4 @@
-"""An object with its parts, as the formats of parts read and write it."""
+"""An object with its parts, as the part formats read and write it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Merge:
-    """One instance of a part (the left leg) whose pieces were merged by alpha shape, and how.
+    """An instance of a part (the left leg) merged from pieces by alpha shape.
 
-    pieces: as they came. radius: of the alpha shape, in pixels; None for one piece alone, and for
-    pieces that lay too far apart, which are only united. cap: the radius was not to exceed it; None
-    where there was no bound. holes: whether they were kept. instance: what tells it from others of
-    its part, "" where there is one. names: what the file called the pieces. apart: they are not one
-    contour. chosen: a person chose the radius. method: one of alpha_shapes.METHODS; another than
-    the first only where a person chose.
+    pieces: as given. radius: of the alpha shape in pixels; None for one piece, and for pieces too
+    far apart, which are only united. cap: upper limit of the radius, None without one. holes:
+    whether they were kept. instance: distinguishes it from others of its part, "" if there is one.
+    names: what the file calls the pieces. apart: the result has several contours. chosen: a person
+    chose the radius. method: one of alpha_shapes.METHODS; other than the first only if a person
+    chose.
     """
 
     pieces: tuple[Polygons, ...]
@@ -45,10 +45,9 @@ class Merge:
 class Part:
     """A named part. polygons: in pixels of the whole image, empty unless it is drawn.
 
-    key: as the vocabulary has it; in files of others, the name they have for it. name: for people.
-    radius, pieces: where several pieces were merged by alpha shape, the largest radius (pixels) and
-    what they were. apart: some lay too far apart to merge. merges: the same for each instance.
-    names: what the file called it, where somebody else wrote it.
+    key: of the vocabulary, or the name in a foreign file. name: for people. radius, pieces: for
+    merged parts, the largest radius (pixels) and all pieces. apart: some were too far apart to
+    merge. merges: the same by instance. names: what a foreign file calls it.
     """
 
     key: str
@@ -67,13 +66,12 @@ class Part:
 class PartedObject:
     """An object of an image, with its parts in the order of the file.
 
-    image: its name. name: the object's among those of its image ("cat-2"), "" where the file has
-    none. category: a wnid, or what the file calls it. box: x0, y0, x1, y1 in pixels of
-    the image, x1 and y1 exclusive, tight around the object; crop: the same with its context.
-    outline: the object's own mask where there is one, None where nobody knows it. source: where a
-    given one came from. entry: where a reader found it, for people; no part of the object. size:
-    width and height of the image as the file has them, None where it does not say. is_boxed: False
-    where the box is that of its image because its row had none.
+    image: its name. name: of the object within its image ("cat-2"), "" if missing. category: a
+    wnid, or the file's name for it. box: x0, y0, x1, y1 in pixels of the image, x1 and y1
+    exclusive, tight around the object; crop: the same with context. outline: the object's own mask,
+    None if unknown. source: origin of a given outline. entry: where a reader found it, for messages
+    only. size: width and height of the image in the file, or None. is_boxed: False if the row had
+    no box and the image's box is used.
     """
 
     image: str
@@ -91,7 +89,7 @@ class PartedObject:
 
 @dataclass(frozen=True)
 class Photograph:
-    """The image that objects lie in. open: gives its file, where the pixels are at hand."""
+    """The image of objects. open: returns its file, if the pixels are available."""
 
     name: str
     width: int
@@ -106,7 +104,7 @@ Scenes = Iterable[tuple[Photograph, list[PartedObject]]]
 
 
 class MergeContent(TypedDict):
-    """A Merge as JSON has it. Older ones lack what came later."""
+    """A Merge in JSON. Older ones lack newer keys."""
 
     pieces: list[PolygonLists]
     radius: NotRequired[float | None]
@@ -120,7 +118,7 @@ class MergeContent(TypedDict):
 
 
 def merge_content(merge: Merge) -> MergeContent:
-    """Return the merge as JSON has it; merge_of reads it back."""
+    """Return the merge as JSON; merge_of reads it back."""
     content: MergeContent = {
         "pieces": [as_json(piece) for piece in merge.pieces],
         "radius": merge.radius,
@@ -136,8 +134,9 @@ def merge_content(merge: Merge) -> MergeContent:
 
 
 def merge_of(content: MergeContent) -> Merge:
-    """Return the merge that merge_content wrote. Raises KeyError, TypeError or ValueError for
-    others.
+    """Return the merge from merge_content's JSON.
+
+    Raises KeyError, TypeError or ValueError for anything else.
     """
     return Merge(
         pieces=tuple(from_json(piece) for piece in content["pieces"]),
@@ -153,7 +152,7 @@ def merge_of(content: MergeContent) -> Merge:
 
 
 def photo_details(photo: Photograph) -> dict[str, object]:
-    """What every format says of an image beside its name, as JSON."""
+    """Return what every format stores of an image besides its name, as JSON."""
     return {
         "width": photo.width,
         "height": photo.height,
@@ -164,12 +163,12 @@ def photo_details(photo: Photograph) -> dict[str, object]:
 
 
 def object_details(parted: PartedObject) -> dict[str, object]:
-    """What an object has beside its polygons, as JSON."""
+    """Return an object's fields other than polygons, as JSON."""
     return {"name": parted.name, "box": parted.box, "crop": parted.crop, "source": parted.source}
 
 
 def part_details(part: Part) -> dict[str, object]:
-    """What a part has beside its polygons, as JSON; what is as usual is left out."""
+    """Return a part's fields other than polygons, as JSON without default values."""
     row: dict[str, object] = {"part": part.key, "state": part.state, "origin": part.origin}
     if part.name:
         row["name"] = part.name
@@ -192,7 +191,7 @@ class OfMerges(TypedDict):
 
 
 def of_merges(merges: Iterable[Merge]) -> OfMerges:
-    """What a part says of its merges together: the largest radius, all the pieces, apart."""
+    """Return a part's fields from its merges: the largest radius, all pieces, apart."""
     merges = tuple(merges)
     return {
         "merges": merges,

@@ -1,6 +1,6 @@
-"""Several drawings of one region become one: a weighted vote on every pixel, and who draws well.
+"""Merging drawings of one region: a weighted vote on every pixel, and each person's skill.
 
-Pure: numpy and our geometry. Masks are bool arrays of one shape, a drawing each.
+Pure: numpy and our geometry. Masks are bool arrays of one shape, one per drawing.
 """
 
 import math
@@ -28,11 +28,11 @@ EM_ROUNDS, EM_TOLERANCE, EM_LEAST = 10, 1e-5, 1e-15
 
 
 def pixel_vote(masks: Sequence[Mask], weights: Sequence[float] | None = None) -> Mask:
-    """Return where more than half of the weight says yes; a pixel on the very half stays out.
+    """Return the pixels with more than half of the weight; exactly half is not enough.
 
-    masks: (N, h, w), at least one. weights: (N,), above 0, one each by default. The order of the
-    votes changes nothing. crowd-kit's SegmentationMajorityVote takes half as well; where no pixel
-    is on the half, both are the same.
+    masks: (N, h, w), at least one. weights: (N,), above 0, 1 by default. The order does not matter.
+    crowd-kit's SegmentationMajorityVote includes pixels with exactly half; otherwise the results
+    are equal.
     """
     votes = np.asarray(masks, bool)
     whole = _whole(weights, len(votes))
@@ -46,14 +46,14 @@ def _whole(weights: Sequence[float] | None, count: int) -> NDArray[np.int64]:
 
 
 def segmentation_em(masks: Sequence[Mask]) -> tuple[Mask, NDArray[np.float64]]:
-    """Return the region most probable by everyone's skill, and the skills (N,): how often each is
-    right about a pixel that anybody took in.
+    """Return the most probable region given everyone's skill, and the skills (N,): each person's
+    accuracy on pixels that anybody included.
 
-    masks: (N, h, w), at least one. One coin a person, as Dawid and Skene with one rate; begins at
-    the majority, each round's posteriors are the next one's priors. Pixels on which the same people
-    said yes are one case, so the rounds cost 2^N at most, however large the masks.
-    Source: crowd-kit's SegmentationEM, after Jung-Lin Lee et al., Aggregating Crowdsourced Image
-    Segmentations (2018); equal to it in the tests.
+    masks: (N, h, w), at least one. One coin per person, as Dawid and Skene with one rate; starts at
+    the majority, and each round's posteriors are the next one's priors. Pixels with the same voters
+    are one case, so a round costs at most 2^N, however large the masks. Source: crowd-kit's
+    SegmentationEM, after Jung-Lin Lee et al., Aggregating Crowdsourced Image Segmentations (2018);
+    the tests compare both.
     """
     votes = np.asarray(masks, bool)
     flat = votes.reshape(len(votes), -1)
@@ -107,7 +107,7 @@ def _lower_bound(
 
 
 def box_around(drawings: Sequence[Polygons]) -> PixelBox:
-    """Return the pixels that hold all of these drawings, of which none is empty."""
+    """Return the bounding box, in pixels, of all these non-empty drawings."""
     return _joined([regions.box_of(drawing) for drawing in drawings])
 
 
@@ -121,12 +121,11 @@ def _joined(boxes: Sequence[PixelBox]) -> PixelBox:
 
 
 def region_vote(drawings: Sequence[Polygons], weights: Sequence[float]) -> Polygons:
-    """Return the region that more than half of the weight drew, as polygons again; () where there
-    is none.
+    """Return the region drawn by more than half of the weight, as polygons; () if there is none.
 
-    A drawing that covers the very pixels comes back as it is. Else pixel edges are simplified to
-    half a pixel; where everybody drew one piece the largest one is kept, where nobody drew a hole
-    holes are filled.
+    A drawing that covers exactly these pixels is returned as it is. Otherwise pixel edges are
+    simplified to half a pixel. If everybody drew one piece, only the largest is kept; if nobody
+    drew holes, they are filled.
     """
     if all(drawing == drawings[0] for drawing in drawings):
         return drawings[0]
@@ -149,7 +148,7 @@ def region_vote(drawings: Sequence[Polygons], weights: Sequence[float]) -> Polyg
 
 
 def agreement(drawings: Sequence[Polygons]) -> list[tuple[float, float]]:
-    """IoU and boundary F of every pair, in the order of combinations, each in [0, 1]."""
+    """Return IoU and boundary F of every pair, in the order of combinations, each in [0, 1]."""
     if len(drawings) < 2:
         return []
     boxes = [regions.box_of(drawing) for drawing in drawings]

@@ -1,9 +1,9 @@
-"""Objects of others as a vocabulary has them: parts renamed, pieces of one part merged. Pure.
+"""Converting foreign objects to a vocabulary: parts renamed, pieces of one part merged. Pure.
 
 Source: "Simplified Part Labeling", Sarvadevabhatla et al. 2016, Supplement A §2. A name that the
-vocabulary knows becomes its part; what it says are pieces of one instance (the upper and the lower
-left leg) become one region by alpha shape. The pieces are kept: `merged` merges them again to the
-same bytes.
+vocabulary knows becomes its part. Names that it lists as pieces of one instance (the upper and the
+lower left leg) become one region by alpha shape. The pieces are kept, so `merged` gives the same
+bytes again.
 """
 
 import itertools
@@ -37,15 +37,16 @@ MADE = {REST_OBJECT, REST_BACKGROUND}
 
 @dataclass(frozen=True)
 class Simplified:
-    """An object by its vocabulary. unknown: names that mean none of its category's parts. merged:
-    how many instances were joined from pieces."""
+    """An object in the vocabulary's terms. unknown: names that match none of its category's parts.
+    merged: number of instances merged from pieces.
+    """
 
     parted: PartedObject
     unknown: tuple[str, ...]
     merged: int
 
     def apart(self) -> list[tuple[str, str]]:
-        """(part, instance) of those whose pieces lay too far apart."""
+        """Return (part, instance) of those whose pieces are too far apart."""
         parts = self.parted.parts
         return [
             (part.key, merge.instance) for part in parts for merge in part.merges if merge.apart
@@ -55,9 +56,9 @@ class Simplified:
 def simplified(parted: PartedObject, category: Category, cap: float | None = CAP) -> Simplified:
     """Return the object with the vocabulary's category and parts, in the order of its file.
 
-    cap: how far the radius of a merge may go, as a share of the diagonal of the object's box; None
-    is as far as it takes. Parts that are made (unlabeled-rest) are left out, since they are made
-    again. Raises Refusal for a part that is there twice where the vocabulary has it once.
+    cap: upper limit of a merge's radius, as a share of the diagonal of the object's box; None for
+    no limit. Derived parts (unlabeled-rest) are left out, since they are computed again. Raises
+    Refusal for a part that occurs twice if the vocabulary has it once.
     """
     sources: dict[str, dict[str, list[Part]]] = {}
     unknown = []
@@ -82,7 +83,7 @@ def simplified(parted: PartedObject, category: Category, cap: float | None = CAP
 
 
 def own_name(parted: PartedObject, category: Category) -> str:
-    """What the file calls this one object; "" where it only says of which category it is."""
+    """Return the file's name of this object; "" if it only names the category."""
     words = {word.casefold() for word in (category.key, category.name, *category.aliases)}
     return "" if parted.name.casefold() in words else parted.name
 
@@ -97,10 +98,10 @@ def cap_px(box: Box, share: float) -> float:
 
 
 def merged(merge: Merge) -> tuple[Merge, Polygons]:
-    """Return the merge with its radius, and the region that its pieces make.
+    """Return the merge with its radius, and the merged region.
 
-    Where a person chose the radius it is the one; else the least that joins them, up to the cap. A
-    single piece stays as it is.
+    The radius is the one a person chose, else the lowest that joins the pieces, up to the cap. A
+    single piece is unchanged.
     """
     if len(merge.pieces) == 1:
         return replace(merge, radius=None, apart=False), merge.pieces[0]
@@ -109,7 +110,7 @@ def merged(merge: Merge) -> tuple[Merge, Polygons]:
 
 
 def alpha_of(merge: Merge) -> "Merged":
-    """Return the alpha shape of the raw pieces as the merge says, with its areas."""
+    """Return the alpha shape of the raw pieces by the merge's settings, with its areas."""
     # Here, since a web process does without triangles until somebody merges.
     from labeling.geometry import alpha_shapes
 
@@ -128,7 +129,7 @@ def remerged(part: Part, merges: Iterable[Merge]) -> Part:
 
 
 def _joined(shapes: Sequence[Polygons]) -> Polygons:
-    """The region of several instances; those that lie clear of each other as they are."""
+    """Return the union of several instances; instances clear of each other are unchanged."""
     from labeling.geometry import regions
 
     if len(shapes) == 1:
@@ -143,7 +144,7 @@ def _joined(shapes: Sequence[Polygons]) -> Polygons:
 
 
 def _are_clear(first_box: Sequence[int], second_box: Sequence[int]) -> bool:
-    """Whether two boxes of whole pixels share not even an edge."""
+    """Return whether two boxes of whole pixels share no edge."""
     return (
         first_box[2] < second_box[0]
         or second_box[2] < first_box[0]
@@ -153,7 +154,7 @@ def _are_clear(first_box: Sequence[int], second_box: Sequence[int]) -> bool:
 
 
 def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, list[Part]]:
-    """Pieces by instance: a name that comes again is one more instance. Raises Refusal."""
+    """Return the pieces by instance: a repeated name is another instance. Raises Refusal."""
     instances_of_part: dict[str, list[Part]] = {}
     for instance, parts in instances.items():
         seen: Counter[str] = Counter()
@@ -175,7 +176,7 @@ def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, l
 
 
 def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -> Part:
-    """The part whose instances these are; merged where any of them is in pieces."""
+    """Return the part of these instances; merged if any is in pieces."""
     all_parts = [part for parts in instances.values() for part in parts]
     names = tuple(dict.fromkeys(part.key for part in all_parts))
     drawn = {

@@ -1,7 +1,7 @@
-"""Objects made simple by several processes at once, where this one may start any. Pure.
+"""Simplifying objects in several processes, if this process may start any. Pure.
 
-Merging is most of an import's work and knows no database. Small imports, and workers that may have
-no children of their own, do it in their own process.
+Merging is most of an import's work and needs no database. Small imports, and workers that may not
+start processes, run it in their own.
 """
 
 import multiprocessing
@@ -26,7 +26,9 @@ _rules: tuple[dict[str, Category], float | None] = ({}, None)
 
 
 class Simplifiers:
-    """categories, cap: as simplified() takes them; an object's category is its key already."""
+    """A pool of processes. categories, cap: arguments of simplified(); an object's category is a
+    key already.
+    """
 
     def __init__(self, categories: Sequence[Category], cap: float | None) -> None:
         self.rules = ({category.key: category for category in categories}, cap)
@@ -42,7 +44,7 @@ class Simplifiers:
             self.pool.shutdown(cancel_futures=True)
 
     def submit(self, objects: list[PartedObject]) -> Callable[[], Made]:
-        """What gives the objects, simple, or why not, in their order; others work meanwhile."""
+        """Return a function that waits for the simplified objects, or errors, in order."""
         if self.pool is None and len(objects) >= WORTH_IT and _processes() > 1:
             self.pool = ProcessPoolExecutor(
                 _processes(),
@@ -61,7 +63,7 @@ class Simplifiers:
 
 
 def _processes() -> int:
-    """How many may work at once: as many as there are processors, one where none may be started."""
+    """Return how many processes to use: one per processor; one if none may be started."""
     if multiprocessing.current_process().daemon:
         return 1
     return processors.count()

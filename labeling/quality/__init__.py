@@ -1,1 +1,1 @@
-"""Gold, training, monitoring, blocks, audits, pilots and the members of a campaign."""
+"""Gold, training, monitoring, blocks, audits, pilots and memberships of a campaign."""

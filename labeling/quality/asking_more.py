@@ -1,7 +1,7 @@
-"""Questions that are to get another number of answers than the policy they were asked under says.
+"""Asking more people about settled questions than their policy says.
 
-Each question names the version of the policy that judges it, so moving it to another version and
-judging it again is all there is to do; `campaign rebuild` comes to the same settlements.
+Each question refers to the policy version that judges it, so this moves it to another version and
+judges it again; `campaign rebuild` gives the same settlements.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ State = Question.State
 
 @dataclass
 class Asked:
-    """How many questions ask more people now; skipped: reason → how many were left alone."""
+    """How many questions ask more people now. skipped: number left alone, by reason."""
 
     count: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ def move(
 ) -> settling.Replayed:
     """Judge these locked questions by this version of the policy from now on.
 
-    The caller gives the seats (Replayed.give), after the locks of all questions.
+    The caller frees the seats (Replayed.give) after locking all questions.
     """
     outcome = settling.Replayed() if outcome is None else outcome
     for part in batches(locked, CHUNK):
@@ -48,13 +48,15 @@ def move(
 
 
 def same_version(campaign: Campaign, content: policies.Policy) -> Policy | None:
-    """Return the campaign's version that means this, also one from before some key."""
+    """Return the campaign's policy version with this meaning, even if it lacks newer keys."""
     versions = campaign.policies.order_by("version")
     return next((row for row in versions if policies.whole(row.content) == content), None)
 
 
 def version_of(campaign: Campaign, content: policies.Policy) -> Policy:
-    """Return the campaign's version with this content: a new one, not in force, where none is."""
+    """Return the campaign's policy version with this content; create one, not current, if there is
+    none.
+    """
     if same := same_version(campaign, content):
         return same
     last = campaign.policies.latest("version").version
@@ -66,8 +68,8 @@ def ask_more(
 ) -> Asked:
     """Ask so many more people about each of these settled questions.
 
-    All answers count in the new settlement. What is not settled, or was decided by a reviewer, is
-    left alone. Raises Refusal for chains of boxes and for more answers than a policy takes,
+    All answers count in the new settlement. Unsettled questions and those decided by a reviewer are
+    left alone. Raises Refusal for chains of boxes and for more answers than a policy allows,
     Conflict for a closed campaign.
     """
     most = RULES["votes"]
@@ -121,7 +123,7 @@ def _settled(campaign: Campaign, question_ids: Iterable[int], summary: Asked) ->
 def _versions(
     campaign: Campaign, chosen: Sequence[Locked], more: int, most: int
 ) -> list[tuple[Policy, list[Locked]]]:
-    """The version that each question moves to, by how many votes it has: (version, questions)."""
+    """Yield (version, questions): the version that questions move to, by their number of votes."""
     rules = rules_by({row.policy_id for row in chosen})
     groups: dict[tuple[int, int], list[Locked]] = defaultdict(list)
     for part in batches(chosen, CHUNK):
@@ -163,9 +165,9 @@ def _unanswered(campaign: Campaign) -> QuerySet[Question]:
 
 
 def apply_policy(campaign: Campaign, actor: User) -> int:
-    """Return how many open questions without answers have the policy in force from now on.
+    """Move open questions without answers to the current policy; return how many.
 
-    In batches, so that annotators wait for milliseconds; harmless to repeat.
+    Works in batches, so that annotators wait for milliseconds. Idempotent.
     """
     campaign.refresh_from_db(fields=["policy"])
     policy = campaign.policy

@@ -1,7 +1,8 @@
-"""How often the settled labels are wrong, by asking again: a random sample, answered blind by
-trusted people, gives the error with an interval and shows whether stated probabilities hold.
+"""Auditing: trusted people answer a random sample of settled questions again, blind.
 
-An audit compares; it changes no settlement. docs/explanation/quality.md, Audit.
+That gives the error of the labels with an interval, and shows whether stated probabilities hold.
+
+An audit changes no settlement. docs/explanation/quality.md, Audit.
 """
 
 import math
@@ -46,12 +47,12 @@ TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
 def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None) -> int:
-    """Return the version of a new sample: `n` of the settled questions, each as likely as any
-    other.
+    """Draw a new sample of `n` settled questions, each with the same probability; return its
+    version.
 
-    Gold is never among them: its answer is known to somebody. The same seed draws the same from the
-    same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
-    are settled.
+    Gold is never drawn: some people know its answer. The same seed draws the same sample from the
+    same questions. Raises Refusal for a number out of range and for drawings, Conflict if fewer are
+    settled.
     """
     if KINDS[campaign.kind].drawn:
         raise Refusal(
@@ -92,8 +93,9 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
 
 
 def _drawn(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
-    """Ids of n settled questions, or of all where there are fewer, and how many there are. Where
-    boxes are drawn, of drawings whose box stands (box_audit.py)."""
+    """Return ids of n settled questions, or of all if there are fewer, and the number of
+    candidates. For boxes, return drawings whose box was accepted (box_audit.py).
+    """
     if KINDS[campaign.kind].asks == CHAINS:
         return box_audit.draw(campaign, n, seed)
     settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
@@ -103,12 +105,12 @@ def _drawn(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int
 
 
 def _settled(campaign: Campaign) -> QuerySet[Question]:
-    """Questions with a consensus that stands."""
+    """Return questions with a current consensus."""
     return Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
 
 
 def _current_settlements(question_ids: list[int]) -> dict[int, int]:
-    """The settlement that stands, by question."""
+    """Return the current settlement by question."""
     settlement_ids: dict[int, int] = {}
     for part in batches(question_ids, BATCH):
         rows = Settlement.objects.filter(question__in=part)
@@ -117,17 +119,16 @@ def _current_settlements(question_ids: list[int]) -> dict[int, int]:
 
 
 def latest_sample(campaign: Campaign) -> int | None:
-    """Return the version of the sample drawn last; None before the first."""
+    """Return the version of the latest sample; None before the first."""
     last: int | None = campaign.audits.aggregate(last=Max("sample"))["last"]
     return last
 
 
 def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
-    """Return an unanswered audit of the sample (the last one) for this person; None when none is
-    left.
+    """Return an unanswered audit of the sample (default: the latest) for this person, or None.
 
-    Never about a question that they answered or decided themselves. Two people at once are given
-    different ones, as long as there are several; a reload gives the same.
+    It is never about a question that they answered or decided. Two people at once get different
+    ones if there are several; a reload returns the same one.
     """
     check_auditor(user, campaign)
     sample = latest_sample(campaign) if sample is None else sample
@@ -148,7 +149,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
 
 
 def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
-    """Unanswered audits that this person may answer."""
+    """Return unanswered audits that this person may answer."""
     seen = Seat.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
         # Of one thing a person sees one part, ever (subjects.py).
         Q(subject__gte=0) | Q(question=OuterRef("question_id")),
@@ -167,8 +168,9 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
 
 
 def check_auditor(user: User, campaign: Campaign) -> Membership:
-    """Return the membership of a researcher or reviewer. Raises NotYours or NotAllowed for
-    others.
+    """Return the membership of a researcher or reviewer.
+
+    Raises NotYours or NotAllowed for others.
     """
     member = campaign.memberships.active().filter(user=user).first()
     if member is None:
@@ -179,10 +181,11 @@ def check_auditor(user: User, campaign: Campaign) -> Membership:
 
 
 def answer(audit: Audit, user: User, value: object) -> Audit:
-    """Return the audit with this person's answer; "too hard" is an answer that counts neither way.
+    """Save this person's answer and return the audit. "too hard" is an answer that counts neither
+    way.
 
-    Raises Conflict when somebody has answered it meanwhile, NotAllowed for a question that this
-    person answered or decided themselves, and what the kind's clean raises.
+    Raises Conflict if somebody has answered it meanwhile, NotAllowed for a question that this
+    person answered or decided, and what the kind's clean raises.
     """
     campaign = audit.campaign
     check_auditor(user, campaign)
@@ -208,8 +211,9 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
 
 @dataclass(frozen=True)
 class ErrorShare:
-    """audited: answered, but not as too hard; interval: Clopper and Pearson's, 95 %. error is None
-    where nothing was audited."""
+    """The error of the audited questions, without those too hard. interval: Clopper–Pearson, 95 %.
+    error is None if nothing was audited.
+    """
 
     audited: int
     wrong: int
@@ -221,9 +225,8 @@ class ErrorShare:
 class Estimate(ErrorShare):
     """What a sample says of all settled questions.
 
-    stated: the error that the settlements themselves expect, over all; stated_sample, over what was
-    audited. stated_holds: whether `stated` lies in the interval. All None where there is nothing to
-    say.
+    stated: the error that the settlements state, over all; stated_sample: over the audited ones.
+    stated_holds: whether `stated` is in the interval. None if unknown.
     """
 
     sample: int
@@ -240,7 +243,7 @@ class Estimate(ErrorShare):
 
 
 def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
-    """What the sample (the last one) says; None before the first."""
+    """Return the estimate from the sample (default: the latest); None before the first."""
     sample = latest_sample(campaign) if sample is None else sample
     if sample is None:
         return None
@@ -288,11 +291,11 @@ def _share(judged: list[tuple[str, bool, float | None]]) -> ErrorShare:
 
 
 def stated_error(campaign: Campaign) -> float | None:
-    """Return how often the settled questions are wrong by their own probabilities: the mean of 1 -
-    p.
+    """Return the error of settled questions by their own probabilities: the mean of 1 - p.
 
-    Under majority p is a share of votes and no calibrated probability. Reviewers' verdicts state
-    none. Over about STATED_OVER questions, evenly spaced by id, where more are settled.
+    Under majority p is a share of votes, not a calibrated probability. Reviewers' verdicts have
+    none. With more than about STATED_OVER settled questions, it uses that many, evenly spaced by
+    id.
     """
     count = _settled(campaign).aggregate(n=Count("pk"), low=Min("pk"))
     questions = _settled(campaign)
@@ -306,9 +309,7 @@ def stated_error(campaign: Campaign) -> float | None:
 
 
 def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:
-    """Return the latest questions of the last sample whose auditor said otherwise, the newest
-    first.
-    """
+    """Return the last sample's questions whose auditor disagrees, newest first."""
     kind = KINDS[campaign.kind]
     rows = (
         campaign.audits.filter(sample=latest_sample(campaign) or 0, answered_at__isnull=False)

@@ -1,9 +1,8 @@
-"""Blocking somebody voids their answers; lifting the block gives back exactly what was.
+"""Blocking a person voids their answers; unblocking restores the former state exactly.
 
-Nothing is deleted. Who is void stands in the calibration in force; every question that the person
-answered is judged again, goes back to others where it now wants more votes, and never to the same
-person. One transaction: all of it happened, or nothing.
-docs/explanation/quality.md, What a block undoes.
+Nothing is deleted. The current calibration lists the voided people. Every question that the person
+answered is judged again and returns to others, never to the same person, if it needs more votes.
+Everything is one transaction. docs/explanation/quality.md, What a block undoes.
 """
 
 from collections.abc import Sequence
@@ -44,12 +43,11 @@ CHUNK = 1_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a block undid, or lifting it gave back.
+    """What a block or an unblock changed.
 
-    changed: False when the person was blocked (or not) already. answers: votes of theirs that no
-    longer count, or count again. decided: questions with another verdict than before, or a first
-    one. reopened: decided questions that need more votes. answerable: whether people can give them;
-    in a closed campaign nobody can.
+    changed: False if the person was in that state already. answers: their votes that no longer
+    count, or count again. decided: questions with a new verdict. reopened: decided questions that
+    need more votes. answerable: whether people can give them, which is False in a closed campaign.
     """
 
     changed: bool
@@ -60,8 +58,9 @@ class Outcome:
 
 
 def affected(campaign: Campaign, user: User) -> dict[str, int]:
-    """What blocking this person would touch: {"answers": votes that would be void, "questions":
-    decided ones among those they voted on, "seats": open ones that would go back to others}."""
+    """Return what blocking this person would affect: {"answers": votes to void, "questions":
+    decided ones among those they voted on, "seats": open ones that would return to others}.
+    """
     held = _seats_of(campaign.pk, user.pk)
     voted = held.exclude(question__state=Question.State.GOLD).filter(
         answers__revision=0, answers__late=False
@@ -80,10 +79,10 @@ def _seats_of(campaign_id: int, user_id: int) -> QuerySet[Seat]:
 def block(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
 ) -> Outcome:
-    """What came of it: the person's answers no longer count, and they are given nothing more.
+    """Void the person's answers, give them no more questions, and return the outcome.
 
-    actor: None for the campaign's own rules. Blocking twice changes nothing. Raises Refusal for
-    oneself, and for researchers, whom neither a rule nor a colleague may void.
+    actor: None for the campaign's own rules. Idempotent. Raises Refusal for oneself and for
+    researchers, whom neither a rule nor a colleague may block.
     """
     if actor is not None and actor.pk == membership.user_id:
         raise Refusal("You cannot block yourself. Ask another researcher.", field="person")
@@ -93,11 +92,13 @@ def block(
 def unblock(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
 ) -> Outcome:
-    """What came of it: the person's answers count again, and they go on in the stage they were in,
-    with a fresh standing. What they answered meanwhile counts where a seat is free.
+    """Count the person's answers again and return the outcome.
 
-    Every question gets back the settlement that it had, whatever others answered meanwhile; that is
-    kept, and counts where it still can. Lifting no block changes nothing.
+    They continue in their stage with a fresh reputation. Their answers sent meanwhile count if a
+    seat is free.
+
+    Every question gets its former settlement back, whatever others answered meanwhile; those
+    answers are kept and count where possible. Does nothing for a person who is not blocked.
     """
     return _change(campaign, membership, actor, reason, void=False)
 
@@ -152,14 +153,17 @@ def _change(
 
 
 def _wait_for_others(campaign: Campaign) -> None:
-    """Until nobody else blocks in this campaign: each block would make the other's calibration old,
-    again and again. The row of the first policy stands for it; held until the transaction ends."""
+    """Wait until nobody else blocks in this campaign, since concurrent blocks would invalidate each
+    other's calibration repeatedly. Locks the row of the first policy until the transaction ends.
+    """
     Policy.objects.select_for_update(no_key=True).filter(campaign=campaign, version=1).first()
 
 
 def _lock_member(campaign: Campaign, membership: Membership) -> Membership:
-    """The membership, locked: what the person sends and claims meanwhile waits for us. Whoever has
-    left can be blocked too, since their answers stayed."""
+    """Return the membership, locked, so that the person's submits and claims wait.
+
+    Former members can be blocked too, since their answers stayed.
+    """
     member = (
         Membership.objects.select_for_update(no_key=True, of=("self",))
         .filter(pk=membership.pk, campaign=campaign)
@@ -171,8 +175,10 @@ def _lock_member(campaign: Campaign, membership: Membership) -> Membership:
 
 
 def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
-    """Every question on which this person voted or has a seat, locked by id; gold is not locked
-    anywhere, and its seats go back at once."""
+    """Lock by id every question on which this person voted or has a seat.
+
+    Gold is never locked; its seats are returned at once.
+    """
     held = _seats_of(campaign_id, user_id)
     leased = held.filter(state=Seat.State.LEASED)
     golden = leased.filter(question__state=Question.State.GOLD).values_list("pk", flat=True)
@@ -214,7 +220,7 @@ def _count_votes(question_ids: Sequence[int], user_id: int) -> int:
 
 
 def _enter(campaign: Campaign, member: Membership, void: bool) -> str:
-    """The stage that the person leaves; they enter the one that follows."""
+    """Move the person into the next stage and return the stage they leave."""
     before = member.stage
     member.standing.pop("freed", None)
     member.stage = Stage.BLOCKED if void else _stage_before(campaign, member)
@@ -240,7 +246,10 @@ def _stage_before(campaign: Campaign, member: Membership) -> str:
 
 
 def _put_in_force(campaign: Campaign, calibration: Calibration | None) -> None:
-    """Raises Raced when another calibration came in force since we looked: it knew other people."""
+    """Activate the calibration.
+
+    Raises Raced if another one was activated since, because it voids other people.
+    """
     same = Campaign.objects.filter(pk=campaign.pk, calibration=campaign.calibration_id)
     if not same.update(calibration=calibration):
         raise Raced

@@ -1,8 +1,8 @@
-"""How far off the boxes of a campaign are, by independent measurement: objects drawn at random from
-those that have a finished box are drawn again by trusted people who do not see it.
+"""Auditing boxes: trusted people draw randomly chosen objects again without seeing the finished
+box.
 
-What two drawings differ by is the error of both. Beside it stands what the boxes, and the auditors
-by their own drawings of gold, state of themselves.
+The difference between two drawings includes the error of both. It is reported next to the errors
+that the boxes, and the auditors by their drawings of gold, are expected to have.
 """
 
 import math
@@ -30,8 +30,8 @@ BATCH = 200
 
 
 def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
-    """Return ids of `n` drawings whose box stands, each as likely as any other, or as many as there
-    are; and how many there are to choose from, at most. The same seed draws the same.
+    """Return ids of `n` drawings with an accepted box, each with the same probability, or all if
+    there are fewer, and an upper bound of the number of candidates. The same seed draws the same.
     """
     drawn = np.fromiter(
         campaign.questions.filter(step=DRAW, state=Question.State.SETTLED)
@@ -50,7 +50,7 @@ def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
 
 
 def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, list[Box]]]:
-    """Of these drawings those whose box stands: the box, and the others of its pair."""
+    """Return, for drawings with an accepted box, the box and the other boxes of the pair."""
     items = Question.objects.filter(pk__in=pks).values_list("item_id", flat=True)
     drawing_ids, boxes_by_id = set(pks), {}
     for pairs in chaining.replayed(campaign, set(items)).values():
@@ -64,8 +64,9 @@ def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, li
 
 
 def question_context(audit: Audit) -> About:
-    """What the auditor draws: the object in the middle of the box that stands, which is not shown;
-    the other boxes of its pair are."""
+    """Return what the auditor sees: a point in the middle of the object's box, which is hidden, and
+    the other boxes of the pair.
+    """
     question = audit.question
     image = question.item.image
     boxes = _standing(audit.campaign, [question.pk]).get(question.pk)
@@ -79,9 +80,10 @@ def question_context(audit: Audit) -> About:
 
 @dataclass(frozen=True)
 class Measured:
-    """Objects of one class, or of all, that were drawn again. error: the mean of 1 − IoU of the two
-    drawings; interval: 95 %, by Student's t, None of fewer than two. stated: the mean of what both
-    drawings state. missed: auditors who found nothing to draw there, counted as an error of 1."""
+    """Redrawn objects of one class, or of all. error: mean of 1 − IoU of the two drawings.
+    interval: 95 %, by Student's t, None for fewer than two. stated: mean expected error of both
+    drawings. missed: auditors who found nothing to draw, counted as an error of 1.
+    """
 
     words: str
     audited: int
@@ -94,13 +96,14 @@ class Measured:
 
     @property
     def stated_holds(self) -> bool | None:
-        """Return whether the interval has what is stated, or more is stated than was found."""
+        """Return whether the stated error is in the interval or above it."""
         return None if self.interval is None else self.interval[0] <= self.stated
 
 
 def measure(campaign: Campaign, sample: int) -> list[Measured]:
-    """What the sample says: of all classes together under "", then class by class; [] before
-    anybody has answered."""
+    """Return the sample's results: of all classes together under "", then by class; [] before any
+    answer.
+    """
     audits = list(
         campaign.audits.filter(sample=sample, answered_at__isnull=False)
         .select_related("settlement", "question")
@@ -147,9 +150,7 @@ def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured
 
 
 def sigmas(campaign: Campaign) -> dict[int, float]:
-    """Return how far off each person is (consensus.py), by id, as the campaign's
-    calibration knows.
-    """
+    """Return each person's deviation (consensus.py) by id from the campaign's calibration."""
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     known = Content.from_json(row.content).annotators if row else None
     return {
@@ -160,7 +161,7 @@ def sigmas(campaign: Campaign) -> dict[int, float]:
 
 
 def _drawers(answers: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Who gave the first of each of these lists of answers."""
+    """Return who gave the first answer of each list."""
     firsts = [pks[0] for pks in answers if pks]
     rows = Answer.objects.filter(pk__in=firsts)
     return {str(pk): person for pk, person in rows.values_list("pk", "assignment__annotator")}

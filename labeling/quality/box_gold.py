@@ -1,9 +1,9 @@
-"""Gold of boxes: questions of every step, made of pairs of image and class whose instances are all
+"""Gold for boxes: questions of every step, made from pairs of image and class with all instances
 known.
 
-Of each pair there is one to draw, one to check, and where the pair has enough instances one to look
-for more; a person gets one of them at most. What they show looks as what they lie among
-(assignment/gold_mixing.py): good boxes are as inexact as people's, bad ones off in all directions.
+Each pair gives one question to draw, one to check and, with enough instances, one to look for more;
+a person gets at most one of them. They look like the questions around them
+(assignment/gold_mixing.py): good boxes have realistic errors, bad ones errors in all directions.
 """
 
 import random
@@ -51,7 +51,7 @@ GIVEN, SETTLED = "given as boxes", "settled by the campaign"
 
 @dataclass(frozen=True)
 class Known:
-    """A pair, and the boxes of all its instances."""
+    """A pair with the boxes of all its instances."""
 
     item: int
     image: str
@@ -67,8 +67,8 @@ class Known:
         return f"{self.image} {self.topic}"
 
     def said_of(self, box: Box) -> tuple[str, ...]:
-        """Return the flags that its drawer would have set: those that are known, else that it goes
-        on outside of the image, where it ends at an edge.
+        """Return the flags that a drawer would have set: the known ones, or else truncated if the
+        box touches the image's edge.
         """
         x0, y0, x1, y1 = box
         ends = min(x0, y0) < EDGE_PX or self.width - x1 < EDGE_PX or self.height - y1 < EDGE_PX
@@ -77,7 +77,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Made:
-    """A gold question: its step, what it shows, and the known answer."""
+    """A gold question: its step, its content and the known answer."""
 
     step: str
     content: Content
@@ -86,12 +86,11 @@ class Made:
 
 
 def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, object]]) -> int:
-    """Return how many gold questions were made of these pairs.
+    """Make gold questions from these pairs; return how many.
 
     rows: {"image": name, "topic": key, "answer": boxes of every instance, [[x0, y0, x1, y1], …] in
-    upright pixels}. Raises Refusal that names the row (1-based) for an image or a class that is not
-    there and for a box that does not fit, Conflict for a pair that is asked or gold already; then
-    nothing is made.
+    upright pixels}. Raises Refusal with the row (1-based) for an unknown image or class and for an
+    invalid box, Conflict for a pair that is open or gold already; then nothing is made.
     """
     known = _read(campaign, rows)
     asking.check_topics(campaign, {pair.topic for pair in known})
@@ -103,8 +102,8 @@ def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, obje
 
 
 def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int]) -> int:
-    """Return how many gold questions were made of the pairs that these questions are of, whose
-    instances all have a box. Nobody who worked on such a pair gets its gold.
+    """Make gold questions from the pairs of these questions, whose instances all have a box; return
+    how many. Nobody who worked on such a pair gets its gold.
     """
     rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
     pairs = sorted(set(rows.values_list("item_id", "topic")))
@@ -177,7 +176,7 @@ def _check_new(campaign: Campaign, known: Sequence[Known]) -> None:
 
 
 def _make(campaign: Campaign, known: Known, source: str) -> int:
-    """How many gold questions were made of the pair, each in a round of its own."""
+    """Make the pair's gold questions, each in a round of its own; return how many."""
     made = make(known, proposals=_has_proposals(campaign))
     rounds = campaign.questions.filter(item=known.item, topic=known.topic)
     lowest = min(rounds.aggregate(low=Min("round"))["low"] or 0, 0)
@@ -210,7 +209,7 @@ def _make(campaign: Campaign, known: Known, source: str) -> int:
 
 
 def _bar(campaign: Campaign, known: Known, subject: int) -> None:
-    """Keeps those who worked on the pair from its gold."""
+    """Keep those who worked on the pair from its gold."""
     people = (
         Seat.objects.filter(
             question__campaign=campaign,
@@ -240,8 +239,9 @@ def _has_proposals(campaign: Campaign) -> bool:
 
 
 def make(known: Known, proposals: bool = False) -> list[Made]:
-    """Return the gold questions of a pair; by its name, so that the same pair gives the
-    same ones.
+    """Return the gold questions of a pair.
+
+    The pair's name is the random seed, so the result is stable.
     """
     chance = random.Random(f"gold of {known.name}")
     made = [_draw(known, chance), _check(known, chance, proposals)]
@@ -249,8 +249,11 @@ def make(known: Known, proposals: bool = False) -> list[Made]:
 
 
 def _draw(known: Known, chance: random.Random) -> Made:
-    """Some instances have a box. As among the questions of people, where some do somebody has
-    pointed at another, and now and then there is none, or a first attempt was rejected."""
+    """Return a drawing question in which some instances have a box.
+
+    As in real questions, a point marks another instance if there are boxes; sometimes nothing is
+    left, or a first attempt was rejected.
+    """
     order = chance.sample(known.boxes, len(known.boxes))
     if chance.random() < NOTHING_LEFT:
         at = _elsewhere(known, chance)
@@ -291,7 +294,9 @@ def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
 
 
 def _cover(known: Known, chance: random.Random) -> list[Made]:
-    """All have a box, or one of them is withheld; nobody looks for more where no box stands."""
+    """Return a question in which all instances have a box or one is withheld; without boxes there
+    is none.
+    """
     order = chance.sample(known.boxes, len(known.boxes))
     whole = len(order) == 1 or chance.random() < 0.5
     boxes = order if whole else order[:-1]

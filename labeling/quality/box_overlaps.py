@@ -1,10 +1,11 @@
-"""Boxes that overlap, for a reviewer's eye (Russakovsky et al. 2015, App. E): two of one class, two
-classes on one object, and a class still open where a finer one was boxed.
+"""Overlapping boxes for review (Russakovsky et al. 2015, App.
+
+E): two of one class, two classes on one object, and an open class where a finer one is boxed.
 
 About 1 % of boxes overlap another of their class by more than half, 60 % of them around the same
-object; 3 % one of another class, a quarter of them around the wrong thing. What a reviewer decides
-is a settlement and a decision, from which the pair's chain goes on (box_pairs.again). What was left
-as it is does not come again.
+object; 3 % overlap one of another class, a quarter of them around the wrong thing. A reviewer's
+decision is a settlement and a Decision, from which the pair's chain continues (box_pairs.again).
+Overlaps that were left unchanged are not shown again.
 """
 
 import hashlib
@@ -60,9 +61,10 @@ Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Finding:
-    """Boxes to look at. kind: SAME, CLASSES or FINER. item, image: where; question: one of its
-    pair, by which its image is shown. topics: of the first box and of the second; of FINER the
-    class that is open and the finer one, whose boxes `boxes` are. iou: of the two boxes."""
+    """Boxes to review. kind: SAME, CLASSES or FINER. item, image: their image; question: one of the
+    pair, whose page shows it. topics: of the first and the second box; for FINER the open class and
+    the finer one, which has `boxes`. iou: of the two boxes.
+    """
 
     kind: str
     item: int
@@ -76,7 +78,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """By which it is known again, as long as it stands as it does."""
+        """Return the id of this finding; it changes when the boxes change."""
         content = json.dumps([self.kind, self.item, self.topics, self.boxes])
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -86,17 +88,16 @@ class Finding:
 
 
 class Page(NamedTuple):
-    """Findings in the order of their images, and the item after which the next page begins; None
-    where all images were looked at."""
+    """Findings ordered by image, and the item that the next page begins after; None at the end."""
 
     findings: list[Finding]
     after: int | None
 
 
 def find(campaign: Campaign, after: int = 0) -> Page:
-    """Return the findings in the images after that item (id): those of SCAN images, and of no more
-    images than fill a page. Pairs that are still being worked on are left alone, but where they are
-    open beside a finer class. A fixed number of queries.
+    """Return findings in the images after that item (id): at most SCAN images, and no more than
+    fill a page. Pairs in progress are left out, except open ones with a finer class. Constant
+    number of queries.
     """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
@@ -141,7 +142,7 @@ Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, Replayed]
 
 
 def _found(pairs: Mapping[str, Replayed], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
-    """What is to be looked at in one image."""
+    """Return the findings in one image."""
     done = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
     for topic, pair in done.items():
         for a, b in combinations([boxed.box for boxed in pair.chain.boxes], 2):
@@ -171,8 +172,9 @@ def _found(pairs: Mapping[str, Replayed], above: Mapping[str, frozenset[str]]) -
 
 
 def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
-    """Of each class those of the others that are above it, by what the settings name
-    (ASSAY_ANCESTORS); nothing where they name nothing."""
+    """Return the ancestors of each class among these, by the function in ASSAY_ANCESTORS; {}
+    without one.
+    """
     path = getattr(settings, "ASSAY_ANCESTORS", "")
     if not path:
         return {}
@@ -184,12 +186,12 @@ def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
 def decide(
     campaign: Campaign, actor: User, item: int, key: str, action: str, reason: str = ""
 ) -> Decision:
-    """Return the decision about a finding of an image (item, key), after which the pair says so.
+    """Apply a decision to a finding of an image (item, key) and return the Decision.
 
     action: one of the finding's. MERGE makes one box of two by the mean of each side, weighted by
-    how exact the people who drew them are, MEAN by the plain one; FIRST and SECOND remove that box;
-    TAKE gives the class that is open the boxes of the finer one, and people look for more; LEAVE
-    changes nothing. Raises Conflict where the finding is no more.
+    the precision of the people who drew them, MEAN by the plain mean. FIRST and SECOND remove that
+    box. TAKE gives the open class the boxes of the finer one, and people look for more. LEAVE
+    changes nothing. Raises Conflict if the finding no longer exists.
     """
     if KINDS[campaign.kind].asks != CHAINS:
         raise Refusal("Only boxes of a campaign of boxes overlap.")
@@ -215,7 +217,7 @@ def decide(
 
 
 def _again(campaign: Campaign, item: int, key: str) -> Finding:
-    """The finding as it stands now. Raises Conflict."""
+    """Return the finding as it is now. Raises Conflict."""
     finding = next(
         (candidate for candidate in find(campaign, item - 1).findings if candidate.key == key), None
     )
@@ -225,7 +227,7 @@ def _again(campaign: Campaign, item: int, key: str) -> Finding:
 
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
-    """The question by which a pair says something else from now on."""
+    """Return the question that changes the boxes of a pair."""
     pairs = chaining.replayed(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]
@@ -246,7 +248,7 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
 def _merged(
     campaign: Campaign, pair: Replayed, finding: Finding, *, weighted: bool
 ) -> list[Standing]:
-    """The boxes of the pair with one in place of the two, where the first was."""
+    """Return the pair's boxes with the merged box in the first one's place, without the second."""
     known = sigmas(campaign) if weighted else {}
     two = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
     drawn: list[tuple[int, Box]] = []
@@ -263,7 +265,7 @@ def _merged(
 def _settle(
     campaign: Campaign, item: int, topic: str, pair: Replayed, boxes: Sequence[Standing], state: str
 ) -> int:
-    """A question that a reviewer has decided, at the end of what counts of the pair."""
+    """Create a question decided by a reviewer at the end of the pair's chain."""
     policy = Campaign.objects.values_list("policy", flat=True).get(pk=campaign.pk)
     rounds = campaign.questions.filter(item=item, topic=topic).aggregate(last=Max("round"))
     question = Question.objects.create(

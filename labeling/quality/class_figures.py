@@ -1,6 +1,6 @@
-"""What the answers of a campaign of candidates say of each class. Reads only.
+"""Figures of each class in a campaign of candidates. Read-only.
 
-A thousand questions at a time, three queries each: memory does not grow with the campaign.
+Reads a thousand questions at a time with three queries each, so memory is bounded.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ Words = dict[str, str | None]
 
 
 class Standing(NamedTuple):
-    """A settlement that stands. answers: ids of those that it counts; policy: its id."""
+    """A current settlement. answers: ids of those it counts; policy: its id."""
 
     value: object
     probability: float | None
@@ -35,8 +35,8 @@ class Standing(NamedTuple):
 class Figures:
     """The figures of one class: see models.Verification.
 
-    answered: questions with a vote; worked_ms: time that people spent on its answers; doubt: how
-    many of its yes are expected to be wrong.
+    answered: questions with a vote; worked_ms: time spent on its answers; doubt: how many of its
+    yes are expected to be wrong.
     """
 
     candidates: int = 0
@@ -57,7 +57,7 @@ class Figures:
 
 
 def read(campaign: Campaign) -> dict[str, Figures]:
-    """Return the figures of each class by its key, of those that anything is asked about."""
+    """Return the figures of each class with questions, by key."""
     reader = _Reader(campaign)
     for chunk in _chunks(campaign):
         reader.add(chunk)
@@ -67,7 +67,7 @@ def read(campaign: Campaign) -> dict[str, Figures]:
 
 
 def _chunks(campaign: Campaign) -> Iterator[list[tuple[int, str, str]]]:
-    """(id, topic, state) of all questions by id, gold among them."""
+    """Yield (id, topic, state) of all questions by id, gold included."""
     last = 0
     rows = Question.objects.filter(campaign=campaign).order_by("pk")
     while chunk := list(rows.filter(pk__gt=last).values_list("pk", "topic", "state")[:CHUNK]):
@@ -114,7 +114,7 @@ class _Reader:
     def _answers(
         self, ids: list[int], figures_by_question: Mapping[int, Figures]
     ) -> dict[int, Words]:
-        """The word of each answer by its id, by question; their number and time are counted."""
+        """Return the word of each answer by id, by question, and add to the counts and times."""
         words: dict[int, Words] = defaultdict(dict)
         rows = Answer.objects.filter(assignment__question__in=ids)
         for question, pk, value, revision, ms in rows.values_list(
@@ -127,9 +127,10 @@ class _Reader:
         return words
 
     def _probability(self, topic: str, settlement: Standing, counted: Counter[str | None]) -> float:
-        """How sure it is that a settled yes is one: by the class's table where there is one. What a
-        reviewer decided is taken as it is. Without a table what the settlement states, which by
-        majority is a share of votes and no probability."""
+        """Return the probability that a settled yes is right: from the class's table if there is
+        one. A reviewer's decision has 1. Without a table it is the settlement's own, which by
+        majority is a share of votes, not a probability.
+        """
         if settlement.reviewed:
             return 1.0
         yes, no = counted[YES], counted[NO]
@@ -144,14 +145,14 @@ class _Reader:
 
 
 def _settled(ids: list[int]) -> dict[int, Standing]:
-    """The settlement that stands, by question."""
+    """Return the current settlement by question."""
     names = ("value", "probability", "answers", "reviewed", "policy_id")
     rows = Settlement.objects.filter(question__in=ids).order_by("pk")
     return {pk: Standing(*row) for pk, *row in rows.values_list("question_id", *names)}
 
 
 def _audits(campaign: Campaign, kind: Kind) -> dict[int, str]:
-    """What an auditor said last of each question, of all samples, "too hard" left out."""
+    """Return an auditor's latest answer by question, over all samples, without "too hard"."""
     rows = Audit.objects.filter(campaign=campaign, answered_at__isnull=False).order_by("pk")
     words = {pk: kind.vote(value) for pk, value in rows.values_list("question_id", "value")}
     return {pk: word for pk, word in words.items() if word is not None}

@@ -1,7 +1,7 @@
-"""Gold: questions whose answer is known, given to people unannounced.
+"""Gold: questions with known answers, given to people unmarked.
 
-It comes from a researcher's rows or from settled questions, is never given twice to one person (by
-its subject), and retires when too many trusted people answer otherwise: then it is usually wrong.
+Researchers add it as rows or from settled questions. A person never gets it twice (by subject). It
+is retired when too many trusted people answer otherwise, since it is then usually wrong.
 """
 
 from collections import Counter, defaultdict
@@ -56,17 +56,15 @@ def add_gold(
     *,
     replace: bool = False,
 ) -> int:
-    """Return how many gold questions were added or changed.
+    """Add or change gold questions; return how many.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
-    last two where known; in a graph the topic may be a class's key as well. Where people draw,
-    "object" names the object in its image, and the topic is its category. A question that people
-    are asked already cannot become gold this way, but with `replace` one that nobody answered and
-    nobody holds; nor can an answer that contradicts the question graph beside the gold that its
-    image has.
-    Where boxes are drawn, the answer is the boxes of every instance, and box_gold.py makes several
-    questions of it, and replaces none. Raises Refusal that names the row (1-based); then nothing is
-    added.
+    last two optional. With a question graph, the topic may also be a class's key. For drawings,
+    "object" names the object in its image, and the topic is its category. An open question cannot
+    become gold, except with `replace` one without answers and seats. An answer must not contradict
+    the question graph together with the image's other gold. For boxes the answer is the boxes of
+    every instance; box_gold.py makes several questions of it and replaces none. Raises Refusal with
+    the row (1-based); then nothing is added.
     """
     if KINDS[campaign.kind].asks == CHAINS:
         if replace:
@@ -96,7 +94,7 @@ def add_gold(
 
 
 class _Row(NamedTuple):
-    """A checked row of gold. source_row: the row as it was sent."""
+    """A validated row of gold. source_row: the row as submitted."""
 
     image: str
     item: int
@@ -156,9 +154,9 @@ def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
 
 
 def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) -> None:
-    """Passes unless these answers and the gold that stands contradict the campaign's graph.
+    """Raise Refusal if these answers and the existing gold contradict the campaign's graph.
 
-    rows: (image, item id, topic, answer); they replace what stands about the same. Raises Refusal.
+    rows: (image, item id, topic, answer); they replace existing gold with the same topic.
     """
     if campaign.graph_id is None:
         return
@@ -179,8 +177,9 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
 
 
 def conflicts(campaign: Campaign) -> list[str]:
-    """Return a sentence for each gold in force that the campaign's graph contradicts: none, unless
-    the graph changed after the gold was added.
+    """Return a sentence for each active gold that the campaign's graph contradicts.
+
+    There are none unless the graph changed after the gold was added.
     """
     return _faults(campaign, _current_gold(campaign)) if campaign.graph_id else []
 
@@ -188,7 +187,7 @@ def conflicts(campaign: Campaign) -> list[str]:
 def _current_gold(
     campaign: Campaign, items: Iterable[int] | None = None
 ) -> list[tuple[str, str, Any]]:
-    """(image, topic, answer) of the gold in force, of these items or all."""
+    """Return (image, topic, answer) of active gold, of these items or all."""
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
     columns = ("question__item__image__name", "question__topic", "answer")
     if items is None:
@@ -209,7 +208,7 @@ def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[st
 
 
 def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
-    """Each key's topic: of a graph's class, the question that asks for it."""
+    """Return each key's topic: for a class of a graph, the question that asks for it."""
     if campaign.graph_id is None:
         return {key: key for key in keys}
     graph = store.of(campaign)
@@ -250,7 +249,7 @@ def _gold_question(
 
 
 def _replace(question: Question) -> bool:
-    """Make gold of a question, in its row. Return False where somebody answered or holds it."""
+    """Turn a question into gold. Return False if it has answers or seats."""
     [before] = lock_questions([question.pk])
     used = Seat.objects.filter(
         question=question, state__in=[Seat.State.LEASED, Seat.State.ANSWERED]
@@ -272,10 +271,10 @@ def _replace(question: Question) -> bool:
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
-    """Return the gold, no longer given to anybody; from now on it counts for nobody's reputation.
+    """Retire the gold and return it: nobody gets it any more, and it counts for nobody's
+    reputation.
 
-    What was done because of it (a block, say) stands until somebody undoes it; recounting.py lists
-    whom.
+    Consequences, such as a block, stay until somebody undoes them; recounting.py lists the people.
     """
     with transaction.atomic():
         gold = (
@@ -296,7 +295,7 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
 
 
 def _put_away(question: Question) -> None:
-    """Moves retired gold to a round of its own, so that its image may be asked about after all."""
+    """Move retired gold to its own round, so that its image may become an ordinary question."""
     rounds = Question.objects.filter(
         campaign_id=question.campaign_id, item_id=question.item_id, topic=question.topic
     )
@@ -310,11 +309,11 @@ def _put_away(question: Question) -> None:
 
 
 def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[int]) -> int:
-    """Return how many settled questions now also serve as gold, as questions of their own.
+    """Copy settled questions as gold; return how many.
 
-    The settled question and its answers stay as they are: a gold copy is made in round -1, with
-    the same subject, so that nobody who answered the original ever sees it again. Raises Refusal
-    where one contradicts the question graph beside the gold that its image has.
+    The settled question and its answers stay: the copy is in round -1 with the same subject, so
+    that nobody who answered the original gets it. Raises Refusal if one contradicts the question
+    graph together with the image's other gold.
     """
     if KINDS[campaign.kind].asks == CHAINS:
         return box_gold.promote(campaign, actor, list(question_ids))
@@ -338,7 +337,7 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
 
 
 def _promote(campaign: Campaign, question: Question, settlement: Settlement, policy: Any) -> bool:
-    """Whether a gold copy was made: False where the question has one."""
+    """Copy the question as gold. Return False if there is a copy."""
     copy, created = Question.objects.get_or_create(
         campaign=campaign,
         item_id=question.item_id,
@@ -368,8 +367,11 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
 
 
 def without(campaign: Campaign) -> list[str]:
-    """Titles of the graph's questions that have no gold in force. A page there shows one question,
-    so gold is needed for each; elsewhere, where it is mixed over classes, none is named."""
+    """Return titles of the graph's questions without active gold.
+
+    Each page of a graph shows one question, so each needs gold; elsewhere gold is mixed over
+    classes, and the result is empty.
+    """
     if campaign.graph_id is None:
         return []
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
@@ -379,7 +381,7 @@ def without(campaign: Campaign) -> list[str]:
 
 @dataclass(frozen=True)
 class Balance:
-    """Gold in force, by answer; one_sided: topics whose gold has a single one."""
+    """Active gold by answer. one_sided: topics whose gold all has the same answer."""
 
     total: int
     by_answer: dict[str, int]
@@ -387,7 +389,7 @@ class Balance:
 
 
 def balance(campaign: Campaign) -> Balance:
-    """Return how the gold in force is spread over answers and topics. One query."""
+    """Return how active gold is spread over answers and topics. One query."""
     by_answer: Counter[str] = Counter()
     by_topic: dict[str, set[str]] = defaultdict(set)
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
@@ -404,7 +406,7 @@ def balance(campaign: Campaign) -> Balance:
 
 @dataclass(frozen=True)
 class Met:
-    """How people did on one gold question. trusted: of those, the ones whose word counts."""
+    """Results on one gold question. trusted: those of trusted people."""
 
     question_id: int
     met: int
@@ -413,7 +415,9 @@ class Met:
     trusted_failed: int
 
     def fails(self, policy: policies.Policy) -> bool:
-        """Return whether it should retire: enough trusted people met it and too many failed it."""
+        """Return whether it should be retired: enough trusted people answered, and too many were
+        wrong.
+        """
         share = policy["gold_fail_share"]
         return (
             self.trusted >= policy["gold_fail_people"]
@@ -422,10 +426,11 @@ class Met:
 
 
 def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
-    """Return the gold in force (or of these ids) that anybody failed, most failures by trusted
-    people first. Trusted are researchers, reviewers and annotators at work whom the sequential test
-    has accepted or who are right more often than somebody bad for sure (lower end of the 95 %
-    interval, this question left out). Answers given in training count for nothing. Two queries.
+    """Return active gold (or these ids) that anybody failed, most failures by trusted people first.
+
+    Trusted are researchers, reviewers, and working annotators whom the sequential test accepted or
+    who are better than a bad annotator with confidence (lower end of the 95 % interval, without
+    this question). Answers during training do not count. Two queries.
     """
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
@@ -445,8 +450,10 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
 
 
 def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
-    """As `failing`, for a page: of the gold failed most often in the latest answers. Four queries,
-    bounded however much gold was answered."""
+    """Return `failing` for a page: gold failed most often in the latest answers.
+
+    Four bounded queries.
+    """
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     failed = Counter(
         question_id
@@ -459,7 +466,7 @@ def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
 def _answered(
     campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
 ) -> list[tuple[Any, ...]]:
-    """(question, annotator, first answered at, latest value, known answer) on gold in force."""
+    """Yield (question, annotator, first answered at, latest value, known answer) on active gold."""
     known = Q(
         assignment__question__campaign=campaign,
         assignment__question__state=Question.State.GOLD,
@@ -498,7 +505,9 @@ def _answered(
 def _is_trusted(
     member: Membership, failed_here: bool, first_at: datetime, policy: policies.Policy
 ) -> bool:
-    """Whether this person's answer to one gold question, first given at first_at, may retire it."""
+    """Return whether this person's answer to a gold question, first given at first_at, may retire
+    it.
+    """
     if member.role != Membership.Role.ANNOTATOR:
         return True
     tested = member.standing.get("test", {})
@@ -519,9 +528,7 @@ def _is_trusted(
 
 
 def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:
-    """Return the gold (of these ids) that was retired now because too many trusted people failed
-    it.
-    """
+    """Retire those of this gold (ids) that too many trusted people failed; return them."""
     policy = policies.of(campaign)
     retired = []
     for met in failing(campaign, question_ids):

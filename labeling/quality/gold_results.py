@@ -1,4 +1,4 @@
-"""How often annotators are right on gold."""
+"""Accuracy of annotators on gold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from labeling.models import Answer, Campaign, Membership, Question, Seat, User
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Right answers to gold of all, with the 95 % interval; accuracy None before any gold."""
+    """Right and all answers to gold, with the 95 % interval; accuracy is None without gold."""
 
     right: int
     total: int
@@ -37,9 +37,10 @@ LATEST = 5_000
 
 @dataclass(frozen=True)
 class GivenError:
-    """Wrong answers to gold among those given in one way, with the 95 % interval of their share.
+    """Wrong answers to gold in one group, with the 95 % interval of their share.
 
-    group: the value of the column, "" where there is none."""
+    group: the value of the column, "" if empty.
+    """
 
     group: str
     wrong: int
@@ -49,24 +50,20 @@ class GivenError:
 
 
 def errors_by_method(campaign: Campaign) -> list[GivenError]:
-    """Return the error on gold by how answers were given, as Answer.InputMethod orders them. One
-    query.
-    """
+    """Return the error on gold by input method, in the order of Answer.InputMethod. One query."""
     return _errors_by(campaign, "input_method", Answer.InputMethod.values)
 
 
 def errors_by_language(campaign: Campaign) -> list[GivenError]:
-    """Return the error on gold by the language of the page, in the order of LANGUAGES. One
-    query.
-    """
+    """Return the error on gold by the page's language, in the order of LANGUAGES. One query."""
     return _errors_by(campaign, "language", [code for code, _ in settings.LANGUAGES])
 
 
 def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[GivenError]:
-    """The error on gold by a column of answers.
+    """Return the error on gold by a column of answers.
 
-    Of the latest LATEST seats on gold in force the last revision, in training and tests too. Empty
-    where no answer has a value there.
+    Uses the last revision on each of the latest LATEST seats on active gold, including training and
+    tests. Empty if no answer has a value in the column.
     """
     seats = Seat.objects.filter(
         question__campaign=campaign,
@@ -102,8 +99,9 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
 
 @dataclass(frozen=True)
 class LanguageAgreement:
-    """Pairs of answers of two people to one question, given in these languages, and how many of
-    the pairs say the same, with the 95 % interval of their share."""
+    """Pairs of answers to one question in these two languages, and how many pairs agree, with the
+    95 % interval of their share.
+    """
 
     first: str
     second: str
@@ -114,12 +112,11 @@ class LanguageAgreement:
 
 
 def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
-    """Return how often people say the same within a language and across two, in the order of
-    LANGUAGES.
+    """Return how often people agree within a language and across two, in the order of LANGUAGES.
 
-    Of the latest LATEST seats on questions that are no gold the last revision. Empty unless two
-    languages meet. Pairs of one question are not independent, so the interval is too narrow.
-    One query.
+    Uses the last revision on each of the latest LATEST seats on ordinary questions. Empty unless
+    there are two languages. Pairs on one question are not independent, so the interval is too
+    narrow. One query.
     """
     seats = Seat.objects.filter(question__campaign=campaign, state=Seat.State.ANSWERED).exclude(
         question__state=Question.State.GOLD
@@ -165,9 +162,8 @@ def _place(order: Sequence[str]) -> Callable[[str], int]:
 
 
 def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
-    """Return the accuracy of everybody who met gold, or of these users alone, by the user's id.
-
-    By what `rights` counts.
+    """Return the accuracy on gold by user id, of everybody or of these users, as counted by
+    `rights`.
     """
     return {
         annotator: accuracy_of(sum(results), len(results))
@@ -180,11 +176,10 @@ def rights(
     people: Collection[int] | None = None,
     since: Mapping[int, datetime] | None = None,
 ) -> dict[int, list[bool]]:
-    """Return whether each gold answer was right, in the order in which the person gave them, by
-    user id.
+    """Return by user id whether each gold answer was right, in the order given.
 
-    people: only of these users. The latest revision counts, of gold that is in force, first
-    answered since the person works (not in training or a test, nor before a pardon), or `since`.
+    people: only these users. Counts the latest revision on active gold first answered after
+    `since`, by default since the person works (not during training or a test, nor before a pardon).
     Two queries, one with `since`.
     """
     if people is not None and not people:
@@ -215,8 +210,11 @@ def rights(
 
 
 def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
-    """Answers to gold in force. From the gold, which is little, to its answers; never through all
-    that the campaign, or its people, have."""
+    """Return answers to active gold.
+
+    The query starts from the gold, of which there is little, never from all answers of the campaign
+    or its people.
+    """
     gold = Question.objects.filter(
         campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
     )

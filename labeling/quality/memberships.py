@@ -1,4 +1,4 @@
-"""Who belongs to a campaign: invitations, roles, leaving. The only writer of Membership's role."""
+"""Memberships of a campaign: invitations, roles, leaving. The only writer of Membership's role."""
 
 import hashlib
 import secrets
@@ -34,7 +34,7 @@ def invite(
     max_uses: int = 1,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """Return a new invitation and its secret, which is told this once and kept only as a digest."""
+    """Return a new invitation and its secret, of which only a digest is stored."""
     _check_role(role)
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
@@ -60,7 +60,7 @@ def invite(
 
 
 def find_invitation(secret: str) -> Invitation | None:
-    """Return the invitation behind a secret, if it can still be used."""
+    """Return the invitation with this secret if it is valid."""
     if not secret:
         return None
     return (
@@ -72,7 +72,7 @@ def find_invitation(secret: str) -> Invitation | None:
 
 
 def explain(secret: str) -> str:
-    """Why the invitation behind a secret cannot be used, as a sentence for the person."""
+    """Return a sentence that tells the person why the invitation with this secret is not valid."""
     invitation = Invitation.objects.filter(digest=digest_of(secret)).first()
     if invitation is None:
         return gettext("This invitation does not exist. Check that the whole link was copied.")
@@ -84,10 +84,11 @@ def explain(secret: str) -> str:
 
 
 def accept(secret: str, user: User) -> Membership:
-    """Return the person's membership in the invitation's campaign. A member's own link costs no
-    use.
+    """Make the person a member by the invitation and return the membership.
 
-    Raises Refusal with the reason when the invitation is spent, expired or revoked, or older than
+    An existing member costs no use.
+
+    Raises Refusal with the reason if the invitation is used up, expired or revoked, or older than
     the person's removal.
     """
     invitation = find_invitation(secret)
@@ -131,7 +132,7 @@ def accept(secret: str, user: User) -> Membership:
 
 
 def revoke(invitation: Invitation, actor: User) -> Invitation:
-    """Return the invitation, of no use from now on. Revoking twice changes nothing."""
+    """Revoke the invitation and return it. Idempotent."""
     with transaction.atomic():
         changed = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(
             revoked_at=timezone.now()
@@ -143,7 +144,7 @@ def revoke(invitation: Invitation, actor: User) -> Invitation:
 
 
 def change_role(membership: Membership, actor: User, role: str) -> Membership:
-    """Return the membership in its new role. The last researcher cannot step down."""
+    """Change the member's role and return the membership. The last researcher cannot step down."""
     _check_role(role)
     with transaction.atomic():
         membership = _lock(membership)
@@ -157,7 +158,7 @@ def change_role(membership: Membership, actor: User, role: str) -> Membership:
 
 
 def remove(membership: Membership, actor: User) -> Membership:
-    """Return the membership, ended. Answers stay; the person's open seats return to others."""
+    """End the membership and return it. Answers stay; open seats return to others."""
     with transaction.atomic():
         membership = _lock(membership)
         if membership.left_at is None:

@@ -1,8 +1,9 @@
-"""Monitoring: four checks of everybody at work, and the action of the policy when one is exceeded.
+"""Monitoring of annotators at work: four checks, and the policy's action when one exceeds its
+threshold.
 
-The figures of annotator_checks.py hold under any policy; its thresholds and actions are applied to
-them here, after every tenth answer and every night, and in `preview` before a change of policy.
-Only annotators at work are monitored. docs/explanation/quality.md, Standing.
+annotator_checks.py computes figures that do not depend on a policy. This module applies thresholds
+and actions to them after every tenth answer and every night, and in `preview` before a change of
+policy. docs/explanation/quality.md, Standing.
 """
 
 import logging
@@ -43,7 +44,9 @@ TOLD_EVERY = 10
 
 
 def execute(job: Job) -> None:
-    """The job "watch", keyed "<campaign>:<user>": watches one person, and the gold they failed."""
+    """Run the job "watch", keyed "<campaign>:<user>": check one person, and the gold they
+    failed.
+    """
     campaign_pk, user_pk = (int(part) for part in job.key.split(":"))
     campaign = Campaign.objects.select_related("policy").filter(pk=campaign_pk).first()
     user = User.objects.filter(pk=user_pk).first()
@@ -54,8 +57,9 @@ def execute(job: Job) -> None:
 
 
 def watch_now(campaign: Campaign, user: User) -> None:
-    """Watch one person at once, before more of their batch is taken. Whatever fails here is
-    left to the job, which was enqueued as well.
+    """Check one person at once, before the rest of their batch is accepted.
+
+    Errors are left to the job, which is queued as well.
     """
     try:
         _watch_with_gold(campaign, user)
@@ -71,7 +75,7 @@ def _watch_with_gold(campaign: Campaign, user: User) -> None:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Whom an action stops. membership: its id."""
+    """A person whom an action stops. membership: its id."""
 
     membership: int
     pseudonym: str
@@ -80,18 +84,20 @@ class Stopped:
 
 
 def watch_all(campaign: Campaign) -> list[Stopped]:
-    """Watch everybody, first the gold: what trusted people fail counts against nobody."""
+    """Check everybody, but gold first: gold that trusted people fail must not count against
+    anybody.
+    """
     gold.retire_failed(campaign)
     return watch(campaign)
 
 
 def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
-    """Work out the signals of everybody at work (or of one person), keeps them in the membership,
-    and does what the policy says. Returns those it acted on.
+    """Compute the signals of everybody at work (or of one person), save them in the membership, and
+    apply the policy. Return the people it acted on.
 
-    A handful of queries for each person, whose rows are bounded. Safe to run twice. Of everybody,
-    a person who cannot be watched stops nobody else: a job of their own tries again, and fails on
-    the page of jobs if it cannot either.
+    A few queries per person with a bounded number of rows. Idempotent. When checking everybody, a
+    person whose check fails does not hold up the others: a separate job retries it and, if it fails
+    too, is shown on the page of jobs.
     """
     policy = policies.of(campaign)
     acted = []
@@ -112,7 +118,7 @@ def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
 def _watch_one(
     campaign: Campaign, membership: Membership, policy: policies.Policy
 ) -> Stopped | None:
-    """What was done about this person; None for nothing."""
+    """Check this person and return the action taken, or None."""
     figures = measure(campaign, membership, policy)
     reasons = annotator_checks.reasons(figures, policy)
     action, reason = decide(membership, policy, reasons)
@@ -123,7 +129,7 @@ def _watch_one(
 
 
 def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membership]:
-    """Annotators at work. Researchers and reviewers are never watched."""
+    """Return annotators at work. Researchers and reviewers are not monitored."""
     members = campaign.memberships.active().filter(
         role=Membership.Role.ANNOTATOR, stage=Stage.WORKING
     )
@@ -133,7 +139,7 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
 
 
 class Figures(TypedDict):
-    """The checks of a person; speed, runs and chance as annotator_checks gives them."""
+    """The checks of a person. speed, runs, chance: as annotator_checks returns them."""
 
     test: Tested
     speed: Mapping[str, object]
@@ -142,7 +148,7 @@ class Figures(TypedDict):
 
 
 class Shown(TypedDict):
-    """How often right on gold, as a person may see it; on: since which day."""
+    """Accuracy on gold as the person may see it. on: date of the figure."""
 
     right: int
     total: int
@@ -152,8 +158,8 @@ class Shown(TypedDict):
 def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> Figures:
     """Return the four checks of a person.
 
-    The pool they are measured against is what others answered to the very questions they met, so
-    that neither hard classes nor long stretches without a "yes" count against anybody.
+    The pool is what others answered to the same questions, so that neither hard classes nor long
+    stretches without a "yes" count against anybody.
     """
     since = {membership.user_id: membership.working_since}
     rights = gold_results.rights(campaign, list(since), since).get(membership.user_id, [])
@@ -181,7 +187,7 @@ def measure(campaign: Campaign, membership: Membership, policy: policies.Policy)
 
 @dataclass(slots=True)
 class _Row:
-    """An answer as the checks need it: the time of its first revision, the value of its last."""
+    """An answer for the checks: the time of its first revision and the value of its last."""
 
     question_id: int
     topic: str
@@ -192,7 +198,7 @@ class _Row:
 
 
 def _rows(answers: Any) -> list[_Row]:
-    """One row a seat, of answers whose revisions are in order."""
+    """Return one row per seat, from answers ordered by revision."""
     rows_by_seat: dict[int, _Row] = {}
     for seat, question_id, topic, state, at, ms, value in answers.values_list(
         "assignment_id",
@@ -209,7 +215,7 @@ def _rows(answers: Any) -> list[_Row]:
 
 
 def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
-    """What this person answered last in this stage, in the order in which they did."""
+    """Return the person's last answers in this stage, in order."""
     answers = Answer.objects.filter(
         assignment__annotator_id=membership.user_id,
         assignment__state=Seat.State.ANSWERED,
@@ -223,8 +229,11 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
 def _others(
     campaign: Campaign, membership: Membership, mine: Sequence[_Row], enough: int
 ) -> list[_Row]:
-    """What others, who are not blocked, answered to the same questions. To gold only where that is
-    too little, as where every question has one vote: everybody meets gold."""
+    """Return answers of others, without blocked people, to the same questions.
+
+    Answers to gold, which everybody gets, are used only if there are too few, as with one vote per
+    question.
+    """
     is_gold = Question.State.GOLD
     answers = _answers_of_others(
         campaign, membership, [row.question_id for row in mine if row.state != is_gold]
@@ -260,7 +269,7 @@ def _answers_of_others(
 def decide(
     membership: Membership, policy: policies.Policy, reasons: Sequence[dict[str, str]]
 ) -> tuple[str, str]:
-    """Return the strongest action that any reason asks for, and the reasons for it in words."""
+    """Return the strongest action of these reasons, and their sentences."""
     action = max((row["action"] for row in reasons), key=ACTIONS.index, default="none")
     if action == "train" and not (policy["training_questions"] and _unseen(membership)):
         action = "pause"
@@ -277,7 +286,7 @@ def _keep(
     reasons: Sequence[dict[str, str]],
     policy: policies.Policy,
 ) -> bool:
-    """Store the figures and reasons; return False if the person has left or restarted work."""
+    """Save the figures and reasons; return False if the person has left or restarted work."""
     tested, summary = figures["test"], standing_of(membership, figures, reasons)
     with writing():
         row = (
@@ -299,7 +308,7 @@ def _keep(
 def standing_of(
     membership: Membership, figures: Figures, reasons: Sequence[dict[str, str]]
 ) -> dict[str, object]:
-    """What Membership.standing keeps of these figures."""
+    """Return these figures as JSON for Membership.standing."""
     tested, now = figures["test"], timezone.now()
     return {
         "test": asdict(tested)
@@ -314,8 +323,9 @@ def standing_of(
 
 
 def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
-    """What the person may be told of their gold: as it stood some answers ago, and for a day, so
-    that no change tells of a single answer."""
+    """Return the person's visible accuracy: delayed by some answers and fixed for a day, so that no
+    change reveals a single answer.
+    """
     if before is not None:
         same_day = before["on"] == now.date().isoformat()
         if same_day or tested.total < before["total"] + TOLD_EVERY:
@@ -326,8 +336,10 @@ def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
 
 
 def shown_accuracy(membership: Membership) -> Shown | None:
-    """None while the person met too little gold. Show it in bands, never as a figure:
-    docs/explanation/quality.md."""
+    """Return the accuracy to show; None after too little gold.
+
+    Show it in bands, never as a number: docs/explanation/quality.md.
+    """
     accuracy: Shown | None = membership.standing.get("told")
     return accuracy
 
@@ -351,10 +363,10 @@ def _stopped(membership: Membership, action: str, reason: str) -> Stopped:
 
 
 def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
-    """Whom this policy would train again, pause or block if it were in force now, by pseudonym.
+    """Return whom this policy would train again, pause or block now, by pseudonym.
 
-    The test is run again on their gold; the other signals are as they were last computed. A fixed
-    number of queries, but for one where somebody would be trained.
+    The test is run again on their gold; the other signals are as last computed. Constant number of
+    queries, plus one if somebody would be trained.
     """
     rights = gold_results.rights(campaign)
     test = SequentialTest.of(policy)
@@ -375,18 +387,14 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
 def would_block_everyone(
     campaign: Campaign, policy: policies.Policy, stopped_people: Sequence[Stopped] | None = None
 ) -> bool:
-    """Return whether this policy would pause or block all who are at work, of whom there
-    are some.
-    """
+    """Return whether this policy would pause or block everybody at work, if anybody is."""
     stopped_people = preview(campaign, policy) if stopped_people is None else stopped_people
     stopped = sum(row.action in STOPPING for row in stopped_people)
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 
 def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool = False) -> None:
-    """Pass unless the policy would stop everybody at work and nobody has confirmed that.
-    Raises Conflict.
-    """
+    """Raise Conflict if the policy would stop everybody at work and nobody has confirmed that."""
     if not confirmed and would_block_everyone(campaign, policy):
         raise Conflict(
             "This rule would pause or block everybody who works here now. Loosen it, or confirm "
@@ -397,7 +405,7 @@ def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool
 
 
 def pause(membership: Membership, actor: User, reason: str) -> Membership:
-    """Return the person, who gets no more questions until a researcher lets them in again."""
+    """Pause the person until a researcher lets them in again; return the membership."""
     _check_annotator(membership)
     _check_reason(reason)
     if not qualifying.move(membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING):
@@ -406,10 +414,11 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
 
 
 def pardon(membership: Membership, actor: User, reason: str) -> Membership:
-    """Return the person, at work from now on: out of a pause, a failed test, or training and test.
+    """Let the person work again after a pause, a failed test, or instead of training and test;
+    return the membership.
 
-    Their reputation starts again, or what led to the pause would lead to it again at once. Whoever
-    is blocked is unblocked instead, since answers come back with it.
+    Their reputation restarts, since otherwise the same reasons would apply at once. Blocked people
+    are unblocked instead, which restores their answers.
     """
     _check_annotator(membership)
     _check_reason(reason)
@@ -434,7 +443,7 @@ def _check_reason(reason: str) -> None:
 
 
 def _failed_gold(campaign: Campaign, user: User) -> list[int]:
-    """The gold in force that this person answered otherwise, among their last answers."""
+    """Return active gold that this person got wrong among their last answers."""
     membership = campaign.memberships.active().filter(user=user).first()
     if membership is None:
         return []

@@ -1,7 +1,7 @@
-"""A pilot: a random sample of every topic gets many votes, from which vote tables are learned.
+"""Pilots: a random sample of every topic gets many votes, from which vote tables are learned.
 
-The ImageNet way: at least ten votes on each of a random sample of a class's images (Russakovsky et
-al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py goes by them.
+As for ImageNet: at least ten votes on each of a random sample of a class's images (Russakovsky et
+al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py uses them.
 """
 
 import random
@@ -29,13 +29,14 @@ NAMED = 12
 
 
 def fits(campaign: Campaign) -> bool:
-    """Return whether the campaign's answers are yes and no, which tables are made of."""
+    """Return whether the campaign's answers are yes or no, as tables require."""
     return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
 
 
 def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
-    """What ask_pilot would cost, of the answers alone that the sample's questions lack, gold mixed
-    in. Raises what ask_pilot does."""
+    """Return the cost of ask_pilot: the missing answers of the sample's questions, with gold mixed
+    in. Raises what ask_pilot does.
+    """
     _check(campaign, per_topic)
     lacking = questions = 0
     same = asking_more.same_version(campaign, _content(campaign))
@@ -50,8 +51,9 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
 
 
 def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
-    """Return the job that asks the pilot, since thousands of questions take their time. Raises what
-    ask_pilot does.
+    """Queue the job that asks the pilot, since thousands of questions take time; return it.
+
+    Raises what ask_pilot does.
     """
     _check(campaign, per_topic)
     payload = {"per_topic": per_topic, "seed": seed, "actor": actor.pk}
@@ -59,7 +61,7 @@ def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
 
 
 def execute(job: Job) -> None:
-    """The job "pilot". Harmless to run twice."""
+    """Run the job "pilot". Idempotent."""
     assert job.campaign is not None, "a pilot job names its campaign"
     actor = User.objects.filter(pk=job.payload["actor"]).first()
     ask_pilot(job.campaign, actor, job.payload["per_topic"], job.payload["seed"])
@@ -67,9 +69,10 @@ def execute(job: Job) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """asked: questions that want ten votes; decided: those that nobody is asked any more. topics:
-    those of them; tables: how many of the topics have a table in the calibration in force; missing:
-    names of some that have none."""
+    """The progress of a pilot. asked: questions that need ten votes; decided: those done. topics:
+    their topics; tables: how many topics have a table in the current calibration; missing: names of
+    some without one.
+    """
 
     questions: int
     decided: int
@@ -80,7 +83,7 @@ class Progress:
 
 
 def state(campaign: Campaign) -> Progress:
-    """Return how far the pilot is."""
+    """Return the progress of the pilot."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
         rows = campaign.questions.for_consensus().filter(policy__version__in=versions).order_by()
@@ -103,7 +106,7 @@ def state(campaign: Campaign) -> Progress:
 
 
 def _versions(campaign: Campaign) -> list[int]:
-    """The versions of the policy that pilots had to themselves."""
+    """Return the policy versions used by pilots only."""
     decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
     return sorted(set(decisions.values_list("content__version", flat=True)))
 
@@ -124,13 +127,13 @@ def _check(campaign: Campaign, per_topic: int) -> None:
 
 
 def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
-    """Return the number of questions of each topic's random sample that now want ten votes, settled
-    by majority.
+    """Ask ten people, settled by majority, about a random sample of each topic; return how many
+    questions.
 
-    The sample is of all that is asked about the topic, settled or not, and equal seeds draw equal
-    samples from equal questions; settled ones come back for the votes they lack. Left out are
-    images that were dropped and what a reviewer decided. Asking again with the same seed adds
-    nothing. The pilot has a version of the policy to itself, which never comes in force.
+    The sample is drawn from all questions about the topic, settled or not; equal seeds give equal
+    samples from equal questions. Settled ones are reopened for the missing votes. Dropped images
+    and reviewers' decisions are left out. Asking again with the same seed adds nothing. The pilot
+    has its own policy version, which never becomes current.
     """
     _check(campaign, per_topic)
     chosen = _sample(campaign, per_topic, seed)
@@ -155,7 +158,7 @@ def _may(state: str) -> bool:
 
 
 def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
-    """Ids, sorted. Topics draw one after the other from one generator."""
+    """Return sampled ids, sorted. Topics are sampled in turn from one generator."""
     rows = (
         Question.objects.filter(campaign=campaign, state__in=[s for s in State.values if _may(s)])
         .exclude(settlements__reviewed=True)

@@ -1,8 +1,8 @@
-"""How a person comes in: training on gold with feedback, a test on gold without, then work.
+"""How a person starts: training on gold with feedback, a test on gold without, then work.
 
-Both use the same seats and answers as work does, and `working_since` says since when the stage
-runs: what was answered before belongs to an earlier one. Gold that somebody met here is theirs no
-more, and feedback is given on no other. docs/explanation/quality.md, Training and test.
+Both use the same seats and answers as work. `working_since` is the start of the current stage;
+earlier answers belong to an earlier stage. Gold used here is not given to the person again, and
+feedback is given on no other gold. docs/explanation/quality.md, Training and test.
 """
 
 from collections import Counter
@@ -35,10 +35,10 @@ FREE = (Seat.State.RETURNED, Seat.State.CLOSED)
 
 @dataclass(frozen=True)
 class Done:
-    """How far somebody is in the stage they are in.
+    """A person's progress in their stage.
 
-    done, right: gold answered since it began. of: how much there is to answer, which is less than
-    the policy wants where there is too little gold. unseen: gold that this person never met.
+    done, right: gold answered since it began. of: the length of the stage, which is less than the
+    policy says if there is too little gold. unseen: gold that this person has not had.
     """
 
     done: int
@@ -48,7 +48,7 @@ class Done:
 
 
 def stage_for(membership: Membership, policy: policies.Policy) -> str:
-    """Return the stage in which somebody new begins: only annotators are trained and tested."""
+    """Return the first stage of a new member: only annotators are trained and tested."""
     if membership.role != Membership.Role.ANNOTATOR:
         return Stage.WORKING
     if policy["training_questions"]:
@@ -59,8 +59,10 @@ def stage_for(membership: Membership, policy: policies.Policy) -> str:
 def next_page(
     user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
 ) -> claiming.Page:
-    """As claiming.next_page, for at most MOST_HELD seats, or one page if that is larger, and a fair
-    share of the last; a newcomer goes to training or the test first. Raises as it does."""
+    """Return claiming.next_page for at most MOST_HELD seats, or one page if that is larger, and a
+    fair share of the last questions. Newcomers go to training or the test first. Raises the same
+    errors.
+    """
     most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
     try:
         return claiming.next_page(user, campaign, size, beside=beside, most=most, fair=True)
@@ -70,9 +72,9 @@ def next_page(
 
 
 def begin(membership: Membership) -> str:
-    """Return the stage of a newcomer, who goes to training or the test where the campaign has them.
+    """Start training or the test of a newcomer if the campaign has one; return the stage.
 
-    Whoever has been through, or was let in by a researcher, stays where they are.
+    People who passed, or whom a researcher let in, keep their stage.
     """
     stage = stage_for(membership, policies.of(membership.campaign))
     if membership.stage != Stage.WORKING or stage == Stage.WORKING:
@@ -93,11 +95,10 @@ def move(
     attempts: int | None = None,
     **content: Any,
 ) -> bool:
-    """Return whether the person is in that stage from now on; False when they left `expected`
-    meanwhile.
+    """Move the person to that stage; return False if they left `expected` meanwhile.
 
-    Their open seats go back, and what they answered before belongs to the stage before. The
-    decision is kept with its reason. `membership` is brought up to date.
+    Returns their open seats; earlier answers belong to the earlier stage. Saves a Decision with the
+    reason and updates `membership`.
     """
     with writing():
         row = _locked(membership)
@@ -152,12 +153,12 @@ def member_of(user: User, campaign: Campaign) -> Membership:
 
 
 def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
-    """Return the open seats of somebody in training or in the test, filled up with gold they never
-    met.
+    """Return the open seats of a person in training or in the test, filled up with gold new to
+    them.
 
-    Balanced between answers and spread over classes; where the kind hands out topics, all about
-    one. Empty when the stage is over: `progress` says what came of it. Raises CampaignClosed unless
-    the campaign is open, NotYours for those who are not members.
+    Balanced between answers and spread over classes; for kinds that hand out topics, all about one.
+    Empty at the end of the stage: `progress` has the result. Raises CampaignClosed unless the
+    campaign is open, NotYours for non-members.
     """
     membership = member_of(user, campaign)
     if membership.campaign.state != Campaign.State.OPEN:
@@ -206,8 +207,10 @@ def _open(membership: Membership) -> QuerySet[Seat]:
 
 
 def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
-    """(question, subject, topic, answer, when they were last given it, step) of the gold in force
-    that this person never answered and does not hold; of questions that a graph still asks."""
+    """Return (question, subject, topic, answer, time it was last given to them, step) of active
+    gold that this person neither answered nor holds; in a question graph, only for questions still
+    asked.
+    """
     seats = Seat.objects.filter(annotator_id=membership.user_id, subject=OuterRef("its_subject"))
     gold = Question.objects.filter(
         campaign_id=membership.campaign_id,
@@ -235,7 +238,7 @@ Unseen = tuple[int, int, str, Any, datetime | None, str]
 
 
 def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
-    """Those of the topic of the open seats, else of any, as often as the topics have gold."""
+    """Return those of the open seats' topic, or else of a random topic, weighted by its gold."""
     if not pool:
         return []
     topic = held[0] if held else gold_mixing.chance.choice(pool)[2]
@@ -243,8 +246,9 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
 
 
 def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) -> list[Unseen]:
-    """So many of these, by chance: the step, then the answer, then the topic that this stage dealt
-    least first, also where it deals them one by one."""
+    """Choose so many of these at random: first the step, then the answer, then the topic that this
+    stage gave least often, also when it gives them one by one.
+    """
     dealt = Seat.objects.filter(
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,
@@ -268,8 +272,10 @@ def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) ->
 
 
 def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until: datetime) -> None:
-    """Leases a seat on each, as claiming.py does. `created_at` is when this stage gave it, so that
-    feedback can tell it from what somebody met at work."""
+    """Lease a seat on each, as claiming.py does.
+
+    `created_at` is when this stage gave it, which tells feedback apart from gold met during work.
+    """
     again = {
         row.subject: row
         for row in Seat.objects.filter(
@@ -293,7 +299,7 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
 
 
 def _state(membership: Membership) -> Done:
-    """How far the stage is. Three queries."""
+    """Return the progress of the stage. Three queries."""
     policy, kind = policies.of(membership.campaign), KINDS[membership.campaign.kind]
     rows = (
         Answer.objects.filter(
@@ -328,7 +334,7 @@ def _state(membership: Membership) -> Done:
 
 
 def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: Kind) -> bool:
-    """Whether so many of these (answer, known answer) are right as training goes on for."""
+    """Return whether enough of these (answer, known answer) are right to end training."""
     # Policies from before this rule do not name it.
     level = policy.get("training_pass", 0)
     right = sum(kind.is_right(value, answer, policy) for value, answer in latest)
@@ -336,9 +342,7 @@ def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: K
 
 
 def advance(membership: Membership) -> str:
-    """Return the person's stage, after moving them on where it is over. Harmless to call at any
-    time.
-    """
+    """Move the person on if their stage is over; return the stage. Idempotent."""
     while membership.stage in COMING_IN:
         state = _state(membership)
         if state.done < state.of:
@@ -382,9 +386,11 @@ def _finish_test(membership: Membership, state: Done) -> None:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What became of an answer. In training an accepted one has whether it was right, the known
-    answer, why, and where it has parts how right each one is; in the test, and for seats that
-    training did not give, those four are None, None, "" and {}."""
+    """The result of an answer.
+
+    In training an accepted one has whether it was right, the known answer, the explanation and the
+    score of each part. In the test, and for seats from elsewhere, these are None, None, "" and {}.
+    """
 
     seat: object
     status: str
@@ -396,9 +402,9 @@ class Feedback:
 
 
 def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) -> list[Feedback]:
-    """For each answer, in order, after submitting them as always.
+    """Submit answers as usual and return the feedback on each, in order.
 
-    Moves the person on when the stage is over. Raises what submitting.submit does.
+    Moves the person on if the stage is over. Raises what submitting.submit does.
     """
     membership = member_of(user, campaign)
     results = submitting.submit(user, campaign, sent)
@@ -422,7 +428,7 @@ def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) ->
 
 
 def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
-    """The gold behind the seats that training gave: never what somebody met at work."""
+    """Return the gold of seats that training gave, never of those met during work."""
     if membership.stage != Stage.TRAINING:
         return {}
     rows = Seat.objects.filter(
@@ -437,8 +443,9 @@ def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
 
 @dataclass(frozen=True)
 class Progress:
-    """Of a newcomer. right is None in the test, where it would tell of each answer; needed: the
-    share of the test that must be right. In other stages done, of and right are 0."""
+    """A newcomer's progress. right is None in the test, where it would reveal each answer; needed:
+    the share to pass the test. In other stages done, of and right are 0.
+    """
 
     stage: str
     done: int
@@ -466,10 +473,10 @@ def progress(membership: Membership) -> Progress:
 
 
 def shortage(campaign: Campaign) -> str:
-    """What the gold does not suffice for, with how long training and test really are, as a sentence
-    for the researcher; "" where it suffices.
+    """Return a sentence for the researcher if there is too little gold, with the actual length of
+    training and test; "" if there is enough.
 
-    Work needs gold beyond that, which nobody has met in training.
+    Work needs additional gold that nobody had in training.
     """
     policy = policies.of(campaign)
     gold = Gold.objects.filter(question__campaign=campaign, retired_at=None).count()

@@ -1,7 +1,7 @@
-"""After gold was corrected everybody is counted again, also those whom it stopped.
+"""Counting everybody again after gold was corrected, including the people it stopped.
 
-This lets nobody in: `freed` lists whom the campaign's rules stopped and would not stop by the gold
-as it is now, and a researcher decides. docs/explanation/quality.md, Gold.
+This lets nobody in: `freed` lists people whom the campaign's rules stopped and would not stop with
+the current gold, and a researcher decides. docs/explanation/quality.md, Gold.
 """
 
 from django.db.models import Q
@@ -18,7 +18,7 @@ ABOUT_PEOPLE = (Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK)
 
 
 def execute(job: Job) -> None:
-    """The job "recount": watches everybody at work, then recounts everybody who was stopped."""
+    """Run the job "recount": check everybody at work, then recount everybody who was stopped."""
     campaign = Campaign.objects.select_related("policy").get(pk=job.payload["campaign"])
     monitoring.watch_all(campaign)
     stopped = campaign.memberships.active().filter(
@@ -30,7 +30,7 @@ def execute(job: Job) -> None:
 
 
 def freed(campaign: Campaign) -> list[Membership]:
-    """Return the people whom the rules stopped, and would not stop by the gold as it is now."""
+    """Return people whom the rules stopped and would not stop with the current gold."""
     rows = campaign.memberships.active().filter(stage__in=STOPPED, standing__has_key="freed")
     return list(rows.select_related("user").order_by("pk"))
 
@@ -67,7 +67,9 @@ def _test_again(membership: Membership) -> dict[str, object]:
 
 
 def _measure_again(membership: Membership) -> dict[str, object] | None:
-    """The standing by the gold in force; None where gold was no reason to stop this person."""
+    """Return the person's figures with active gold; None if gold was not the reason to
+    stop them.
+    """
     campaign, kept = membership.campaign, membership.standing
     by_gold = {"test"} & {row["signal"] for row in kept.get("reasons", [])}
     if not by_gold and "freed" not in kept:

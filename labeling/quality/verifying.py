@@ -1,10 +1,9 @@
-"""Classes of candidates: how precise each is, and when nobody is asked about it any more.
+"""Verifying candidates of classes: each class's precision, and when to stop asking about it.
 
-A class is looked at every night, after every calibration, and when somebody asks. It is stopped
-once its stated precision or its money is reached (kinds/candidates.py): its open questions are
-withdrawn, by a Decision that says why, and come back with their answers when it is resumed. The
-only writer of Verification but for new rows (follow_ups/candidate_lists.py).
-docs/explanation/candidates-and-naming.md.
+Classes are checked every night, after every calibration, and on request. A class is stopped at its
+target precision or its budget (kinds/candidates.py): its open questions are withdrawn with a
+Decision and return with their answers when it is resumed. The only writer of Verification, except
+new rows (follow_ups/candidate_lists.py). docs/explanation/candidates-and-naming.md.
 """
 
 from collections.abc import Mapping
@@ -42,16 +41,16 @@ def fits(campaign: Campaign) -> bool:
 
 @dataclass(frozen=True)
 class Looked:
-    """What came of looking at the classes: how many there are, and the keys of those stopped."""
+    """The result of a check: the number of classes, and the keys of those stopped."""
 
     classes: int
     stopped: list[str]
 
 
 def look(campaign: Campaign) -> Looked:
-    """Work out every class's figures and stops those that the rules stop.
+    """Compute the figures of all classes and stop those that reached a limit.
 
-    Harmless to run twice, and beside people at work. Raises Refusal for another kind of campaign.
+    Idempotent, and safe while people work. Raises Refusal for another kind of campaign.
     """
     if not fits(campaign):
         raise Refusal(NO_CLASSES)
@@ -80,7 +79,7 @@ def look(campaign: Campaign) -> Looked:
 def _written(
     campaign: Campaign, figures_by_class: Mapping[str, Figures], stated: Mapping[str, Precision]
 ) -> list[Verification]:
-    """The row of each class with these figures, written."""
+    """Save the figures and return the row of each class."""
     pay = policies.of(campaign)["cost_per_hour"] / 3_600_000
     topics = Topic.objects.filter(campaign=campaign, key__in=list(figures_by_class))
     Verification.objects.bulk_create(
@@ -106,12 +105,12 @@ def _written(
 
 
 def stated_precision(row: Verification) -> float | None:
-    """What is stated of a class: by its vote table until anything was audited."""
+    """Return the precision of a class; from its vote table until something was audited."""
     return row.by_table if row.precision is None else row.precision
 
 
 def _reason(row: Verification, rules: StopRules, audited: int) -> Verification.Reason | None:
-    """Why the rules stop the class; None where they do not. Money first: it is gone."""
+    """Return why the class should stop, or None. The budget is checked first."""
     if rules.budget and row.cost >= rules.budget and row.waived != Reason.MONEY:
         return Reason.MONEY
     stated = stated_precision(row)
@@ -131,9 +130,7 @@ def _words(row: Verification, rules: StopRules) -> str:
 
 
 def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
-    """Return the class, about which nobody is asked until it is resumed. Stopping twice is no
-    error.
-    """
+    """Stop asking about the class until it is resumed; return its row. Idempotent."""
     row = _row(campaign, key)
     if _stop(campaign, row, actor, Reason.HAND, reason):
         row.refresh_from_db()
@@ -141,8 +138,9 @@ def stop(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verific
 
 
 def resume(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verification:
-    """Return the class, asked about again: what its stop withdrew is back with the answers it had.
-    The rule that had stopped it stops it no more. Resuming twice is no error.
+    """Reopen the class's withdrawn questions with their answers and return its row.
+
+    The rule that stopped it no longer applies to it. Idempotent.
     """
     row = _row(campaign, key)
     with transaction.atomic():
@@ -170,7 +168,7 @@ def _row(campaign: Campaign, key: str) -> Verification:
 
 
 def _locked(row: Verification) -> Verification:
-    """The row as it is now, under our lock."""
+    """Return the current row, locked."""
     return Verification.objects.select_for_update().get(pk=row.pk)
 
 
@@ -181,7 +179,7 @@ def _stop(
     why: Verification.Reason,
     reason: str,
 ) -> bool:
-    """Whether the class was still asked about, and is stopped now."""
+    """Stop the class; return whether it was open until now."""
     with transaction.atomic():
         unfinished = Verification.objects.filter(pk=row.pk, state=State.ASKING)
         if not unfinished.update(state=State.STOPPED, reason=why):
@@ -193,8 +191,10 @@ def _stop(
 
 
 def _withdraw(campaign: Campaign, row: Verification) -> None:
-    """Takes the class's open questions out of the queue, a batch at a time; each batch is kept on
-    the row as it goes, so that one cut short is finished by the next look."""
+    """Withdraw the class's open questions in batches.
+
+    Each batch is recorded on the row, so that the next check finishes an interrupted run.
+    """
     while True:
         with transaction.atomic():
             kept = _locked(row)
@@ -210,7 +210,7 @@ def _withdraw(campaign: Campaign, row: Verification) -> None:
 
 
 def _bring_back(campaign: Campaign, row: Verification) -> None:
-    """Gives back what the class's stop withdrew, as _withdraw takes it."""
+    """Reopen what the class's stop withdrew, in batches as _withdraw."""
     while True:
         with transaction.atomic():
             kept = _locked(row)
@@ -222,7 +222,7 @@ def _bring_back(campaign: Campaign, row: Verification) -> None:
 
 
 def _open(campaign: Campaign, row: Verification) -> list[int]:
-    """Ids of the class's open questions, as many as are withdrawn at once."""
+    """Return ids of the class's open questions, at most one batch."""
     rows = Question.objects.filter(
         campaign=campaign, topic=row.topic.key, state=Question.State.OPEN
     )
@@ -246,14 +246,14 @@ def _record(
 
 
 def ask(campaign: Campaign) -> Job:
-    """Return the job that looks at the classes: a new one, or the one that waits already."""
+    """Queue the job that checks the classes and return it, or the waiting one."""
     if not fits(campaign):
         raise Refusal(NO_CLASSES)
     return queue.enqueue("verify", str(campaign.pk), campaign=campaign)
 
 
 def execute(job: Job) -> None:
-    """The job "verify". Harmless to run twice."""
+    """Run the job "verify". Idempotent."""
     assert job.campaign is not None, "a verify job names its campaign"
     if fits(job.campaign):
         look(job.campaign)
