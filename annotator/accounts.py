@@ -23,7 +23,7 @@ from labeling.quality import memberships
 logger = logging.getLogger(__name__)
 
 INVITATION_KEY = "invitation"
-# A browser in which somebody logged in keeps this for so long, for up to so many accounts.
+# Lifetime of the cookie of known accounts, and how many accounts it holds.
 DEVICE_COOKIE, DEVICE_SECONDS, DEVICE_ACCOUNTS = "device", 365 * 24 * 3600, 10
 
 
@@ -98,7 +98,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
         try:
             join(request, secret)
         except Refusal:
-            # Its page says why, which is where they are led.
+            # The invitation's page gives the reason, so redirect there.
             return response
         return redirect("home")
 
@@ -172,7 +172,7 @@ def _devices(request: HttpRequest) -> dict[str, str]:
 def _remember_device(request: HttpRequest, response: HttpResponse, user: User) -> None:
     account = _unreadable(canonical_username(user.username))
     devices = _devices(request)
-    # The latest comes last: it is the last to be forgotten.
+    # The latest account goes to the end: the first ones are dropped when the cookie is full.
     devices[account] = devices.pop(account, "") or secrets.token_hex(8)
     kept = dict(list(devices.items())[-DEVICE_ACCOUNTS:])
     response.set_cookie(

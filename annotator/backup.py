@@ -31,12 +31,12 @@ from labeling.records import Record
 FORMAT = 1
 MANIFEST = "manifest.json"
 SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
-# An object a line, where the images are in an object store.
+# One line per object, for images in an object store.
 MEDIA_LIST = "media.jsonl"
-# What of the data folder is no part of the site: queues, logs and caches are made again, "fetched"
-# has copies out of an object store (shared_files.py), "freezing" pieces of releases not yet whole,
-# what is in "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put
-# there by `make setup`.
+# Entries of the data folder that a backup leaves out: queues, logs and caches are recreated;
+# "fetched" holds copies from an object store (shared_files.py), "freezing" pieces of unfinished
+# releases, "uploads" files of resubmitted forms, kept for a day (kept_files.py); `make setup`
+# installs WordNet.
 NOT_OF_THE_SITE = (
     "celerybeat-schedule*",
     "fetched",
@@ -50,7 +50,7 @@ NOT_OF_THE_SITE = (
     "uploads",
     "wordnet",
 )
-# Files that are being written, wherever they are: nothing names them before they are renamed.
+# Files being written, in any folder: nothing refers to them before they are renamed.
 UNFINISHED = ("*.part", ".new.*", ".restoring.*")
 CHUNK_BYTES = 1024 * 1024
 
@@ -125,7 +125,7 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
         manifest = _manifest(name, copied)
         text = json.dumps(manifest.to_json(), indent=1) + "\n"
         (building / MANIFEST).write_text(text, encoding="utf-8")
-        # Once for all: thousands of small files synced one by one take minutes.
+        # Sync once at the end: syncing thousands of small files one by one takes minutes.
         os.sync()
         os.rename(building, goal)
     except BaseException:
@@ -162,7 +162,7 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
     others = {folder_path.resolve() for key, folder_path in places.items() if key != name}
     passed = {path.resolve() for path in database_files()}
     seen: set[Path] = set()
-    # Links are followed: a data folder may have its images on another disk.
+    # Follow links: a data folder may have its images on another disk.
     for folder, folders, files in os.walk(top, followlinks=True):
         current = Path(folder)
         is_top = name == "data" and current == top
@@ -218,7 +218,7 @@ def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
         while part := read.read(CHUNK_BYTES):
             whole.update(part)
             count += write.write(part)
-    # By what was opened: the source itself may be gone by now.
+    # Use the status of the open file: the source may be deleted by now.
     goal.chmod(status.st_mode & 0o777)
     os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
     return whole.hexdigest(), count
@@ -238,7 +238,7 @@ def run_postgres(program: str, *options: str) -> None:
     from django.db.backends.postgresql.client import DatabaseClient
 
     check_program(program)
-    # Host, user, password and certificates as `manage.py dbshell` hands them to psql.
+    # The same host, user, password and certificates that `manage.py dbshell` passes to psql.
     parameters = [*options, "--no-password", "--dbname"]
     [_, *arguments], env = DatabaseClient.settings_to_cmd_args_env(
         connection.settings_dict, parameters
@@ -268,9 +268,9 @@ def dump_database(folder: Path) -> str:
     goal = folder / "database.sqlite3"
     connection.ensure_connection()
     with contextlib.closing(sqlite3.connect(goal)) as copy:
-        # In one step, which reads one moment; with a write-ahead log nobody waits for it.
+        # One step gives a consistent snapshot; with a write-ahead log it blocks nobody.
         connection.connection.backup(copy)
-        # A single file, without a log beside it.
+        # Make it a single file without a log.
         copy.execute("PRAGMA journal_mode=DELETE")
     return goal.name
 
@@ -307,8 +307,8 @@ def _copy_files(building: Path, copied: dict[str, Copied], watch: Watch) -> None
     for name in site_folders():
         for below, path in files_of(name):
             key = f"{name}/{below}"
-            # Somebody may remove it at this moment: then nothing that stays names it, or an
-            # earlier pass has copied it.
+            # The file may be deleted at this moment. Then nothing refers to it, or an earlier pass
+            # copied it.
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
                 stamp = status.st_size, status.st_mtime_ns

@@ -21,9 +21,9 @@ from kombu.transport import filesystem
 
 logger = logging.getLogger(__name__)
 
-# What a killed worker held in its hands: swept away after this long.
+# Age at which messages held by a killed worker are swept away.
 STALE_SECONDS = 3600
-# An idle worker lists the folder so often.
+# How often an idle worker lists the folder.
 IDLE_SECONDS, IDLE_POLLING = 60, 0.25
 
 
@@ -68,7 +68,7 @@ class Channel(filesystem.Channel):
         raise Empty()
 
     def _waiting(self, queue: str) -> list[str]:
-        # Everything before the first dot is ours, so a queue's name may contain dots.
+        # The part before the first dot is ours, so a queue's name may contain dots.
         return sorted(
             name for name in os.listdir(self.folder) if name.partition(".")[2] == f"{queue}.msg"
         )

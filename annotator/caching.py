@@ -19,7 +19,8 @@ class PrivateByDefault:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # Whoever was asked for has been looked up already; a page that asked nobody stays as it is.
+        # Check only users that the view has looked up; pages that did not need the user stay
+        # cacheable.
         if hasattr(request, "_cached_user") and request.user.is_authenticated:
             response.headers.setdefault("Cache-Control", "private, no-store")
         if hasattr(request, "_logged_out"):

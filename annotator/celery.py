@@ -20,7 +20,7 @@ if "beat" in sys.argv:
     # Checks import every page; web processes and workers run them.
     os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
-# By its alias, so that `filesystem://` stays an ordinary broker URL that tests may replace.
+# Use the alias, so that `filesystem://` stays an ordinary broker URL that tests may replace.
 TRANSPORT_ALIASES["filesystem"] = "annotator.broker:Transport"
 
 app = Celery("assay")
@@ -36,12 +36,12 @@ def schedule(sender: Celery, **_: object) -> None:
         "sweep": {
             "task": "labeling.sweep",
             "schedule": float(settings.ASSAY_SWEEP_SECONDS),
-            # Sweeps that nobody ran are of no use later; without this they would pile up.
+            # Old sweeps are useless; without an expiry they would pile up.
             "options": {"expires": float(settings.ASSAY_SWEEP_SECONDS)},
         },
         "rescore": {
             "task": "evaluation.tasks.rescore",
-            # Looks often and scores seldom: how seldom, `rescore_changed` decides.
+            # This runs often, but `rescore_changed` limits how often it scores.
             "schedule": min(15.0, float(settings.ASSAY_RESCORE_SECONDS)),
             "options": {"expires": 15.0},
         },
@@ -50,7 +50,7 @@ def schedule(sender: Celery, **_: object) -> None:
             "schedule": crontab(hour=str(settings.ASSAY_NIGHTLY_HOUR), minute="0"),
         },
     }
-    # When each was last due: beside the data, since the working folder may be read-only.
+    # The schedule's state goes into the data folder, since the working folder may be read-only.
     sender.conf.beat_schedule_filename = str(settings.DATA_DIR / "celerybeat-schedule")
 
 

@@ -36,7 +36,7 @@ from labeling.jobs import rounds
 
 logger = logging.getLogger(__name__)
 
-# Strangers may ask as often as they like, and cost the dependencies one round in so many seconds.
+# Strangers may ask any number of times; dependencies are checked once in so many seconds.
 KEPT_SECONDS = 5.0
 BROKER_SECONDS = 2.0
 
@@ -163,7 +163,7 @@ def look() -> Readiness:
             logger.warning("not ready: %s does not work (%s)", name, failures[name])
     ages: dict[rounds.Round, float | None] = dict.fromkeys(rounds.ROUNDS)
     if "cache" not in failures:
-        # The cache may go away between two questions; the next round names it.
+        # The cache may fail between two checks; the next round reports it.
         with contextlib.suppress(Exception):
             ages = {name: age and round(age, 1) for name, age in rounds.ages().items()}
     return Readiness(time.monotonic(), failures, ages)
@@ -222,7 +222,7 @@ def _ask_broker() -> None:
         except Exception as error:
             errors.append(error)
 
-    # In a thread, as in labeling/jobs/queue.py: no timeout of a transport covers all.
+    # Use a thread, as in labeling/jobs/queue.py: no timeout of a transport covers everything.
     asking = threading.Thread(target=connect, daemon=True, name="ask the broker")
     asking.start()
     asking.join(BROKER_SECONDS)
@@ -236,13 +236,13 @@ def _ask_cache() -> None:
     """Raise RuntimeError if a stored value is missing."""
     key, value = "ready", secrets.token_hex(8)
     cache.set(key, value, timeout=60)
-    # Another process may have stored its own in between.
+    # Another process may have stored its own value in between.
     if cache.get(key) is None:
         raise RuntimeError("a value that was stored is not there")
 
 
 def _ask_image_store() -> None:
-    # A backup leaves out what ends so.
+    # Backups leave out files with this ending.
     name = default_storage.save(f"ready/{secrets.token_hex(8)}.part", ContentFile(b"ready"))
     default_storage.delete(name)
 

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.views.i18n import JavaScriptCatalog
 
-# Views of these modules speak the reader's language; the API for programs stays English.
+# Views in these modules are translated; the API stays English.
 TRANSLATED = ("annotator.pages.", "allauth.", "django.views.")
 ENGLISH = "annotator.pages.api"
 

@@ -95,7 +95,7 @@ def _jobs() -> Iterator[Metric]:
 
 
 def _answers() -> Metric:
-    # Of the counters of memberships: to count the answers themselves would take seconds.
+    # From the counters of memberships: counting the answers themselves would take seconds.
     answered = Membership.objects.aggregate(sum=Sum("answered"))["sum"]
     return CounterMetricFamily(
         "assay_answers", "Answers accepted of people; revisions do not count.", value=answered or 0

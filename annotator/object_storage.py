@@ -16,7 +16,7 @@ from storages.backends.s3 import S3Storage
 
 from labeling.errors import StoreAway, StoreFault
 
-# A larger file is on disk while it is read.
+# Larger files are read through a file on disk.
 IN_MEMORY = 8 * 1024 * 1024
 
 
@@ -40,10 +40,11 @@ def storage_of_bucket(
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": "path"},
-                # Other stores than Amazon's do not know the checksums of newer versions.
+                # Stores other than Amazon's do not support the checksums of newer client versions.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
-                # Seconds. A store that accepts and says nothing must not hold a request.
+                # Seconds. A store that accepts a connection and stays silent must not block a
+                # request.
                 connect_timeout=3,
                 read_timeout=10,
                 retries={"total_max_attempts": 2},

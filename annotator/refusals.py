@@ -21,7 +21,7 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # PostgreSQL takes no NUL in any text, so an address with one names nothing here.
+        # PostgreSQL takes no NUL in any text, so a URL with one matches nothing.
         if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
             return self._no_such_address(request)
         return self.get_response(request)
@@ -63,7 +63,7 @@ def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
             status=refusal.status,
         )
     else:
-        # Without a database there is no user for the header of the page.
+        # Without a database there is no user for the page's header.
         reader = None if isinstance(refusal, Unavailable) else request
         response = render(reader, "refusal.html", {"refusal": refusal}, status=refusal.status)
     for name, value in problems.retry_after(refusal).items():

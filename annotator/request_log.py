@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
-# Whatever a caller sends stands in logs: nothing that breaks a line, a shell or a search.
+# Callers' ids appear in logs: allow nothing that breaks a line, a shell or a search.
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -54,7 +54,7 @@ def json_formatter() -> logging.Formatter:
         ["levelname", "name", "message"],
         rename_fields={"levelname": "level", "name": "logger"},
         timestamp=True,
-        # What Django and Celery add for handlers of their own: requests, the arguments of tasks.
+        # Attributes that Django and Celery add for their own handlers: requests, task arguments.
         reserved_attrs=[*RESERVED_ATTRS, "context", "request", "server_time", "data"],
     )
 
@@ -77,13 +77,13 @@ class RequestLog:
         response.headers[HEADER] = name
         seconds = time.perf_counter() - start
         if settings.ASSAY_MONITORING_TOKEN:
-            # Who does not monitor does not load it.
+            # Import metrics only if monitoring is on.
             from annotator import metrics
 
             try:
                 metrics.count_request(request, response.status_code, seconds)
             except OSError as error:
-                # What was answered stands, also where the folder of the figures is gone or full.
+                # The response must be sent even if the metrics folder is gone or full.
                 logger.warning("a request was not counted: %s", error)
         if request.resolver_match is not None:
             facts = {

@@ -28,7 +28,7 @@ from annotator.backup import FileEntry, Manifest, Watch
 from labeling.files import BadInput
 from labeling.records import Record
 
-# Whose rows make a site one that somebody uses; the others' tables are filled by `migrate`.
+# A site with rows of these apps is in use; `migrate` fills the tables of other apps.
 OF_THE_SITE = ("labeling", "evaluation")
 TAKE_ANOTHER = "nothing was restored; take another backup"
 
@@ -89,7 +89,7 @@ def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
         migrations=applied,
         media=manifest.media,
         missing_media=missing,
-        # Without a setting, the key in the data folder is the site's.
+        # Without a setting, the site uses the key in the data folder.
         same_secret_key=kept == settings.SECRET_KEY or checks.has_insecure_key(),
     )
 
@@ -125,7 +125,7 @@ def check_empty() -> None:
     """Raise BadInput if the site has rows or files."""
     cure = "restore into an empty one: another ASSAY_DATA and another database"
     for path in backup.database_files()[:1]:
-        # SQLite makes the file, but no folder.
+        # SQLite creates the file but not its folder.
         path.parent.mkdir(parents=True, exist_ok=True)
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
@@ -140,7 +140,7 @@ def check_empty() -> None:
 
 
 def _has_rows(table: str) -> bool:
-    # Not by the model: the table may be of an older version.
+    # Use SQL instead of the model: the table may be of an older version.
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(table)} LIMIT 1")  # noqa: S608
         return cursor.fetchone() is not None
@@ -241,7 +241,7 @@ def _restore_database(dump: Path) -> None:
     for path in beside:
         path.unlink(missing_ok=True)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    # Its disk may be another one than that of the data folder.
+    # The database may be on another disk than the data folder.
     part = goal.with_name(f".{goal.name}.part")
     shutil.move(dump, part)
     os.replace(part, goal)
@@ -250,7 +250,7 @@ def _restore_database(dump: Path) -> None:
 def _drop_tables() -> None:
     """Drop the empty tables of a migrated site; the backup brings its own."""
     tables = connection.introspection.django_table_names(only_existing=True)
-    # Neither is a model's: migrations make the table of the shared cache.
+    # These have no model: migrations create the table of the shared cache.
     tables += [MigrationRecorder.Migration._meta.db_table, "assay_cache"]
     with connection.cursor() as cursor:
         for table in tables:
@@ -263,7 +263,7 @@ def _put_secret_key(staged: Path) -> None:
     """
     goal = staged / "data" / backup.SECRET_KEY_FILE
     goal.parent.mkdir(exist_ok=True)
-    # A demonstration's data folder has it already.
+    # The data folder of a demo has the file already.
     (staged / backup.SECRET_KEY_FILE).replace(goal)
     goal.chmod(0o600)
 

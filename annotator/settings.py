@@ -44,7 +44,7 @@ class _Env(environ.Env):
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cast is bool and (text := self.ENVIRON.get(var, "0")).lower() not in self.SWITCHES:
-            # A word that nobody knows would be off in silence.
+            # An unknown word would otherwise count as off.
             raise ImproperlyConfigured(f"{var} is {text!r}, expected 0 or 1.")
         try:
             return super().get_value(var, cast, *args, **kwargs)
@@ -58,7 +58,7 @@ class _Env(environ.Env):
 
 
 env = _Env()
-# The child of a job has what the job gave it, and nothing else (labeling/jobs/child.py).
+# A job's child process gets only what the job passes to it (labeling/jobs/child.py).
 if (BASE_DIR / ".env").exists() and "ASSAY_CHILD" not in os.environ:
     environ.Env.read_env(BASE_DIR / ".env")
 
@@ -153,7 +153,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        # FULL: an answer accepted is on disk.
+        # FULL: accepted answers are on disk.
         "init_command": (
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;"
             "PRAGMA mmap_size=1073741824; PRAGMA temp_store=MEMORY"
@@ -167,7 +167,7 @@ else:
         DATABASES["batch"] = environ.Env.db_url_config(BATCH_DATABASE_URL)
     for _database in DATABASES.values():
         _database["CONN_HEALTH_CHECKS"] = True
-        # Seconds. A server that accepts and says nothing must not hold a request.
+        # Seconds. A server that accepts a connection and stays silent must not block a request.
         _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     #: 1 where `DATABASE_URL` leads to PgBouncer in transaction mode, whose next statement may reach
     #: another connection: long lists are then read at once, not through a cursor on the server.
@@ -179,8 +179,8 @@ else:
 #: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 DATABASE_ROUTERS = ["labeling.db.batch.Router"]
-# knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
-# tables from being emptied.
+# knox would create a table for its own tokens beside ours, which on PostgreSQL keeps a test's
+# tables from being truncated.
 MIGRATION_MODULES = {"knox": None}
 
 # What all processes count together (logins that failed) is in the shared cache, a table of the
@@ -192,7 +192,7 @@ CACHES = {
 }
 CACHES["default"]["OPTIONS"] = {
     "django.core.cache.backends.db.DatabaseCache": {
-        # Django drops a third of a fuller table, counters that still count among them.
+        # Django drops a third of the entries of a fuller table, active counters among them.
         "MAX_ENTRIES": 100_000
     },
     "django.core.cache.backends.redis.RedisCache": {
@@ -224,13 +224,14 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_RATE_LIMITS = {
-    # Of one address, right or wrong. A class behind one router logs in within a minute.
+    # All attempts of one address. A class behind one router logs in within a minute.
     "login": "100/m/ip",
     "signup": "100/m/ip",
-    # Of one address, wrong ones alone, whatever the account.
+    # Failed attempts of one address, for any account.
     "login_failed": "30/m/ip",
-    # Of one account from one address, and from all addresses together (annotator/accounts.py). The
-    # second is above the 60 an hour that the first allows: one stranger locks nobody out.
+    # Failed attempts for one account, from one address and from all together
+    # (annotator/accounts.py). The second is above the 60 an hour of the first, so one stranger
+    # locks nobody out.
     "login_failed_here": "5/5m/key",
     "login_failed_anywhere": "100/h/key",
 }
@@ -239,7 +240,8 @@ EMAIL_TIMEOUT = 10
 #: web log, for an administrator to pass on.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
-# What is written in templates and code is en-gb; locale/ has the others, each named in itself.
+# Templates and code are written in en-gb; locale/ has the translations. Each language is named in
+# itself.
 LANGUAGE_CODE = "en-gb"
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -253,16 +255,16 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Images leave through views that ask who wants them: there is no MEDIA_URL.
+# Images are served by views that check who asks, so there is no MEDIA_URL.
 MEDIA_ROOT = DATA_DIR / "media"
 STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    # What every machine of a site must see beside images: uploads, releases, benchmarks.
+    # Files other than images that every machine of a site must see: uploads, releases, benchmarks.
     "data": {
         "BACKEND": "annotator.data_folder.DataFolder",
         "OPTIONS": {"allow_overwrite": True},
     },
-    # 644: who collects files need not be who serves them.
+    # 644: the user that runs collectstatic need not be the one that serves the files.
     "staticfiles": {
         "BACKEND": "annotator.static_files.HashedFiles",
         "OPTIONS": {"file_permissions_mode": 0o644},
@@ -378,9 +380,9 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = TIME_ZONE
-# KiB: a child ends after the task that took it above, as one that read a large model.
+# KiB: a child process exits after a task that took it above this, such as reading a large model.
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 600_000
-# Seconds, for workers and beat too; a request waits for the broker at most 1 (labeling/jobs).
+# Seconds, also for workers and beat. Requests wait at most 1 s for the broker (labeling/jobs).
 CELERY_BROKER_CONNECTION_TIMEOUT = 3
 if CELERY_BROKER_URL.startswith("redis"):
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
@@ -421,7 +423,7 @@ _WAITED = (
     *("choose proposals", "export labels", "frame campaign", "frames", "freeze", "freeze range"),
     *("import images", "import labels", "import parts", "open images", "pilot"),
 )
-# Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
+# Kind of job → its queue; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
 ASSAY_JOB_QUEUES |= {kind: q for kind in _WAITED if (q := ASSAY_WAITED_QUEUE)}
 #: The engine on which the site predicts, as `--on` takes it: local:4, ray:…; empty: one process.
@@ -433,7 +435,7 @@ ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
 #: How many hours of processor time each process of a job's child may take.
 ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
-# The kinds of question in the order of the form, with what the site shows (docs/how-to/develop.md).
+# Kinds of question in the order of the form, with their pages (docs/how-to/develop.md).
 ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
@@ -443,18 +445,18 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
     "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
 }
-# The kinds of benchmark, in the order of the pages: a package each (docs/how-to/develop.md).
+# Kinds of benchmark in the order of the pages, one package each (docs/how-to/develop.md).
 ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.mad.kind.Mad",
     "evaluation.benchmarks.kinds.cds.kind.Cds",
     "evaluation.benchmarks.kinds.labeled.kind.Labeled",
 ]
-# Likewise: words for classes that no list describes, and links to what is made of a campaign.
+# Functions of other packages: words for classes that no list describes, and links from a campaign.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
 ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
-# The page that makes a campaign of a selection, where New campaign leads those who bring one.
+# The page that makes a campaign from a selection; New campaign links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
 #: For how many seconds an annotator's browser may keep a photograph, and never longer than the
@@ -513,6 +515,6 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # It warns that filesystem:// names no host, in the middle of what a command says.
+    # Celery warns that filesystem:// names no host, in the middle of command output.
     "loggers": {"kombu.connection": {"level": "ERROR"}},
 }

@@ -12,9 +12,9 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     """
 
     support_js_module_import_aggregation = True
-    # One for each step of the longest chain of imports, which is 9 deep, and some to spare.
+    # One pass per level of script imports, which are 9 deep, and some to spare.
     max_post_process_passes = 12
-    # whitenoise finds files of plain names where they come from.
+    # whitenoise serves files with plain names from their source folders.
     keep_only_hashed_files = True
     worker = r"""(?P<matched>new URL\("(?P<url>\./[^"]+)", import\.meta\.url\))"""
     patterns = (

@@ -21,13 +21,13 @@ from annotator.pages import (
     views,
 )
 
-# One login and one change of password, with their limits, for the site and its administration.
+# One login and one password page, with rate limits, for the site and its admin.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 change_password = admin.site.admin_view(
     RedirectView.as_view(url=reverse_lazy("account_change_password"))
 )
 
-# Replaces the service worker of questions taken along.
+# Replaces the service worker of the former offline mode.
 end_worker = TemplateView.as_view(
     template_name="annotator/along_worker.js", content_type="text/javascript"
 )
@@ -40,7 +40,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language/<str:language>-<str:version>.js", Catalog.as_view(), name="catalog"),
     path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
-    # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.
+    # Before the campaigns' own pages: "label" is a page inside a campaign, not a campaign's name.
     path("campaigns/<slug:name>/label/", views.label, name="label"),
     path("campaigns/<slug:name>/label/page/", views.label_page, name="label_page"),
     path("campaigns/<slug:name>/label/answers/", views.label_answers, name="label_answers"),
@@ -52,7 +52,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/flag/", flags.label_flag, name="label_flag"),
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
     path("campaigns/<slug:name>/label/class/", classes.label_class, name="label_class"),
-    # Browsers of the second edition may still open these two: for one release.
+    # Pages of the second edition may still be open in browsers: keep these two for one release.
     path("campaigns/<slug:name>/label/along/", RedirectView.as_view(pattern_name="label")),
     path("campaigns/<slug:name>/label/along/worker.js", end_worker),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),

@@ -99,7 +99,8 @@ def make_users() -> dict[str, User]:
     """Return the demo's users by name. Existing passwords are kept."""
     known = _passwords()
     passwords = {name: known.get(name) or _password() for name in ACCOUNTS}
-    # Before the users are there: a crash in between must not leave accounts nobody can enter.
+    # Save passwords before creating users: a crash in between must not leave accounts nobody can
+    # use.
     if passwords != known:
         _write_passwords(passwords)
     users = {}
@@ -227,7 +228,7 @@ def make_competition(
         title="MAD demo: 4 simulated classifiers",
         dataset=dataset,
         lines=selection,
-        # Five have something to do, also where three agree.
+        # Five annotators have work even if three are enough for each question.
         policy={"votes": 5, "stop_early": "never"},
         instructions=INSTRUCTIONS,
         vocabulary=None,

@@ -38,7 +38,7 @@ SOURCE = Path(__file__).resolve().parent / "drawn_parts.json"
 NAME, BENCHMARK = "demo-drawn", "demo-cds"
 DREW = parts_demonstration.DREW
 POLICY = parts_demonstration.POLICY | {"votes": 1, "review": "disputed"}
-# Two orders of each category's parts: by chance, and as somebody thinks that people look.
+# Two orders of each category's parts: a random one and a guess of how people look.
 SEED = 1
 BY_EYE = {
     "n02121620": ["eye", "nose", "ear", "head", "whiskers", "neck", "torso", "leg", "paw", "tail"],
@@ -48,19 +48,19 @@ BY_EYE = {
     ],
     "n02374451": ["head", "eye", "muzzle", "ear", "neck", "torso", "leg", "tail", "hoof"],
 }
-# The classes of ILSVRC that count as each category; nothing there is simply a person.
+# ILSVRC classes that count as each category; none is simply a person.
 MAPPING = {
     "n02121620": ["n02123045", "n02123159", "n02123394", "n02123597", "n02124075"],
     "n00007846": ["n09835506", "n10148035", "n10565667"],
     "n02374451": ["n02389026"],
 }
-# The guess for each category when it is known, nearly known, and not known.
+# The predicted class for each category if right, near, and far.
 GUESSES = {
     "n02121620": ("n02123045", "n02119789", "n03063599"),
     "n00007846": ("n10148035", "n02480855", "n03724870"),
     "n02374451": ("n02389026", "n02403003", "n04344873"),
 }
-# The share of the frames that each classifier needs; less where more of the image is shown.
+# Share of the frames that each classifier needs; lower for ways that show more of the image.
 NEEDS = {"aurora": 0.45, "borealis": 0.6, "cirrus": 0.8}
 HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05, "higher": 0.25}
 

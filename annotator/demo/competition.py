@@ -24,11 +24,11 @@ from labeling.models import Campaign, Dataset, Job, Seat, User
 SEEN = Path(__file__).resolve().parent / "seen.csv"
 NAME = "demo-labeled"
 TITLE = "MAD demo: 4 simulated classifiers, labeled"
-# Three are enough for ranks, and quickly there.
+# Three classifiers are enough for ranks, and fast.
 POLICY = {"votes": 3, "gold_share": 0}
 ANSWERED = ("carol", "dave", "erin")
 DRAWING = "horse.png"
-# Milliseconds that an answer took: at least, and at most so many more.
+# Shortest time of an answer in milliseconds, and the range above it.
 ANSWER_MS, MORE_MS = 1400, 2600
 
 
@@ -76,7 +76,7 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
     with SEEN.open(encoding="utf-8", newline="") as file:
         seen = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
     while sum(_answer(user, campaign, seen) for user in members):
-        # What takes the place of the drawing is asked in the next round.
+        # The replacement of the rejected drawing is asked in the next round.
         for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
             queue.run(pk)
     lifecycle.close(campaign, owner)

@@ -32,7 +32,7 @@ NOT_ASKED = (
     "motorcycle_right.png",
     "page.png",
 )
-# A modest target: two who agree are enough, also against a third. In earnest ask for more.
+# A low target: two who agree are enough, even against a third. Real campaigns should ask for more.
 POLICY = {
     "method": "posterior",
     "assumed_accuracy": 0.92,
@@ -53,7 +53,7 @@ INSTRUCTIONS = "\n\n".join(
         "not the thing.",
     ]
 )
-# On photographs that are neither asked about nor gold of the question.
+# Photographs that are neither questions nor gold of this question.
 EXAMPLES = (
     ("living", "flower.jpg", "yes", "A plant is a living thing."),
     ("living", "page.png", "no", "Words do not live."),

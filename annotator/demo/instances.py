@@ -39,9 +39,9 @@ NAME, FOUND = "demo-instances", "demo-found"
 TITLE = "Bounding boxes (draw, check, cover)"
 FOUND_TITLE = "Detection demo: 3 simulated detectors"
 ANSWERED = ("carol", "dave", "erin", "frank")
-# Pairs whose instances are known beforehand, for gold.
+# Pairs with known instances, for gold.
 GOLD = (("china.jpg", "n03874965"), ("camera.png", "n04485082"))
-# Boxes that stand before something is left to others; what is left then.
+# Number of accepted boxes after which answering stops, and the questions left then.
 WAITS = {
     ("coins.png", "n13388245"): (20, DRAW),
     ("rocket.jpg", "n04460130"): (2, CHECK),
@@ -51,7 +51,7 @@ LOOSE = ("coffee.png", "n03147509")
 POLICY = {
     "gold_share": 0.1,
     "cost_per_hour": 14,
-    # No second looks: the demonstration says the same whatever the hash of its names.
+    # No second looks: they depend on a hash of names, and the demo should always look the same.
     "second_looks": 0,
 }
 MILLISECONDS = {DRAW: 7_200, CHECK: 1_900, "cover": 6_400}

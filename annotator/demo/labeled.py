@@ -29,9 +29,9 @@ TITLES = {
     MAPS: "WSOL demo: 3 simulated score maps",
 }
 HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
-# By how much of its side a box is off; above a half one more is seen where nothing is.
+# Shift of a box, as a share of its side; with more than a half, a false detection is added.
 OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
-# Where in the box it is brightest, in shares of its sides, and how far the light reaches.
+# The brightest point in the box, in shares of its sides, and the width of the bell.
 LIGHT = {"glance": (0.5, 0.15, 0.12), "gaze": (0.5, 0.45, 0.3), "stare": (0.5, 0.5, 0.6)}
 SIDE = 224
 

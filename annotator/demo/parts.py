@@ -30,7 +30,7 @@ INSTRUCTIONS = "\n\n".join(
         "something else that it is occluded.",
     ]
 )
-# In pixels of the photograph: the head below the ears, which are cut off by its edge.
+# In pixels of the photograph: the head below the ears, which the image's edge cuts off.
 HEAD = [
     *[[40, 30], [70, 0], [330, 0], [347, 45], [357, 90], [361, 125], [350, 165], [335, 200]],
     *[[318, 230], [305, 262], [280, 278], [240, 284], [190, 278], [150, 262], [120, 235]],

@@ -91,19 +91,19 @@ class Page:
     template = "annotator/label.html"
     training_template = "annotator/training.html"
     preview_template = "annotator/preview.html"
-    # What shows an answer of training beside the known one: see compared.
+    # Template that shows a training answer and the known one; see compared.
     compared_template = ""
-    # Questions of training that are asked at once; None for as many as a page has.
+    # Training questions on one page; None for a full page.
     training_size: int | None = 1
-    # The message for a form without an answer.
+    # Message for a form without an answer.
     missing = _("Choose one of the answers.")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        # The pieces of the kind: question, answers, about, keys.
+        # The kind's template blocks: question, answers, about, keys.
         self.pieces = f"annotator/kinds/{kind.name}.html"
         self.script = f"js/kinds/{kind.name}.js"
-        # What people see before their first real question of the kind.
+        # Shown before a person's first real question of the kind.
         self.tutorial = tutorials.BY_KIND.get(kind.name)
 
     def context(self, campaign: Campaign) -> Context:

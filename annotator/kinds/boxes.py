@@ -17,7 +17,7 @@ from labeling.models import Answer, Campaign, Question, Seat, User
 from labeling.reports import box_overview
 from labeling.reports.box_overview import Layer, Picture, Points, Shown
 
-# What one looks at in turn, so that one kind of look follows another as seldom as can be.
+# Steps grouped by what people look at, so that the task changes as rarely as possible.
 ORDER = (CHECK, COVER, DRAW)
 
 
@@ -184,7 +184,7 @@ def _covered(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> 
 
 def _shown(question: Question) -> ShownRow:
     shows = box_overview.shows(question)
-    # How a person drew it is nothing to whoever checks it, and would tell gold from their boxes.
+    # Hide how the box was drawn: checkers need not know, and it would reveal gold.
     if shows.get("came") == CLICKED:
         shows["came"] = DRAWN
     return {"shows": shows, "heading": box_overview.heading(shows)}

@@ -70,7 +70,7 @@ class Grid(Page):
             Sent(
                 id=read_id(post.get(f"id-{token}")),
                 seat=token,
-                # Ticked as both: whoever finds it too hard has not said yes.
+                # Ticked as both yes and "too hard" counts as too hard.
                 value=HARD if token in hard else YES if token in yes else NO,
                 duration_ms=duration_ms,
                 language=get_language(),
@@ -79,11 +79,11 @@ class Grid(Page):
         ]
 
     def skipped(self, post: QueryDict) -> str | None:
-        # Each image has a button, which names it.
+        # Each image has a button that names its seat.
         return post.get("skip")
 
     def after(self, session: SessionBase, campaign: Campaign, seats: list[str]) -> str:
-        # For the way back without scripts.
+        # For going back without scripts.
         session[_key(campaign)] = seats
         return ""
 

@@ -13,9 +13,9 @@ from labeling.answers.sent import Sent, read_form
 from labeling.kinds.naming import keys_of
 from labeling.models import Campaign, Seat
 
-# Siblings that stand side by side.
+# Most siblings shown side by side.
 SIDE_BY_SIDE = 12
-# Examples of each class beside an answer of training.
+# Examples of each class in training feedback.
 SHOWN_AT_FEEDBACK = 3
 Entry = Mapping[str, Any]
 

@@ -46,7 +46,7 @@ class Parts(Page):
             | {"seats": [first], "topics": page.payload["topics"]}
             | self.setup(campaign)
         )
-        # Whoever trains draws without the model.
+        # Training draws without the model.
         setup.pop("propose_url", None)
         return {"setup": setup, "first": _pictured(first, campaign)}
 
@@ -70,7 +70,7 @@ class Parts(Page):
             "ask_outline": campaign.settings["ask_outline"],
             "draft_url": reverse("label_draft", args=[campaign.name]),
             "seat_url": reverse("label_seat", args=[campaign.name]),
-            # Where the model is asked, in campaigns that have one.
+            # URL for asking the model, in campaigns that have one.
             **(
                 {"propose_url": reverse("label_propose", args=[campaign.name])}
                 if networks.of(campaign)
@@ -108,14 +108,14 @@ class Parts(Page):
                     **row,
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
                     "answer": own_answer(answer.value) if answer is not None else None,
-                    # Open again, it was sent back: whatever is sent closes it.
+                    # Open with an answer means it was sent back; any new answer closes it.
                     "sent_back": _note_of(note) if note and seat.state == LEASED else None,
                     "draft": draft_of(draft) if draft is not None else None,
                 }
             )
             if seat.pk in helped:
                 seat_rows[-1]["assisted"] = helped[seat.pk]
-        # What is begun goes on, wherever that is: another machine has no order of its own to keep.
+        # Started drawings come first, on any machine: another machine has no order to keep.
         return sorted(seat_rows, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
     def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:

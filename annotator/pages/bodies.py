@@ -15,13 +15,13 @@ from labeling.errors import Refusal, TooLarge
 from labeling.files import is_storable
 
 MAX_BODY_BYTES = 256 * 1024
-# One drawing, or its draft, with what is around it.
+# One drawing, or its draft, with the fields around it.
 MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
-# The year 2286: any earlier time fits a database column.
+# The year 2286; earlier times fit a database column.
 MAX_MS = 10**13
 
-# A JSON object that came: what its values are, the functions below check.
+# A JSON object from a script. The functions below validate its values.
 Body = dict[str, object]
 
 
@@ -57,7 +57,7 @@ def read_drawing(request: HttpRequest) -> Body:
 
 def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "") -> Body:
     """Return the body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
-    # One byte past the limit is asked for, so a length that is missing or forged is caught too.
+    # Read one byte past the limit, which also catches a missing or forged length.
     raw = request.read(most + 1)
     if len(raw) > most:
         raise TooLarge(
@@ -66,7 +66,7 @@ def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = ""
             + (cure or gettext("Send fewer answers at once."))
         )
     try:
-        # As UTF-8, which bytes alone would let be half a surrogate pair or UTF-16.
+        # Decode as UTF-8: from bytes, json.loads would accept UTF-16 and lone surrogates.
         body = json.loads(raw.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"The body is not JSON: {error}.", code="malformed") from error

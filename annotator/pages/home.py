@@ -24,9 +24,9 @@ from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Example, Image, Membership, User
 
-# What home says in place of a button, by the person's stage.
+# Text in place of the button, by the person's stage.
 STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
-# From so many answers on, the person's own pace says how long the rest takes.
+# From so many answers on, the person's own pace is used for the remaining time.
 OWN_PACE = 20
 HOUR = 3600
 
@@ -69,7 +69,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return render(request, "annotator/welcome.html")
     cards = cards_of(person(request))
-    # What navigation asks of the account, without another query.
+    # For the navigation, without another query.
     person(request).campaign_roles = frozenset(card.membership.role for card in cards)
     researcher, draft = Membership.Role.RESEARCHER, Campaign.State.DRAFT
     to_run = [card for card in cards if card.membership.role == researcher]
@@ -110,7 +110,7 @@ def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     """
     campaign = campaign_for(person(request), name)
     if campaign.state == Campaign.State.DRAFT:
-        # As home, which shows drafts to researchers alone.
+        # As home does: only researchers see drafts.
         check_role(person(request), campaign, RESEARCHER)
     example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
     image = example.image if example else _first_image(campaign)

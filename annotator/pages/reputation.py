@@ -17,11 +17,11 @@ from annotator.pages.worded import campaign_for
 from labeling.models import Decision, Membership
 from labeling.quality import monitoring
 
-# Fewer known questions than this say little, and would say much about each.
+# Fewer gold questions say little in total, and too much about each.
 FEWEST_KNOWN = 20
-# Fewer questions that others answered too say little of how often one agrees.
+# With fewer shared questions the agreement means little.
 FEWEST_SHARED = 40
-# From the best down: the share of right answers from which on, and its words.
+# (lowest share of right answers, words), from the best down.
 BANDS = (
     (0.95, _("95 % or more")),
     (0.9, _("90 to 95 %")),

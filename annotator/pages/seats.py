@@ -44,7 +44,7 @@ from labeling.models import (
 
 signer = TimestampSigner(salt="annotator.pages.seats.image")
 LEASED, ANSWERED = Seat.State.LEASED, Seat.State.ANSWERED
-# A day's session; the seat itself closes much earlier.
+# Half a day of work; the seat's lease ends much earlier.
 MAX_AGE = timedelta(hours=12)
 
 
@@ -52,7 +52,7 @@ def image_url(seat: SeatView | Seat, user: User) -> str:
     """Return the URL of a seat's image: valid for this person only, the same for half a day."""
     periods = max(0, (timezone.now() - seat.created_at) // MAX_AGE)
     start = b62_encode(int((seat.created_at + periods * MAX_AGE).timestamp()))
-    # The parent signs without the present time.
+    # The parent class signs without the current time.
     signed = Signer.sign(signer, f"{seat.token}.{user.pk}{signer.sep}{start}")
     _, signature = signed.split(signer.sep, 1)
     return f"{reverse('seat_image', args=[seat.token])}?s={signature}"
@@ -170,8 +170,8 @@ def _is_revisable(
     )
 
 
-# Larger images come to a tile as their thumbnail: a hundred photographs straight from a camera
-# would fill a phone's memory. Closer looks get the image itself.
+# Tiles of larger images are thumbnails: a hundred photographs at full size would fill a phone's
+# memory. A closer look loads the image itself.
 TILE_PX = 1024
 
 

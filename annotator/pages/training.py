@@ -39,7 +39,7 @@ def training(request: HttpRequest, name: str) -> HttpResponse:
     try:
         membership = qualifying.member_of(person(request), campaign)
     except NotYours:
-        # Staff may look at every campaign and are trained for none.
+        # Staff may see every campaign and need no training.
         return redirect("label", campaign.name)
     if request.method == "POST":
         return _answered(request, campaign, membership)
@@ -57,7 +57,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
     page = qualifying.next_gold(person(request), campaign, shown_by.training_size)
     membership.refresh_from_db()
     if not page.seats:
-        # Through with it, or stopped: the labeling page knows what to say.
+        # Finished or stopped: the labeling page shows the reason.
         return redirect("label", campaign.name)
     seat_page = SeatPage(request, campaign, seats.describe(page.seats, person(request), campaign))
     first, progress = seat_page.seats[0], qualifying.progress(membership)

@@ -50,7 +50,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     invitation = memberships.find_invitation(secret)
     if invitation is None:
         return _unusable(request, secret)
-    # Kept while the person signs up; memberships.accept looks at the invitation again.
+    # Kept while the person signs up; memberships.accept validates the invitation again.
     accounts.remember(request, secret)
     context = {"invitation": invitation, "campaign": worded(invitation.campaign), "secret": secret}
     return render(request, "annotator/join.html", context)
@@ -105,7 +105,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
         seat = seats.seat_of(user, read_token(token), campaign)
         payload = seats.describe([seat], user, campaign)
         values = seats.latest_values([seat.pk]) if seat.state == Seat.State.ANSWERED else {}
-        # A drawing is in its row already, without what annotators are not shown of it.
+        # The row of a drawing has the answer already, without what annotators may not see.
         drawn = any(row.get("answer") is not None for row in payload["seats"])
         values_by_token = {seat.token: True if drawn else values[seat.pk]} if values else {}
         return SeatPage(request, campaign, {**payload, "left": None}, values_by_token)
@@ -116,7 +116,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> SeatsPayload:
     """Return a page of seats in addition to those that the person's open tabs hold."""
-    # A drawing takes minutes: beside the one on the screen one more is held, not a page of them.
+    # A drawing takes minutes, so hold one besides the one on screen, not a page of them.
     size = (1 if held else 2) if KINDS[campaign.kind].drawn else None
     page = qualifying.next_page(user, campaign, size, beside=held)
     fresh = [seat for seat in page.seats if seat.token not in held]

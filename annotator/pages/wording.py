@@ -2,15 +2,15 @@
 
 import re
 
-# Names whose first sound differs from their first letter, as they begin classes and things.
+# Beginnings of names whose first sound differs from their first letter.
 VOWEL_SOUND = re.compile(r"hour|honest|heir|x-ray|unim|unin|unid|[aefhilmnorsx](-|\d)")
 CONSONANT_SOUND = re.compile(r"uni|us[eu]|ut[ei]|uri|uk|ua|ufo|e[uw]|once|one\b|u(-|\d)")
-# Where the name of a thing ends and more about it begins.
+# Where the name ends and an explanation begins.
 ASIDE = re.compile(
     r"[,:;(]|-of-| (?:and|etc|for|from|in|of|on|other|that|to|used|which|with|without)\b"
 )
 HAS_ARTICLE = re.compile(r"(?:an?|any|some|the) ")
-# Nouns that take no article though they do not end in s, and some that end in s and take one.
+# Nouns without an article that do not end in s, and nouns in s that take one.
 NO_ARTICLE = re.compile(
     "(?:attire|cattle|clothing|cosmetics|equipment|food|footwear|fruit|furniture|gear|guacamole|"
     "headdress|headgear|jewell?e?ry|luggage|people|swine|underwear|water|wildlife)$"
@@ -36,7 +36,8 @@ def article_for(name: str) -> str:
 
 def _is_many(name: str) -> bool:
     """Return whether the name is a plural or an uncountable noun."""
-    # Of things joined by "and" the last counts: a computer and computer peripherals are many.
+    # In names joined by "and" the last noun counts: "a computer and computer peripherals" is
+    # plural.
     joined = re.split(r"[,:;(]", name, maxsplit=1)[0].rpartition(" and ")[2]
     noun = ASIDE.split(joined, maxsplit=1)[0].split("/")[-1].split()[-1:]
     if not noun:
@@ -45,7 +46,7 @@ def _is_many(name: str) -> bool:
     return plural or NO_ARTICLE.match(noun[0]) is not None
 
 
-# A name longer than this is cut where an aside in brackets begins.
+# Longer names are cut at their first bracket.
 LONG = 40
 
 

@@ -18,10 +18,11 @@ from labeling.kinds import policies
 from labeling.models import Draft, Seat
 
 MAX_BYTES = 1024 * 1024
-# A draft begins at the seconds since then: begun again after it was forgotten, it never has
-# a number that some device still holds, since nobody saves more often than once a second for long.
+# Versions of a new draft start at the seconds since this time. A draft that is started again after
+# deletion thus never reuses a version that a device still holds, since nobody saves more than once
+# a second for long.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-# A version as the database keeps it.
+# Upper limit of the version's database column.
 MOST = 2**31 - 1
 
 
@@ -50,7 +51,7 @@ def save(seat: Seat, content: object, base: int, device: str = "") -> int:
     with writing():
         version = _put(seat, content, base, device, now)
         until = now + timedelta(minutes=policies.of(seat.question.campaign)["lease_minutes"])
-        # A lease that runs longer, of what was sent back to be mended, is not cut short.
+        # Do not shorten the longer lease of work that was sent back.
         Seat.objects.filter(pk=seat.pk, state=Seat.State.LEASED, leased_until__lt=until).update(
             leased_until=until
         )
@@ -78,7 +79,7 @@ def check(content: object) -> dict[str, object]:
     if not isinstance(content, dict):
         raise Refusal("A draft must be a JSON object.", field="content")
     try:
-        # PostgreSQL takes neither NUL nor half a character in JSON, and no number is infinite.
+        # PostgreSQL's JSON takes neither NUL nor lone surrogates nor infinite numbers.
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
     except (ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import Campaign, Flag, Membership, Seat, User
 
 MAX_TEXT = 500
-# Of one person in one campaign, without an answer yet: the list is for people to read.
+# Most flags without a reply, per person and campaign: people must be able to read the list.
 MAX_WAITING = 50
 
 

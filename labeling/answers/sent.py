@@ -16,13 +16,13 @@ from labeling.errors import Refusal, TooLarge
 from labeling.models import Answer
 
 MAX_BATCH = 100
-# An hour: more than that was not spent looking at one image.
+# An hour: nobody looks at one image for longer.
 MAX_DURATION_MS = 3_600_000
-# The longest way to write a UUID: urn:uuid: and 36 characters.
+# The longest form of a UUID: urn:uuid: and 36 characters.
 MAX_ID = 45
-# Characters of a value in a form: a drawing.
+# Most characters of a value in a form, enough for a drawing.
 MAX_VALUE = drafts.MAX_BYTES
-# Answers that wait in a browser since the second edition may have the last two, which are ignored.
+# The last two are ignored; answers queued in a browser since the second edition may have them.
 KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks", "along")
 
 
@@ -133,7 +133,7 @@ def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answe
 def _value_of(text: object, missing: str) -> object:
     """Return a word, or the object of a list's option or a drawing."""
     if isinstance(text, dict):
-        # What a kind's page has put together of several fields.
+        # A value that a kind's page has combined from several fields.
         return text
     try:
         if isinstance(text, str) and text and len(text) <= MAX_VALUE:

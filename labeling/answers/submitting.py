@@ -50,11 +50,11 @@ from labeling.models import (
     User,
 )
 
-# After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
+# Monitoring runs after so many answers of a person, gold or not, so it reveals nothing.
 WATCH_EVERY = 10
 
 ACCEPTED, REFUSED = "accepted", "refused"
-# Answers that come in these stages are late: alike to gold and to other questions.
+# Answers in these stages are late, for gold and other questions alike.
 STOPPED = (Membership.Stage.PAUSED, Membership.Stage.BLOCKED)
 OPEN = Question.State.OPEN
 skip = return_seat
@@ -102,11 +102,11 @@ class _SubmittedSeat:
     state: str
     ordinal: int | None
     question_id: int
-    # What it asks about, where the kind has_geometry.
+    # What the question is about, for kinds with has_geometry.
     context: About | None = None
     revisions: int = 0
     first_at: datetime | None = None
-    # Its first answer came when there was no seat left for it.
+    # The first answer came when the question had no free seat.
     late: bool = False
     changed: bool = False
 
@@ -120,11 +120,11 @@ class _Batch:
     seats: dict[str, _SubmittedSeat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
-    # It is many: up to the tenth answer, then the person is watched.
+    # A large batch: stop at the tenth answer, then monitor the person.
     by_tens: bool
     new: list[Answer] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
-    # Questions of which a stopped person held a seat that their late answer leaves to others.
+    # Questions whose seat a stopped person's late answer frees.
     freed: set[int] = field(default_factory=set)
     answered: int = 0
 
@@ -197,7 +197,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
         batch = _Batch(
             member=member,
             questions=questions,
-            # Under the locks: votes on a question are told apart by their moments (deciding.py).
+            # Read the clock under the locks: votes on a question are ordered by time (deciding.py).
             now=timezone.now(),
             seats=seats,
             known=_known(user, answers),
@@ -285,7 +285,7 @@ def _seats(
     )
     seats = {row[1]: _SubmittedSeat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
-    # The ordinal is set by the first answer: most seats have none, and no query to make.
+    # The first answer sets the ordinal. Most seats have none and need no query.
     answered_before = [seat.pk for seat in seats.values() if seat.ordinal is not None]
     for pk, answered in window.answered_on(answered_before).items():
         seat = by_pk[pk]
@@ -391,7 +391,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
     if batch.member.kind.has_geometry and seat is not None:
-        # A drawing is kept on tenths of a pixel, however it was sent.
+        # Drawings are stored on tenths of a pixel.
         value = _clean_value(batch, sent, seat)
     if (token, known_value, known_ms) != (sent.seat, value, sent.duration_ms):
         raise _refusal("conflict")
@@ -410,7 +410,7 @@ def _refusal(code: str) -> Refusal:
 
 
 def _is_token(seat: object) -> bool:
-    # Whatever else came is no seat, and some of it (a NUL) no database takes.
+    # Anything else is no token, and some characters (NUL) no database takes.
     return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
 
 
@@ -463,7 +463,7 @@ def _write(batch: _Batch) -> None:
             rows,
         )
     if batch.taken:
-        # One person has one seat on a question, so each of these gives one.
+        # A person has one seat per question, so each frees one.
         taken = sorted(batch.taken)
         execute(
             "UPDATE labeling_question SET seats_free = seats_free - 1 "  # noqa: S608

@@ -23,17 +23,17 @@ from labeling.models import Campaign, Question, User
 
 RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
 NOT_A_MEMBER = gettext_noop("There is no such campaign, or you were not invited to it.")
-# Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
+# Every fourth page starts with fresh questions, so that returned ones cannot block them for ever.
 FRESH_EVERY = 4
-# Candidates read for every seat wanted, since others may take some first.
+# Candidates read per missing seat, since others may take some first.
 OVERSAMPLE = 3
-# The window grows while nearly all that it shows was seen by this person.
+# The window grows while this person has seen nearly all of it.
 WIDEST_WINDOW = 5_000
 # Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
 ENOUGH_ROWS = 800
-# Of what this person gave back or let lapse.
+# Rows read of seats that this person gave back or let expire.
 MOST_AGAIN = 1_000
-# Ordinary questions that tell whether gold given back before them would still have a seat.
+# Ordinary questions used to decide whether gold given back before them would still have a seat.
 NEXT_GIVEN_BACK = 10
 
 
@@ -146,7 +146,7 @@ class Scan:
             self.first = rows[0][3] if self.first is None else self.first
             self.last = rows[-1][3]
         self.rows += len(rows)
-        # A window of no rows asks for nothing, so the lane is at its end.
+        # An empty window means that the lane is at its end.
         self.exhausted = not self.window or len(rows) < self.window
         self.window = min(self.window * 4, WIDEST_WINDOW)
         if self.most is not None:
@@ -214,14 +214,14 @@ def reader(user: User, campaign: Campaign) -> Reader:
         answered=row[5],
         role=row[6],
         stage=row[7],
-        # A rule that asks for less holds at once, before anybody was watched again.
+        # A lower share in the policy applies at once, before the person is monitored again.
         share=min(policy["gold_share"], policy["gold_share"] if row[8] is None else row[8]),
         state=row[9],
         floors=(row[10], row[11]),
         last_ticket=row[12],
         questions_asked=row[13],
         questions_free=row[14],
-        # SQLite keeps UTC and does not say so.
+        # SQLite returns UTC without a time zone.
         counted_at=row[15] and row[15].replace(tzinfo=UTC),
         policy=policy,
         by_topic=topic_pages(campaign),
@@ -234,16 +234,16 @@ def topic_pages(campaign: Campaign) -> bool:
     return KINDS[campaign.kind].topic_pages
 
 
-# A seat that was closed can be leased again; one that this person gave back comes when all else is
-# done (AGAIN), and is passed like one they answered.
+# A closed seat can be leased again. One that this person gave back comes last (AGAIN) and is
+# skipped here like an answered one.
 UNSEEN = (None, "closed")
 # The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row
-# read, and no planner can turn it into one over everything the person ever answered. Rows that
-# they have seen come back too, so the cursor can pass them. States are written out, not passed:
-# SQLite uses a partial index only for what it can read in the statement. A seat given back on
-# another question about the same subject keeps nobody from this one; any seat on one does where the
-# subject is below 0, since both show a part of one thing (subjects.py).
-# A first box to draw shows nothing, a later one what is boxed; a proposed box may be mended.
+# read, and no planner can turn it into a join over everything the person ever answered. Rows that
+# they have seen are returned too, so that the cursor can pass them. States are literals, not
+# parameters: SQLite uses a partial index only for literals. A seat given back on another question
+# with the same subject does not exclude this question, except for subjects below 0, where both show
+# a part of one thing (subjects.py). Looks: a first box to draw shows nothing, a later one the
+# boxes; a proposed box may be corrected.
 LOOK = """CASE WHEN q.content IS NULL OR q.content ->> 'unshown' IS NOT NULL THEN q.step
         WHEN q.content ->> 'came' = 'proposed' THEN q.step || '*' ELSE q.step || '+' END"""
 COLUMNS = f"""q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic, {LOOK} AS look,
@@ -252,7 +252,7 @@ COLUMNS = f"""q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.to
                 ELSE a.state END FROM labeling_assignment a
          WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""  # noqa: S608
 NO_ANSWER = "CAST(NULL AS text) AS answer FROM labeling_question q"
-# What gold is balanced by. No drawing is like another, so all of them are one word.
+# The word by which gold is balanced. All drawings count as one word.
 WORD_OF_GOLD = "CASE WHEN {} THEN CAST(g.answer AS text) ELSE 'drawn' END".format(
     " AND ".join(f"g.answer -> '{key}' IS NULL" for key in ("parts", "boxes", "missing"))
 )
@@ -306,7 +306,7 @@ def read(person: Reader, size: int) -> Reading:
     """
     scans = []
     for lane in Question.Lane.values:
-        # A page of one topic needs of each lane no more than where it begins.
+        # A page of one topic needs only the start of each lane.
         target = 1 if person.by_topic else size
         most = ENOUGH_ROWS if lane == GOLD else None
         scans.append(_scan(person, lane, person.start(lane), target, size, most))
@@ -327,7 +327,7 @@ def read(person: Reader, size: int) -> Reading:
     if topic is not None and len(held) < size:
         candidates = _of_topic(person, size, topic, scans)
         if any(scan.candidates for scan in scans[:2]):
-            # Nothing comes again while anything else is left.
+            # Returned questions come only if nothing else is left.
             again = []
         again = [candidate for candidate in again if candidate.topic == topic]
     return Reading(

@@ -37,13 +37,13 @@ from labeling.kinds import policies
 from labeling.models import Campaign, Decision, Membership, Seat, User
 from labeling.models.people import new_token
 
-# Seats of one page at most.
+# Most seats on one page.
 LARGEST_PAGE = 200
-# Seats that a person may hold, unless one page has more.
+# Most seats that a person may hold, unless one page has more.
 MOST_HELD = 40
-# How long the seats of a page that was closed stay with the person.
+# How long a person keeps the seats of a closed page.
 AFTER_LEAVING = timedelta(seconds=60)
-# How often a page is tried for that stays empty because others were quicker.
+# Attempts to fill a page that stays empty because others were faster.
 ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
 EXPIRED_BATCHES = 50
@@ -123,7 +123,7 @@ def next_page(
     qualifying.next_page starts that, then calls this function.
     """
     for attempt in range(ATTEMPTS):
-        # What others hold is skipped twice, then waited for: an empty page must mean the end.
+        # Skip locked questions twice, then wait for them: an empty page must mean the end.
         fill = _fill(user, campaign, size, beside, most, skip=attempt < 2, fair=fair)
         if not fill.missing or not (fill.behind or return_expired()):
             break
@@ -196,7 +196,7 @@ def _fill(
             taken = claim(hand, missing, skip, until)
             _extend(held, until)
     if person.quota is None:
-        # Who reads some topics only has not seen what the others still need.
+        # A reader with a quota has not seen the questions of other topics.
         counters.raise_floors(person, hand.reading.scans[:2])
     open_ids = {candidate.id for candidate in (*hand.ordinary, *hand.again)}
     got = len(taken & open_ids)
@@ -300,7 +300,7 @@ class Hand:
 def hand_of(person: Reader, size: int) -> Hand:
     """Return what the person could get for a page of that size. Reads without locks."""
     reading = candidates.read(person, size)
-    # One person sees a subject once, whichever lane it waits in.
+    # A person sees a subject once, whichever lane it is in.
     by_subject: dict[int, Candidate] = {}
     for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
         for candidate in in_turn:
@@ -341,11 +341,11 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
     until: end of the leases. skip: skip questions that others have locked instead of waiting.
     """
     person, cursors = hand.person, lock_member(hand.person)
-    # Without an ordinary question there is no new gold either, or people would answer it for ever.
+    # Without ordinary questions give no new gold either, or people would answer gold for ever.
     golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
     taken = _take(person, hand.ordinary, missing - len(golden), skip)
     if len(taken) < missing - len(golden):
-        # The last page is short, and gold has the same share in it as in any other.
+        # The last page is short; its share of gold must be the same as on any other page.
         gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
         golden = golden[:gold]
     again = hand.again[: missing - len(taken) - len(golden)]
@@ -380,7 +380,7 @@ def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool)
     pks = [candidate.id for candidate in ordinary]
     if not pks or count <= 0:
         return set()
-    # Who waits for locks takes them in the order that everyone keeps.
+    # When waiting for locks, take them in the global order.
     order = f"lane {'DESC' if person.fresh_first else 'ASC'}, ticket" if skip else "id"
     rows = fetch(
         "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
@@ -409,14 +409,14 @@ def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
         f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
         "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
         "leased_until, created_at) "
-        # Without a WHERE, SQLite would read ON as a part of the join.
+        # Without a WHERE, SQLite would parse ON as part of a join.
         "SELECT question_id, %s, subject, token, 'leased', %s, %s FROM taken WHERE true "
         "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
         "leased_until = excluded.leased_until, question_id = excluded.question_id, "
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
         "WHERE labeling_assignment.state IN ('returned', 'closed') "
-        # Of one thing a person sees one part, ever (subjects.py).
+        # A person sees only one part of a thing, ever (subjects.py).
         "AND (labeling_assignment.subject >= 0 "
         "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
         [*(new_token() for _ in chosen), person.user_id, *map(moment, times)],
@@ -428,7 +428,7 @@ def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
 def _extend(held: Sequence[int], leased_until: datetime) -> None:
     if held:
         execute(
-            # What was sent back to be mended is held for longer.
+            # Work that was sent back has a longer lease.
             "UPDATE labeling_assignment SET leased_until = %s "  # noqa: S608
             f"WHERE id IN ({numbers(held)}) AND state = 'leased' AND leased_until < %s",
             [moment(leased_until)] * 2,
@@ -462,7 +462,7 @@ def _ahead(hand: Hand, got: int) -> int:
     if not person.share:
         held = len(reading.held)
         return max(beyond, min(counts.free, counts.questions - person.answered) - held - got)
-    # In tens: a count that falls with each ordinary answer would tell it from gold.
+    # In steps of ten: a count that falls with each ordinary answer would reveal gold.
     free_seats = -(-counts.free // 10) * 10
     return max(1, min(round(free_seats / (1 - person.share)), counts.questions - person.answered))
 
@@ -529,7 +529,7 @@ def return_expired() -> int:
     return count
 
 
-# The state is written out so that SQLite uses the partial index.
+# The state is a literal so that SQLite uses the partial index.
 EXPIRED = """
 SELECT id FROM labeling_assignment WHERE state = 'leased' AND leased_until < %s
 ORDER BY leased_until LIMIT %s
@@ -546,8 +546,8 @@ def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None)
         return 0
     expired = "" if expired_at is None else " AND leased_until < %s"
     with writing():
-        # A question's row never moves to another id, so it is read before it is locked. Questions
-        # that someone works on keep their expired seats until the next round.
+        # A seat's question never changes, so it is read before it is locked. Questions locked by
+        # others keep their expired seats until the next round.
         questions = lock_questions(
             (pk for (pk,) in fetch(_QUESTIONS.format(numbers(pks)), [])),
             skip=expired_at is not None,

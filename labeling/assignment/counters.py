@@ -16,7 +16,7 @@ from labeling.db.sql import execute, fetch, locking, moment, numbers
 from labeling.models import Campaign
 
 FLOOR_COLUMNS = ("floor_returned", "floor_fresh")
-# A floor moves only when it spares newcomers this much: the campaign's row is wanted by others.
+# Move a floor only if it saves newcomers this much: the campaign's row has other writers.
 FLOOR_STEP = 1_000
 COUNT_AFTER = timedelta(minutes=1)
 # Members who answered or joined within this time share the last questions.
@@ -40,7 +40,7 @@ def raise_floors(person: Reader, scans: Sequence[Scan]) -> None:
         floor = person.floors[lane]
         if scan.start != floor:
             continue
-        # Read before the lane was: whatever had a ticket by then was there to be seen.
+        # Read before the lane: everything with a ticket by then was visible.
         empty = person.last_ticket if scan.exhausted else floor
         reached = empty if scan.first is None else scan.first - 1
         if reached - floor >= FLOOR_STEP:
@@ -59,7 +59,7 @@ def _set(
     when: str = "",
     having: Sequence[Any] = (),
 ) -> None:
-    # Skipped while a long action (adding a million questions) holds the campaign's row.
+    # Skip this while a long action (adding a million questions) locks the campaign's row.
     execute(
         f"UPDATE labeling_campaign SET {assignments} WHERE id = (SELECT id FROM labeling_campaign "  # noqa: S608
         f"WHERE id = %s {when}{locking(skip=True)})",
@@ -77,7 +77,7 @@ def counts(person: Reader) -> Counts:
 def recount(campaign_id: int) -> Counts:
     """Recount, save the counts on the campaign's row, and return them."""
     now = question_counts.of(campaign_id)
-    # Of several questions about one subject a person is asked one.
+    # A person is asked only one of several questions about a subject.
     questions, free = now.questions - now.repeated, now.free
     _set(
         campaign_id,

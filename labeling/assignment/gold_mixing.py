@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from labeling.assignment import candidates
 from labeling.assignment.candidates import Candidate, Reader, Scan
 
-# How gold is dealt must not be foreseen; tests put a seeded Random here.
+# The choice of gold must be unpredictable; tests use a seeded Random.
 chance: random.Random = secrets.SystemRandom()
 
 
@@ -37,7 +37,7 @@ def deal(
     """
     if not count or not ordinary:
         return []
-    # What looks like nothing that lies beside it would be seen to be gold.
+    # Gold that looks like none of its neighbours would be recognised.
     looks = Counter(candidate.look for candidate in ordinary)
     golden = [candidate for candidate in golden if candidate.look in looks]
     topics = Counter(candidate.topic for candidate in ordinary)
@@ -87,7 +87,7 @@ def _next(
         )
     )
     pool = [candidate for candidate in pool if str(candidate.answer) == answer]
-    # A topic that the ordinary ones do not have weighs as one that they have once.
+    # A topic missing among the ordinary questions has the weight of one that occurs once.
     keys = sorted({candidate.topic for candidate in pool})
     [topic] = chance.choices(keys, [topics[key] or 1 for key in keys])
     return chance.choice([candidate for candidate in pool if candidate.topic == topic])

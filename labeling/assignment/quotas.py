@@ -29,7 +29,7 @@ def assign(
         Quota.objects.update_or_create(
             membership=row, topic=topic, defaults={"images": images, "done": 0}
         )
-    # Cursors passed what was none of theirs, so they read from the start again.
+    # Cursors have passed questions of other topics, so start reading again.
     row.cursor_returned = row.cursor_fresh = row.cursor_gold = 0
     row.topics = {} if images_by_topic else None
     row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics"])

@@ -22,7 +22,7 @@ Stage = Membership.Stage
 IN_TRAINING = gettext_noop(
     "Before the first real question there is a short training. Open this page to start it."
 )
-# Whole sentences about the whole of somebody's work: none names an answer or an image.
+# These sentences are about all of a person's work: none names an answer or an image.
 NOT_WORKING = {
     Stage.FAILED: (
         "not_qualified",

@@ -19,8 +19,8 @@ class Waiting(NamedTuple):
     more: bool
 
 
-# As candidates.py reads them, of the first question alone: from the person's cursors on, a free
-# seat and no seat of theirs about the same subject; then what they gave back. {quota} depends on
+# The condition of candidates.py for the first question only: after the person's cursors, with a
+# free seat and without their seat on the same subject; then what they gave back. {quota} depends on
 # the database.
 STATEMENT = """
 SELECT b.id,

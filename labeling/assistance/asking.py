@@ -20,9 +20,9 @@ from labeling.promptable.workers import POOL, Reply
 
 logger = logging.getLogger(__name__)
 
-# Of one person, in all campaigns.
+# Most requests of one person, in all campaigns.
 MOST_A_MINUTE = 60
-# On one seat: more are no help.
+# Most proposals on one seat: more do not help.
 MOST_ON_SEAT = 300
 
 

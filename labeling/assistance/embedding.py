@@ -26,7 +26,7 @@ from labeling.models import Campaign, Image, ImageEmbedding, Job, SegmentationNe
 
 KIND = "embed images"
 STORED = "embeddings"
-# So many a start of the encoder: what a killed job does again, at most.
+# Images per start of the encoder, which a killed job repeats at most.
 BATCH = 32
 WORK = ".work"
 
@@ -196,7 +196,7 @@ def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Pat
     for pk in batch:
         made = folder / "out" / f"{pk}.npy"
         if not made.is_file():
-            # An image that cannot be read: people draw on it without the model.
+            # An unreadable image: people draw on it without the model.
             continue
         stored = f"{STORED}/{network.pk}/{pk}.npy"
         goal = networks.path_of(stored)
@@ -208,6 +208,6 @@ def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Pat
         rows.append(
             ImageEmbedding(network=network, image_id=pk, file=stored, sha256=digest, bytes=size)
         )
-    # Only while the job is ours: who lost it writes nothing more.
+    # Write only while the job is ours.
     queue.renew_child(job, job.last_line, job.exit_code)
     ImageEmbedding.objects.bulk_create(rows, ignore_conflicts=True)

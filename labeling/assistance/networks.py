@@ -22,7 +22,7 @@ from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, SegmentationNetwork
 from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
 
-# The folder, here and in the store.
+# Folder on this machine and in the storage.
 STORED = "networks"
 
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from labeling.boxes.chain import CHECK, DRAW, share_of
 
-# How the chances of classes may be distributed: their mean, and how alike they are.
+# Grid of the Beta distribution of acceptance rates: mean and strength.
 MEANS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98)
 STRENGTHS = (0.5, 1.0, 3.0, 10.0, 100.0)
-# So many proposals are shown whatever is expected, of classes that had none.
+# Proposals shown in any case for classes without data.
 TRIALS = 30
-# Medians of a drawing, by four clicks, and a check, before enough of them was measured.
+# Median seconds of a drawing by four clicks and of a check, until enough are measured.
 SECONDS = {DRAW: 7.0, CHECK: 1.8}
-# This share of pairs, by their hash, is drawn without having been shown a proposal.
+# Share of pairs, chosen by hash, that never show proposals.
 UNASSISTED = 0.1
 
 
@@ -70,7 +70,7 @@ class Acceptance:
         chance = self._chances(topic)
         now = self._mean(chance) - self.least
         after = self.weights @ (chance * (self.a + self.good[topic] + 1) / self._counts(topic, 1))
-        # What an accepted one would say of the others: its chance times what each would save.
+        # The value of an accepted proposal for later pairs: its rate times what each would save.
         later = max(0.0, after - self._mean(chance) * self.least)
         tried = self.shown[topic] or self.shown.sum() >= TRIALS
         return bool(not tried or now > 0 or now + self.to_come[topic] * later > 0)

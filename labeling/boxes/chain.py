@@ -21,16 +21,16 @@ from labeling.boxes.rules import GOOD, BoxRules
 from labeling.geometry.boxes import Box
 
 DRAW, CHECK, COVER = STEPS = ("draw", "check", "cover")
-# Every instance has its box; a reviewer has to look; nobody asks any more.
+# Ends of a chain: every instance has a box; a reviewer decides; the image was dropped.
 COMPLETE, REVIEW, DROPPED = ("complete", "review", "dropped")
-# How a box came: by dragging, by clicking its four extreme points, or as a detection.
+# Origin of a box: dragged, clicked by its four extreme points, or a detection.
 DRAWN, CLICKED, PROPOSED = ("drawn", "clicked", "proposed")
-# What is said of a box, as PASCAL VOC and COCO have it.
+# Flags of a box as in PASCAL VOC and COCO.
 TRUNCATED = "truncated"
 FLAGS = ("group", TRUNCATED, "occluded", "difficult")
-# What a reviewer says of boxes to which people are to look for more.
+# A reviewer's decision that people should look for more.
 LOOK = "look"
-# What boxes a pair has (LVIS): all, none since there is no instance, some, nothing known.
+# Coverage of a pair (LVIS): all instances, none exists, some, unknown.
 ABSENT, PARTIAL, UNKNOWN = ("absent", "partial", "unknown")
 Point = tuple[float, float]
 
@@ -188,7 +188,7 @@ def _propose(chain: Chain) -> Chain:
 def _after_drawing(chain: Chain, answer: Drawn, rules: BoxRules) -> Chain:
     if answer.box is not None:
         return replace(chain, step=CHECK, box=answer.box, came=answer.came, flags=answer.flags)
-    # Two contradict each other: that something is there and that it is not.
+    # Two people contradict each other on whether something is missing.
     in_vain = chain.in_vain + 1
     step = REVIEW if in_vain >= rules.most_in_vain else COVER if chain.boxes else DRAW
     return replace(chain, step=step, missing=(), attempt=1, rejected=None, in_vain=in_vain)

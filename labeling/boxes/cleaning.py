@@ -6,9 +6,9 @@ from labeling.boxes.chain import FLAGS
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, area
 
-# Boxes that differ by less on every side are one box said twice (Russakovsky et al., App. E).
+# Boxes that differ by less on every side are duplicates (Russakovsky et al., App. E).
 APART_PX = 5
-# Under this share of the image an object is small.
+# Objects below this share of the image are small.
 SMALL = 0.01
 
 
@@ -29,7 +29,7 @@ def clean_box(value: object, width: int, height: int, subject: str = "The box") 
             f"{subject} reaches out of the image, which is {width} × {height} pixels as people see"
             " it, upright."
         )
-    # On tenths: 12.1 − 11.1 is less than 1 in binary.
+    # Round first: 12.1 − 11.1 is less than 1 in binary.
     if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
         raise refusal(
             f"{subject} has no area of a pixel: its right side must lie right of the left one, and"
@@ -58,7 +58,7 @@ def clean_flags(value: object) -> list[str]:
 def _number(value: object, subject: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9:
         return round(float(value), 1)
-    # NaN and infinity are none either.
+    # NaN and infinity fail, too.
     raise refusal(f"{subject} has {str(value)[:60]!r} where a number of pixels is wanted.")
 
 

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from labeling.geometry.boxes import Box, iou
 
-# Deviation of somebody of whom nothing is known, as a share of the longer side; and how many sides
-# that assumption weighs.
+# Prior deviation of an unknown person, as a share of the longer side, and its weight in sides.
 PRIOR_SIGMA = 0.03
 PRIOR_SIDES = 2.0
 SAME_IOU = 0.5
 SAMPLES = 2_000
 ROUNDS, TOLERANCE = 500, 1e-7
-# Nobody is exact to less than this: one who hit a side by chance must not outweigh all others.
+# Lower limit of a deviation: a person who hit a side by chance must not outweigh all others.
 LEAST_SIGMA = 0.001
 
 Person = TypeVar("Person", bound=Hashable)
@@ -134,7 +133,7 @@ def expected_error(box: Box, sigma: float) -> Error:
     """
     width, height = box[2] - box[0], box[3] - box[1]
     x0, y0, x1, y1 = _samples() * sigma + np.array([[0.0], [0.0], [width], [height]])
-    # A side that crosses the other one leaves nothing.
+    # If a side crosses the opposite one, the intersection is empty.
     shared = np.clip(np.minimum(x1, width) - np.maximum(x0, 0), 0, None) * np.clip(
         np.minimum(y1, height) - np.maximum(y0, 0), 0, None
     )

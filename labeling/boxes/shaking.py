@@ -5,13 +5,13 @@ import random
 
 from labeling.geometry.boxes import Box, area, iou
 
-# Of good ones: a side is off by so much of the longer side, in the mean of people (METHODS), and
-# never by more than this overlap allows, which lies inside human noise.
+# Good boxes: mean error of a side as a share of the longer side (METHODS), and the lowest overlap,
+# which is within human noise.
 SIGMA = 0.02
 LEAST_GOOD = 0.85
-# Half of the bad ones overlap by the first, half by the second.
+# Half of the bad boxes have the first overlap, half the second.
 BAD = ((0.3, 0.6), (0.6, 0.7))
-# Who points at an object is off its middle by so much of its sides.
+# Distance of pointing from an object's middle, as a share of its sides.
 AIM = 0.15
 STEPS = 40
 SIDES = ("left", "top", "right", "bottom")
@@ -62,7 +62,7 @@ def _shaken(
             far = middle
     moved = _moved(box, direction, near, width, height)
     fits = area(moved) and math.isclose(iou(moved, box), overlap, abs_tol=0.02)
-    # A pixel at least, as what people draw.
+    # At least one pixel, as for drawn boxes.
     return moved if fits and min(moved[2] - moved[0], moved[3] - moved[1]) >= 1 else None
 
 

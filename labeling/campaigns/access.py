@@ -46,7 +46,7 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
     if role_and_stage is None:
         raise NotYours(gettext("There is no such campaign, or you were not invited to it."))
     held, stage = role_and_stage
-    # Whose answers are void neither decides nor looks at those of others.
+    # Blocked people neither decide nor see the answers of others.
     if roles and stage == Membership.Stage.BLOCKED:
         raise NotAllowed(gettext("Your work in this campaign has ended."), code="blocked")
     if roles and held not in roles:

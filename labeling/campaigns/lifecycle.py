@@ -25,7 +25,7 @@ from labeling.models import (
 
 State = Campaign.State
 NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
-# Words that the site's own addresses use in a campaign's place.
+# Words that the site's own URLs use in place of a campaign's name.
 RESERVED_NAMES = {"new", "label", "join"}
 BATCH = 2_000
 
@@ -110,7 +110,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         campaign.save(update_fields=list(fields))
         _record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
         if "settings" in fields and campaign.graph_id is not None:
-            # What a "no" closes may be another thing now.
+            # The consequences of a "no" may have changed.
             queue.enqueue("look again", str(campaign.pk), campaign=campaign)
     return campaign
 
@@ -131,7 +131,7 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
         if campaign.policy is not None and policies.of(campaign) == cleaned:
             return campaign.policy
-        # The last version may be that of a pilot (piloting.py), which was never in force.
+        # The last version may be a pilot's (piloting.py), which was never current.
         last = campaign.policies.latest("version").version
         policy = Policy.objects.create(campaign=campaign, version=last + 1, content=cleaned)
         campaign.policy = policy

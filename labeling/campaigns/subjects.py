@@ -64,7 +64,7 @@ def bar_witnesses(item_ids: Iterable[int]) -> None:
 
 def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> None:
     items = Item.objects.filter(image__in=list(by_image)).values_list("pk", flat=True)
-    # Looked up by campaign and item together, for which there is an index.
+    # Filter by campaign and item together, for which there is an index.
     questions = Question.objects.filter(
         campaign__in=list(campaigns.values_list("pk", flat=True)), item__in=list(items)
     )

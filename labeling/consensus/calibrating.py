@@ -25,7 +25,7 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     If it equals the current one, that one is kept. actor: the requester, recorded with the
     decision. Answers are read in chunks outside of any transaction.
     """
-    # Learning needs numpy and the compiled loops, which no page should load.
+    # Learning needs numpy and compiled loops, which no page should import.
     from labeling.consensus import learned_boxes, learned_skills
     from labeling.graphs import learned_order
 
@@ -55,10 +55,10 @@ def _put_in_force(campaign_id: int, learned: Content, reason: str) -> Calibratio
     with writing():
         campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
         current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
-        # Who is void may have changed while the answers were read.
+        # Blocks may have changed while the answers were read.
         before = Content.from_json(current.content if current else {})
         content = replace(learned, voided=before.voided or [])
-        # When it was made is no part of what it says.
+        # The time is not part of the comparison.
         same = replace(before, answered=content.answered, learned_at=None) == content
         if current is not None and same:
             return current
@@ -66,7 +66,7 @@ def _put_in_force(campaign_id: int, learned: Content, reason: str) -> Calibratio
         made = calibrations.create(campaign_id, content, reason)
         Campaign.objects.filter(pk=campaign_id).update(calibration=made)
         if content.scenes != before.scenes:
-            # What is worth asking of each image is another question now.
+            # The most useful question of each image may have changed.
             store.look_again(campaign)
         return made
 
@@ -92,7 +92,8 @@ def due(campaign: Campaign) -> bool:
     [(last,)] = row.values_list("calibration__content__answered")
     wanted_answers = policies.of(campaign)["calibrate_answers"]
     if KINDS[campaign.kind].asks == CHAINS:
-        # They learn early which proposals pay, and rarely later: all answers are read each time.
+        # Calibrate often at first, to learn which proposals pay, and rarely later: each time reads
+        # all answers.
         wanted_answers = max(wanted_answers, (last or 0) // 10)
     return _answered(campaign) - (last or 0) >= wanted_answers
 
@@ -118,7 +119,7 @@ def execute(job: Job) -> None:
     elif due(job.campaign):
         calibrate(job.campaign, reason="after many answers")
     if KINDS[job.campaign.kind].asks == CANDIDATES:
-        # What is stated of its classes follows from the tables (quality/verifying.py).
+        # The stated precision of classes depends on the tables (quality/verifying.py).
         queue.enqueue("verify", str(job.campaign.pk), campaign=job.campaign)
 
 

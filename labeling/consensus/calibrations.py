@@ -120,7 +120,7 @@ def skills(calibration_id: int | None, made_at: datetime | None) -> deciding.Ski
 
 @lru_cache(maxsize=64)
 def _read(pk: int, made_at: datetime | None) -> deciding.Skills:
-    # By the moment too: SQLite gives the id of a row that was rolled back to the next one.
+    # Key by time too: SQLite reuses the id of a row that was rolled back.
     content = Calibration.objects.values_list("content", flat=True).get(pk=pk)
     return skills_of(Content.from_json(content))
 

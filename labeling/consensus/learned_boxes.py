@@ -46,7 +46,7 @@ class _Row(NamedTuple):
     retired: Any
 
 
-# Everybody's latest answer that counts, by question: {person: (value, milliseconds or None)}.
+# Everybody's latest counting answer by question: {person: (value, milliseconds or None)}.
 Answers = dict[int, dict[int, tuple[Any, int | None]]]
 
 

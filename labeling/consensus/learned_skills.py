@@ -23,12 +23,12 @@ from labeling.kinds.base import DrawnKind
 from labeling.models import Answer, Campaign, Question
 
 CHUNK = 1_000
-# Pseudo-answers that everyone gave: two right and one wrong to each truth, so that a few answers
-# make nobody perfect, and a crowd that always says the same stays better than chance.
+# Pseudo-answers of everyone: two right and one wrong per class, so that a few answers make nobody
+# perfect, and a crowd that always gives the same answer stays better than chance.
 RIGHT, WRONG = 2.0, 1.0
-# Pseudo-questions with the policy's prior, and those that hold a topic's share to the campaign's.
+# Weight of the policy's prior in questions, and weight of the campaign's share in a topic's.
 CAMPAIGN_PRIOR, TOPIC_PRIOR = 2.0, 20.0
-# A step that gains less than this moves no reputation that anybody could tell.
+# EM stops at a smaller gain, which changes no reputation noticeably.
 TOLERANCE = 1e-4
 ROUNDS = 100
 DIGITS = 6
@@ -163,7 +163,7 @@ def _two(votes: Votes, policy: policies.Policy) -> Content:
         class_prior=CAMPAIGN_PRIOR * base,
         confusion_prior=[[RIGHT, WRONG], [WRONG, RIGHT]],
         known=votes.known,
-        # Gold is balanced on purpose, and says nothing of how common a yes is.
+        # Gold is balanced on purpose, so it does not show how common a yes is.
         known_in_prior=False,
         tolerance=TOLERANCE,
     )
@@ -210,7 +210,7 @@ def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[
 def _tables(votes: Votes, estimate: DawidSkene, policy: policies.Policy) -> dict[str, object]:
     """Return vote tables of topics with a pilot, if the policy uses them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
-    # Gold is no random sample of its topic.
+    # Gold is not a random sample of its topic.
     pilot = (counts.sum(axis=1) >= CALIBRATION_VOTES) & (votes.known < 0)
     if policy["method"] != "vote-table" or not pilot.any():
         return {}

@@ -91,7 +91,8 @@ def settle_locked(questions: Sequence[Locked]) -> int:
     full = [q for q in questions if q.state == State.OPEN and q.seats_free == 0]
     if not full:
         return 0
-    # Under the lock: whoever answers the same question commits before we look, or after we go.
+    # Hold the lock: a concurrent answer to this question commits either before we read or after we
+    # commit.
     waiting = _under_lease(full)
     complete = [question for question in full if not waiting[question.id]]
     judged = all_verdicts(complete, votes_on([question.id for question in complete]))
@@ -243,7 +244,7 @@ def replay_locked(
                 decided.append(judged)
         elif question.state != State.OPEN or seats_needed != question.seats_free:
             outcome.reopened += question.state != State.OPEN
-            # Seats beyond those wanted go at once; those that are short come with a ticket.
+            # Surplus seats are removed at once; missing ones come with a ticket.
             seats = min(seats_needed, question.seats_free)
             reopening.append(question)
             open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))

@@ -113,7 +113,7 @@ def verdict_on(
     verdict, counted = deciding.judge(
         rules.kind.at(question.step), votes, rules.policy, rules.skills, topic=topic, inner=inner
     )
-    # Sorted, so that a settlement is the same bytes however the rows were read.
+    # Sort, so that a settlement has the same bytes in any order of rows.
     answers = sorted(pk for pk, _ in counted)
     weighed = rules.policy["method"] != "majority" or rules.skills.voided
     return Judged(question, verdict, answers, rules.calibration_id if weighed else None)

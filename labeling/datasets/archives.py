@@ -44,7 +44,7 @@ def unpack(file: Any, folder: Path, limits: Limits) -> None:
     size = file.tell()
     file.seek(0)
     left = limits.bytes
-    # As many folders again: they are entries of their own.
+    # Allow the same number of folders, which are separate entries.
     with open_zip(file, 2 * limits.files) as archive:
         for number, entry in enumerate(in_zip(archive, size), 1):
             if number > limits.files:
@@ -52,7 +52,7 @@ def unpack(file: Any, folder: Path, limits: Limits) -> None:
                     f"The zip has over {limits.files:,} files. {limits.cure}", field="file"
                 )
             if isinstance(entry, Refused):
-                # Hidden files that an operating system adds, most of all.
+                # Mostly hidden files that an operating system adds.
                 continue
             if Path(entry.name).suffix.lower() in limits.endings:
                 left -= _unpack_one(entry, folder, left, limits)

@@ -45,7 +45,7 @@ def make(image: Image) -> None:
         for name, tile in tiles_of(content, max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS):
             path = _path(image, name)
             with storing(path, storage):
-                # A process that was killed may have left half of it.
+                # A killed process may have left half of it.
                 storage.delete(path)
                 storage.save(path, ContentFile(tile.content))
     except BadImage as bad:

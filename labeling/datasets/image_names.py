@@ -33,7 +33,7 @@ class ImageNames:
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
         self._short: dict[str, list[str]] | None = None
-        # By image, the name that led to it.
+        # The requested name by image.
         self._names: dict[str, str] = {}
 
     def find(self, names: Collection[str]) -> dict[str, NamedImage]:

@@ -26,19 +26,19 @@ MAX_NAME = 400
 MAX_LICENCE = 200
 MAX_SOURCE = 500
 MAX_QUERY = 200
-# An image that so many queries found is cut off there.
+# Most queries kept per image.
 MAX_QUERIES = 100
-# Photographs hardly shrink in a zip; what unpacks to a hundredfold was made to.
+# Photographs hardly shrink in a zip; a ratio above this is an attack.
 MAX_ZIP_RATIO = 100
-# Below this an archive may have any ratio: a few blank bitmaps are no bomb.
+# Smaller archives may have any ratio: a few blank bitmaps are no bomb.
 HARMLESS_BYTES = 100 * 1024 * 1024
-# zipfile keeps an object of each entry: so many take about a gigabyte and half a minute.
+# zipfile keeps an object per entry: this many take about a gigabyte and half a minute.
 MAX_ENTRIES = 1_000_000
-# No image is smaller, and more files than this that are smaller were packed to keep a worker busy.
+# Lowest size of an image. An archive with more entries below it was made to keep a worker busy.
 SMALLEST_IMAGE_BYTES, MAX_TINY = 26, 10_000
-# Every entry of a zip's directory begins so; before its end a larger zip has two records more.
+# Signature of an entry in a zip's directory; a larger zip has two more records before its end.
 ENTRY_SIGNATURE = b"PK\1\2"
-# The unpacked size, and how long name, extra field and comment behind the 46 bytes are.
+# Unpacked size, and the lengths of name, extra field and comment after the 46 bytes.
 ENTRY = struct.Struct("<4s20xIHHH12x")
 ZIP64_RECORDS_BYTES = 56 + 20
 SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
@@ -46,9 +46,9 @@ ENCRYPTED = 0x1
 UTF8_NAME = 0x800
 COLUMNS = {"file", "name", "licence", "license", "source", "wnid", "image", "query"}
 WNID = re.compile(r"n\d{8}")
-# What found an image: a wnid, "" for none, and a query.
+# A query that found an image: its wnid ("" for none) and the query.
 Query = tuple[str, str]
-# In a folder or zip: `wnid,image,query` rows about the images beside it.
+# A file in a folder or zip with `wnid,image,query` rows about its images.
 CANDIDATES = "candidates.csv"
 MAX_CANDIDATES_BYTES = 256 * 1024 * 1024
 
@@ -267,7 +267,7 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():
-        # What ZipFile itself reads by: the count that is stated there may be false, the size not.
+        # ZipFile goes by the size: the stated count may be wrong.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if end is None:
             raise zipfile.BadZipFile("File is not a zip file")
@@ -299,7 +299,7 @@ def _directory(file: IO[bytes], left: int) -> Iterator[tuple[int, bool]]:
     """
     buffer, at = b"", 0
     while left > 0 or at < len(buffer):
-        # Name, extra field and comment take 64 KiB each at most.
+        # Name, extra field and comment take at most 64 KiB each.
         if len(buffer) - at < 1 << 18 and left > 0:
             part = file.read(min(left, 1 << 20))
             left = left - len(part) if part else 0

@@ -51,17 +51,17 @@ from labeling.plurals import count_of
 logger = logging.getLogger(__name__)
 
 DERIVATIVES = "derivatives"
-# One job makes the derivatives of so many neighbouring images: enough work for a message, short
-# enough to be spread over workers.
+# Neighbouring images per derivatives job: enough work for a message, short enough to spread over
+# workers.
 BLOCK = 200
-# So many files are looked up in the database at a time.
+# Files looked up in the database at a time.
 BATCH = 100
 CHUNK_BYTES = 1024 * 1024
-# What is asked of images that are there already.
+# Columns read of existing images.
 _KNOWN = ("dataset", "sha256", "name", "came_with")
 
 Source = Iterable[Found | Refused]
-# Gives the files from the start, as often as it is called.
+# A function that returns the files from the start each time.
 Stream = Callable[[], Iterator[Found | Refused]]
 Watch = Callable[[int], None]
 
@@ -101,7 +101,7 @@ class Picture(File):
     """An open derivative and its media type."""
 
     def __init__(self, file: IO[bytes], media_type: str) -> None:
-        # Without the storage's name: it would be the same for everyone who sees the image.
+        # The storage name is left out: it would be the same for everybody who sees the image.
         super().__init__(file, name="")
         self.media_type = media_type
 
@@ -116,7 +116,7 @@ def add_file(
 
     Raises Refusal with a sentence; then nothing has changed.
     """
-    # The file stays open: it is the caller's.
+    # Do not close the file: it is the caller's.
     entry = Found(name, name, lambda: nullcontext(fileobj), 0)
     name = clean_name(name)
     content = _read(entry)
@@ -214,8 +214,8 @@ def _add_batch(
             names[index] = clean_name(entry.name)
             hashes[index] = _hash(entry)
     images = goal.dataset.images
-    # Names first: an image that another import adds in between is known by its content, not taken
-    # for another image of its name.
+    # Look up names first: an image that a concurrent import adds is then matched by content instead
+    # of counting as another image of that name.
     taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
     known = {
         image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
@@ -385,7 +385,7 @@ def _pieces(entry: Found) -> Iterator[bytes]:
     with _reading(entry) as file:
         while piece := file.read(CHUNK_BYTES):
             count += len(piece)
-            # An archive may say less than it holds.
+            # An archive may state less than it holds.
             if count > limit:
                 raise _too_large(limit)
             yield piece
@@ -526,7 +526,7 @@ def _open(kind: str, image: Image) -> Picture:
     if stored:
         with suppress(FileNotFoundError):
             return Picture(stored.storage.open(stored.name), media_type_of(stored.name))
-        # Lost from the storage (restored without its derivatives): rebuilt.
+        # Missing in the storage (restored without derivatives): make it again.
         Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
         setattr(image, kind, "")
     try:
@@ -564,6 +564,6 @@ def _keep(image: Image, kind: str, made: Encoded) -> None:
         raise
     if not ours:
         remove(kind, name)
-    # Another process was first, or the image is gone: theirs stands.
+    # Another process was faster, or the image is gone: keep theirs.
     names = Image.objects.filter(pk=image.pk).values_list(kind, flat=True)
     setattr(image, kind, name if ours else names.first() or "")

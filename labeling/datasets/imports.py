@@ -41,14 +41,14 @@ from labeling.models import Dataset, Import, Job, User
 
 KIND = "import images"
 FOLDER = "imports/"
-# A few small files may be added while the sender waits; everything else takes a job.
+# A few small files may be added within the request; everything else takes a job.
 SMALL_FILES = 20
 SMALL_BYTES = 50 * 1024 * 1024
-# Decoding takes a second for 40 million pixels, whatever the bytes: a blank image packs well.
+# Decoding takes a second for 40 million pixels, whatever the bytes: a blank image compresses well.
 SMALL_PIXELS = 100_000_000
-# The directory of a zip with more entries is read by the job alone: 20 µs each.
+# Larger zip directories are read by the job only: 20 µs per entry.
 SMALL_ENTRIES = 10_000
-# So many duplicates and as many refused files are listed; the counts are of all.
+# Most duplicates, and most refused files, in the lists; the counts cover all.
 LISTED = 2000
 
 
@@ -247,7 +247,7 @@ def execute(job: Job) -> None:
 
 def _add(job: Job, row: Import, report: Report) -> None:
     with _stream_of(row) as stream:
-        # A manifest's faults are found while its rows are counted, before anything is added.
+        # Counting a manifest's rows finds its faults before anything is added.
         total = sum(1 for _ in stream())
         done = 0
 
@@ -259,7 +259,7 @@ def _add(job: Job, row: Import, report: Report) -> None:
         lookalikes = None
         if row.options.get("near"):
             others = Dataset.objects.filter(pk__in=row.options["against"]).order_by("pk")
-            # What it brought before it was cut off is there already, by its name.
+            # An interrupted run has added files already; they are recognised by name.
             lookalikes = Lookalikes(
                 row.dataset, list(others), lambda _: queue.renew(job, done=0, total=total)
             )
@@ -271,7 +271,7 @@ def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) 
     """Save the report while the job is ours. Raises LeaseLost."""
     ours = Import.objects.filter(pk=row.pk, job__state=Job.State.RUNNING, job__claim=job.claim)
     changed = ours.update(
-        # Not the report's count: a run that was cut off has added some before.
+        # Not the report's count, which lacks the files of an interrupted run.
         added=row.images.count(),
         duplicates=report.duplicate_count,
         refused=report.refused_count,
@@ -329,7 +329,7 @@ def _check_zip(sent: Sent) -> None:
 
 def _keep(sent: Sent) -> Upload:
     """Store the file and return its Upload. Raises StorageFull."""
-    # Read first: a file that lies on the disk may be moved away by the storage.
+    # Read first: the storage may move a file that is on disk.
     size = sent.file.size
     stored = uploads.keep(sent.file, FOLDER)
     return {"file": sent.name, "stored": stored, "bytes": size, "zip": sent.is_zip}
@@ -337,14 +337,14 @@ def _keep(sent: Sent) -> Upload:
 
 def _remove(kept: Sequence[Upload]) -> None:
     for upload in kept:
-        # What is left over is removed by forget_old.
+        # forget_old deletes what is left over.
         with suppress(Exception):
             default_storage.delete(upload["stored"])
 
 
 def _enqueue(dataset: Dataset, actor: User, name: str, **fields: Any) -> Import:
     with transaction.atomic():
-        # The job knows its import by its id, and the import its job: so the job comes first.
+        # Job and import refer to each other, so the job is created first.
         job = queue.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}")
         row = Import.objects.create(
             dataset=dataset, name=name[:1000], created_by=actor, job=job, **fields

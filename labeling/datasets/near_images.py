@@ -29,7 +29,7 @@ from labeling.near_duplicates.fingerprints import (
 )
 from labeling.near_duplicates.search import DISTANCE, Growing
 
-# Files that are looked at while the first of them is waited for.
+# Files processed ahead of the first one.
 AHEAD = 64
 CHUNK = 1000
 Watch = Callable[[int], object]
@@ -70,7 +70,7 @@ class Lookalikes:
             return None
         hits = [
             self._wholes.nearest(views, DISTANCE),
-            # It may be a crop of what is there.
+            # The new image may be a crop of an existing one.
             self._views.nearest(views[:1], DISTANCE),
         ]
         best = min((hit for hit in hits if hit is not None), default=None)
@@ -106,7 +106,7 @@ def fingerprints_of(
                     watch(1)
     rows = dataset.images.exclude(fingerprint=None).order_by("pk")
     for name, kept in rows.values_list("name", "fingerprint").iterator(chunk_size=CHUNK):
-        # memoryview on PostgreSQL.
+        # PostgreSQL returns a memoryview.
         yield name, from_bytes(bytes(kept or b""))
 
 

@@ -69,13 +69,13 @@ def content_of(part: Part) -> dict[str, object]:
         content["names"] = list(part.names)
     merges = part.merges
     if part.pieces and not merges:
-        # Of a file that says what was merged and how, but not of which instance.
+        # From files that describe a merge without its instance.
         chosen = part.radius is not None
         merges = (Merge(part.pieces, part.radius, None, apart=part.apart, chosen=chosen),)
     if merges:
         content["merges"] = [merge_content(merge) for merge in merges]
     if any(merge.apart for merge in merges):
-        # Beside them too, where a query finds it.
+        # Also outside the JSON, where a query can use it.
         content["apart"] = True
     return content
 
@@ -357,7 +357,7 @@ def _chosen_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 def _described(item: Item) -> PartedObject:
     labels = sorted(item.given_labels.all(), key=lambda label: (label.created_at, label.pk))
     category = _category(labels)
-    # The latest of each key, in the order in which the keys first came.
+    # The latest of each key, in order of the keys' first occurrence.
     latest = {label.key: label for label in labels}
     outline = latest.pop(OUTLINE, None)
     crop, _ = crop_of(item)
@@ -393,7 +393,7 @@ def _region(parted: PartedObject, image: Image) -> list[float]:
     Raises Refusal.
     """
     size = (image.width, image.height)
-    # Files count pixels from 0 or from 1, and round.
+    # Files count pixels from 0 or 1, and round.
     near = is_box_inside(parted.box, size, EDGE_PX)
     tenths = [
         round(float(value), 1) for value in (near and cut_box(parted.box, size)) or parted.box
@@ -436,7 +436,7 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
     """Raise Refusal unless all shapes lie in the image."""
     drawn = [(part.key, part.polygons) for part in parted.parts]
     for key, polygons in (*drawn, ("outline", parted.outline or ())):
-        # Holes lie inside their pieces.
+        # Holes lie inside their pieces, so only outer rings matter.
         points = [point for piece in polygons for point in piece[0]]
         if not points:
             continue

@@ -15,7 +15,7 @@ from labeling.models import Vocabulary as Version
 from labeling.vocabulary import reading
 from labeling.vocabulary.types import Vocabulary
 
-# By digest: equal content is the same vocabulary whatever its row.
+# Cached by digest: equal content is the same vocabulary in any row.
 _READ: dict[str, Vocabulary] = {}
 KEPT = 32
 
@@ -79,7 +79,7 @@ def add_version(
             "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
         )
     vocabulary = content if isinstance(content, Vocabulary) else reading.build(content)
-    # One writer at a time: versions are counted.
+    # Lock the dataset: version numbers are consecutive.
     Dataset.objects.select_for_update().get(pk=dataset.pk)
     before = current(dataset)
     if before is not None and before.sha256 == vocabulary.digest():

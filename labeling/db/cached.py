@@ -24,6 +24,6 @@ def cached(key: str, compute: Callable[[], T], seconds: float = 0.0) -> T:
     took = time.monotonic() - begun
     lasting = max(seconds, min(LONGEST_SECONDS, 100 * took) if took > 0.1 else 0.0)
     if lasting:
-        # In a tuple: None is a value too.
+        # Stored in a tuple, since None is a valid value.
         cache.set(key, (value,), lasting)
     return value

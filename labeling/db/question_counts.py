@@ -129,7 +129,7 @@ def _repeated(campaign_id: int, subjects: Collection[int]) -> int:
     return int(repeats)
 
 
-# In one statement, which sees one moment: what the counters should be, then what they are.
+# One statement sees one snapshot: first the correct counters, then the stored ones.
 RECOUNT = """
 SELECT COUNT(CASE WHEN state = 'open' THEN 1 END),
     COUNT(CASE WHEN state = 'settled' THEN 1 END), COUNT(CASE WHEN state = 'dropped' THEN 1 END),
@@ -166,7 +166,7 @@ def reconcile(campaign_id: int) -> dict[str, int]:
     if not differences(campaign_id):
         return {}
     if not QuestionCount.objects.filter(campaign=campaign_id).exists():
-        # Something to lock.
+        # Create a row to lock.
         QuestionCount.objects.create(campaign_id=campaign_id)
     with writing():
         _take_turns(campaign_id)

@@ -23,7 +23,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 ATTEMPTS = 6
-# Ids that follow each other before they are read as a range.
+# Shortest run of consecutive ids that is read as a range.
 SHORTEST_RUN = 3
 # serialization_failure, deadlock_detected: PostgreSQL asks to try again.
 TRY_AGAIN = {"40001", "40P01"}
@@ -50,9 +50,9 @@ class Locked(NamedTuple):
         return self.graph_id is not None or bool(self.step)
 
 
-# What Locked is made of, of a question.
+# Columns of a question for Locked.
 LOCKED = "id, campaign_id, state, seats_free, policy_id, graph_id, step"
-# The condition of Locked.is_followed.
+# Locked.is_followed as SQL.
 FOLLOWED = "(graph_id IS NOT NULL OR step <> '')"
 
 
@@ -88,8 +88,8 @@ def writing() -> Iterator[None]:
 @contextlib.contextmanager
 def _turn() -> Iterator[None]:
     path = str(connection.settings_dict["NAME"])
-    # Inside a transaction SQLite's own lock may be ours already: to wait for another then could
-    # be for ever. A database in memory has one process.
+    # In a transaction we may hold SQLite's lock already, so waiting for another could deadlock. A
+    # database in memory has one process.
     if connection.vendor != "sqlite" or connection.in_atomic_block or not os.path.isfile(path):
         yield
         return
@@ -181,7 +181,7 @@ def in_runs(column: str, ids: Iterable[int]) -> Q:
     """
     apart: list[int] = []
     condition = Q()
-    # In a run, id less place is the same.
+    # Within a run, id minus index is constant.
     numbered = enumerate(sorted(set(ids)))
     for _, members in itertools.groupby(numbered, lambda pair: pair[1] - pair[0]):
         run = [pk for _, pk in members]

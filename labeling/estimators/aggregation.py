@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-# Probabilities this close are a tie: sums of logs differ in their last digits by the order of sums.
+# Probabilities this close are a tie: sums of logs depend on the order in their last digits.
 TIE = 1e-9
 
 
@@ -161,7 +161,7 @@ def pick(
     n_items, n_classes = probabilities.shape
     if not n_classes:
         return np.full(n_items, -1, np.int32), np.zeros(n_items, bool)
-    # Rank of each class among ties: 0 is taken first. Commonness is rounded as probabilities are.
+    # Rank of each class among ties, lowest first. Frequencies are rounded as probabilities are.
     weight = np.asarray(commonness, float)
     weight = np.round(weight / max(float(weight.sum()), 1e-300), 9)
     rank = np.empty(n_classes)
@@ -203,7 +203,7 @@ def posterior(
     n_classes = confusions.shape[-1]
     with np.errstate(divide="ignore"):
         logs, log_prior = np.log(confusions), np.log(np.asarray(prior, float))
-    # One class at a time: memory stays at one number a vote.
+    # One class at a time, so that memory stays at one number per vote.
     scores = np.column_stack(
         [
             np.bincount(items, weights=logs[annotators, truth, labels], minlength=n_items)

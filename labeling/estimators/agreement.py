@@ -27,7 +27,7 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
     answers = table.sum(axis=1)
     table, answers = table[answers > 1], answers[answers > 1]
     pairable = answers.sum()
-    # Ordered pairs of unlike answers within items, each item weighing as its answers.
+    # Ordered pairs of different answers within items, each item weighted by its answers.
     unlike = answers * answers - (table * table).sum(axis=1)
     observed = float((unlike / (answers - 1)).sum())
     totals = table.sum(axis=0).astype(float)

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from labeling.estimators.intervals import wilson_interval
 
 ACCEPTED, UNDECIDED, REJECTED = 1, 0, -1
-# What a run of one answer must be less likely than, wherever it may begin, to be held against
-# somebody: one honest person in ten thousand.
+# Probability below which a run of one answer, starting anywhere, counts against a person: one
+# honest person in ten thousand.
 RUN_ODDS = 1e-4
-# A topic with fewer answers of others than this is judged by the whole pool.
+# A topic with fewer answers of others is compared with the whole pool.
 POOL_OF_TOPIC = 20
-# The pool as a whole weighs as much as this many answers to a topic when its rates are estimated.
+# Weight of the whole pool, in answers, when a topic's rates are estimated.
 PRIOR_ANSWERS = 5
 
 
@@ -125,14 +125,14 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
     may exceed one rate while the other has room.
     """
     up, down = test.gains
-    # right * up + (n - right) * down reaches a bound at this many right ones. Tiny slack: a sum
-    # that equals the bound but for rounding has reached it.
+    # right * up + (n - right) * down reaches a bound at this many right ones. The slack makes sums
+    # that equal the bound except for rounding reach it.
     accept_from = [math.ceil((accept_at - n * down) / (up - down) - 1e-9) for n in range(test.cap)]
     reject_to = [math.floor((reject_at - n * down) / (up - down) + 1e-9) for n in range(test.cap)]
     bounds = (tuple(accept_from), tuple(reject_to))
     rejected, _, good_left = _walk(test.cap, *bounds, test.good)
     _, accepted, bad_left = _walk(test.cap, *bounds, test.bad)
-    # Index k: the errors when k right ones are needed at the cap.
+    # Index k: the errors if k right ones are needed at the cap.
     reject_good = rejected + np.concatenate([[0.0], np.cumsum(good_left)])
     accept_bad = accepted + np.concatenate([np.cumsum(bad_left[::-1])[::-1], [0.0]])
     miss = np.maximum(reject_good / test.reject_good, accept_bad / test.accept_bad)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from labeling.estimators.aggregation import Answers, Floats, Ints, pick, vote_counts
 
-# Clip first: log 0 would silence a class for ever.
+# Clip first: log 0 would exclude a class for ever.
 FLOOR = 1e-10
-# Numbers in the confusion matrices; each takes 8 bytes, and three such arrays are held.
+# Most numbers in the confusion matrices, with 8 bytes each in three arrays.
 LARGEST = 2**27
 
 
@@ -86,7 +86,7 @@ def dawid_skene(
         annotators, items, labels, n_annotators, n_items, n_classes, known, known_in_prior
     )
     state.class_prior = np.broadcast_to(np.asarray(class_prior, float), (n_classes,))
-    # The kernels hold the answer before the truth.
+    # Kernels index the answer before the truth.
     prior = np.asarray(confusion_prior, float)
     state.confusion_prior = prior.swapaxes(-1, -2) if prior.ndim else prior
     return state.run(start, max_iterations, tolerance)
@@ -113,7 +113,7 @@ class _State:
         if (key[1:] < key[:-1]).any():
             order = np.argsort(key, kind="stable")
             annotators, items, labels = annotators[order], items[order], labels[order]
-        # Annotator and answer in one number, as the kernels read it.
+        # Annotator and answer in one number for the kernels.
         self.codes = (annotators.astype(np.int64) * n_classes + labels).astype(np.uint32)
         self.totals = np.bincount(self.codes, minlength=n_annotators * n_classes)
         self.votes = vote_counts(items, labels, n_items, n_classes)
@@ -121,7 +121,7 @@ class _State:
         self.starts = np.concatenate([[0], answered.cumsum()]).astype(np.int64)
         self.answered = answered > 0
         self.known = np.full(n_items, -1, np.int32) if known is None else known.astype(np.int32)
-        # Items that nobody answered would only slow EM down.
+        # Items without answers would only slow EM down.
         self.counted = self.answered if known_in_prior else self.answered & (self.known < 0)
         if not self.counted.any():
             self.counted = self.answered
@@ -142,7 +142,7 @@ class _State:
         likelihood = 0.0
         while not converged and iterations < max_iterations:
             iterations += 1
-            # Of the parameters that this E-step uses, as the likelihood is.
+            # Use the parameters of this E-step, as the likelihood does.
             objective = self.log_prior_density()
             likelihood = self.expect()
             objective += likelihood

@@ -34,7 +34,7 @@ def clopper_pearson(right: float, total: int, level: float = 0.95) -> tuple[floa
     """
     if not total:
         return 0.0, 1.0
-    # scipy.special, not scipy.stats: a web process imports it in a tenth of the time.
+    # scipy.special instead of scipy.stats: it imports in a tenth of the time.
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

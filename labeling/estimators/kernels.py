@@ -56,7 +56,7 @@ def expect(
     n_classes = np.uint64(log_prior.shape[0])
     scores = np.empty(n_classes)
     likelihood = 0.0
-    # Unsigned throughout: signed indices would be tested for counting from the end.
+    # Unsigned throughout: numba tests signed indices for negative values.
     for item in range(np.uint64(starts.shape[0] - 1)):
         start, end = np.uint64(starts[item]), np.uint64(starts[item + 1])
         for truth in range(n_classes):

@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from labeling.estimators.aggregation import Floats
 from labeling.estimators.intervals import clopper_pearson
 
-# How many times as many images are wrong as the tables say: each alike beforehand.
+# Factors between the true and the stated number of wrong images, equally likely.
 FACTORS = np.exp(np.linspace(-1.5, 6.5, 33))
-# How far what the tables say of one class against another is believed: not, half, wholly.
+# How far differences between classes in the tables are believed: not, half, fully.
 SLOPES = (0.0, 0.5, 1.0)
-# How alike classes are of which the same was expected: their shares of wrong images have a standard
-# deviation of 1 / sqrt(this) times what was expected.
+# Likeness of classes with the same expectation: the standard deviation of their shares of wrong
+# images is 1 / sqrt(this) times the expectation.
 LIKENESSES = (0.1, 0.2, 0.5, 1.2, 3.0, 8.0)
-# No table is surer of a class than this, and nowhere is more than half expected to be wrong.
+# Lowest and highest expected share of wrong images.
 SUREST, WORST = 1e-5, 0.5
-# Cells of the grid that are less likely than this, against the likeliest, are left out.
+# Grid cells less likely than this, relative to the likeliest, are left out.
 NEGLIGIBLE = 1e-6
-# More images than these are reckoned as so many: among them chance moves the share of wrong ones
-# far less than what is not known of it.
+# Larger numbers of images are capped: beyond this, chance moves the share of wrong ones far less
+# than the model's uncertainty.
 MOST_IMAGES = 2_000
 CHUNK = 250
 
@@ -204,7 +204,7 @@ def _bounds(
 
     tail = (1 - level) / 2
     low, high = np.zeros(len(left)), left.astype(float)
-    # Classes whose upper bound is still to come: their rows, P(count wrong) in logs, P(fewer).
+    # Classes whose upper bound is not reached yet: rows, log P(count wrong), P(fewer).
     rows = np.flatnonzero(left > 0)
     bad, good, size = bad[rows], good[rows], left[rows][:, None].astype(float)
     log_p = betaln(bad, good + size) - betaln(bad, good)
@@ -213,7 +213,7 @@ def _bounds(
     while len(rows):
         reached = fewer + np.exp(log_p) @ weights
         low[rows[(fewer <= tail) & (reached > tail)]] = count
-        # The sum of the last one is 1 but for rounding.
+        # The last sum is 1 except for rounding.
         done = (reached >= 1 - tail) | (size[:, 0] <= count)
         high[rows[done]] = count
         rows, bad, good, size = rows[~done], bad[~done], good[~done], size[~done]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labeling.estimators.aggregation import Floats, posterior_binary, vote_gains
 
-# Votes that a calibration image needs, after the papers.
+# Votes that a calibration image needs, as in the papers.
 CALIBRATION_VOTES = 10
 # Pseudo-images of the Beta prior of each cell.
 STRENGTH = 2.0
@@ -146,7 +146,7 @@ def sub_votes(
     An image has weight 1 over the cells of each number of votes m <= min(size, its own).
     """
     weight_good, weight = np.zeros((size + 1, size + 1)), np.zeros((size + 1, size + 1))
-    # Images with the same votes are alike: as many steps as there are different pairs.
+    # Images with the same votes are equivalent: one step per distinct pair.
     pairs, pair_index = np.unique(np.stack([yes, no], axis=1), axis=0, return_inverse=True)
     pair_index = pair_index.reshape(-1)
     images = np.bincount(pair_index)
@@ -186,7 +186,7 @@ def independent(yes: NDArray[np.int64], no: NDArray[np.int64], good: Floats, siz
     prevalence = float((good.sum() + 0.5) / (len(good) + 1))
     hit = float((yes @ good + 0.5) / ((yes + no) @ good + 1))
     alarm = float((yes @ (1 - good) + 0.5) / ((yes + no) @ (1 - good) + 1))
-    # A crowd worse than chance would turn the table round; then votes say nothing.
+    # A crowd worse than chance would invert the table; treat its votes as uninformative.
     up, down = vote_gains(hit, alarm) if hit > alarm else (0.0, 0.0)
     cells = np.zeros((size + 1, size + 1))
     for y in range(size + 1):
@@ -220,7 +220,7 @@ def monotone(cells: Floats, weights: Floats, tolerance: float = 1e-9) -> Floats:
         raw = fitted - by_no
         for y in range(size):
             line = slice(0, size - y)
-            # Falling with n is rising from the far end.
+            # Falling with n is rising from the other end.
             fitted[y, line] = pool(raw[y, line][::-1], weights[y, line][::-1])[::-1]
         by_no = fitted - raw
         raw = fitted - by_yes
@@ -230,7 +230,7 @@ def monotone(cells: Floats, weights: Floats, tolerance: float = 1e-9) -> Floats:
         by_yes = fitted - raw
         if np.abs(fitted - before).max() < tolerance:
             break
-    # What is left of the tolerance: exactly monotone from here on.
+    # Remove what the tolerance left: make it exactly monotone.
     fitted = np.maximum.accumulate(fitted, axis=0)
     for n in range(size - 2, -1, -1):
         line = slice(0, size - 1 - n)

@@ -94,7 +94,7 @@ class Proposal(models.Model):
             ),
             models.UniqueConstraint(fields=["token"], name="one_proposal_per_token"),
         ]
-        # How often somebody asked in the last minute.
+        # For the rate limit per minute.
         indexes = [models.Index(fields=["created_at"], name="proposal_by_moment")]
 
     def __str__(self) -> str:

@@ -33,44 +33,44 @@ class Campaign(models.Model):
         "labeling.Dataset", on_delete=models.PROTECT, related_name="campaigns"
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.DRAFT)
-    # What people are told, as plain text; settings are the kind's own (kinds/*.py says which).
+    # Plain text for annotators; settings belong to the kind (see kinds/*.py).
     instructions = models.TextField(blank=True)
     settings = models.JSONField(default=dict, blank=True)
-    # Languages in which people are told it in other words (CampaignText), by code.
+    # Codes of languages with translated texts (CampaignText).
     languages = models.JSONField(default=list, blank=True)
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", null=True
     )
-    # What reputations and vote tables are used now; null until the first calibration.
+    # The current skills and vote tables; null until the first calibration.
     calibration = models.ForeignKey(
         "labeling.Calibration", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
-    # The question graph in force, where the kind asks by one.
+    # The current question graph, for kinds that use one.
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
-    # The categories and parts that are asked about, where the kind draws parts.
+    # Categories and parts, for kinds that draw parts.
     vocabulary = models.ForeignKey(
         "labeling.Vocabulary", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
-    # The last ticket given out, per campaign; claiming.py and lifecycle.py take from it.
+    # The last ticket given out; claiming.py and lifecycle.py take from it.
     last_ticket = models.BigIntegerField(default=0)
-    # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
+    # No question at or below these tickets has a free seat: newcomers start reading here.
     floor_returned = models.BigIntegerField(default=0)
     floor_fresh = models.BigIntegerField(default=0)
-    # The counters of its questions as people are told of them: a minute old (counters.py).
+    # Question counts as people see them, up to a minute old (counters.py).
     questions_asked = models.PositiveIntegerField(default=0)
     questions_free = models.PositiveIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)
-    # Questions decided by last night: people are told of no later ones, which would tell them
-    # which of their answers counted.
+    # Questions settled by last night. People see no newer number, which would reveal which of their
+    # answers counted.
     settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
 
-    # The texts of the language that it is shown in (campaigns/texts.py): of copies for pages.
+    # Texts in the page's language (campaigns/texts.py), on copies for pages only.
     words: Mapping[str, Any] = {}
 
     objects = CampaignQuerySet.as_manager()
@@ -172,14 +172,14 @@ class Topic(models.Model):
     """A class in a campaign: its name, definition and a link for further reading."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="topics")
-    # The identifier that questions carry: a wnid.
+    # The identifier that questions use: a wnid.
     key = models.CharField(max_length=64)
     name = models.CharField(max_length=200)
     synonyms = models.JSONField(default=list, blank=True)
     definition = models.TextField(blank=True)
     url = models.URLField(blank=True, max_length=400)
     guidance = models.TextField(blank=True)
-    # Classes that it is easily taken for: {"name", "definition"}.
+    # Classes that are easily confused with it: {"name", "definition"}.
     siblings = models.JSONField(default=list, blank=True)
 
     class Meta:

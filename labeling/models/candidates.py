@@ -7,7 +7,7 @@ from labeling.models.questions import Question
 class Candidate(models.Model):
     """A query that found the image of a question for its class. A question may have several."""
 
-    # Looked up by the unique constraint.
+    # No index: the unique constraint has one.
     question = models.ForeignKey(
         Question, on_delete=models.CASCADE, related_name="candidates", db_index=False
     )
@@ -41,19 +41,19 @@ class Verification(models.Model):
 
     topic = models.OneToOneField(Topic, on_delete=models.CASCADE, related_name="verification")
     state = models.CharField(max_length=8, choices=State.choices, default=State.ASKING)
-    # Why it is stopped.
+    # Why it was stopped.
     reason = models.CharField(max_length=10, choices=Reason.choices, blank=True, default="")
-    # The rule that had stopped it when it was resumed, and stops it no more.
+    # The rule that had stopped it before it was resumed, and no longer applies.
     waived = models.CharField(max_length=10, choices=Reason.choices, blank=True, default="")
-    # Ids of the questions that the stop withdrew, to bring them back.
+    # Ids of questions that the stop withdrew, for resuming.
     withdrawn = models.JSONField(default=list, blank=True)
-    # Questions: all, those with a vote, those that people are asked, settled ones by their answer.
+    # Questions: all, with a vote, open, and settled ones by answer.
     candidates = models.PositiveIntegerField(default=0)
     asked = models.PositiveIntegerField(default=0)
     open = models.PositiveIntegerField(default=0)
     yes = models.PositiveIntegerField(default=0)
     no = models.PositiveIntegerField(default=0)
-    # Answers to them, gold of the class included, and what they cost in the policy's currency.
+    # Answers, including those to the class's gold, and their cost in the policy's currency.
     answers = models.PositiveIntegerField(default=0)
     cost = models.FloatField(default=0)
     # See estimators/precision.py.
@@ -63,7 +63,7 @@ class Verification(models.Model):
     high = models.FloatField(null=True)
     audited = models.PositiveIntegerField(default=0)
     wrong = models.PositiveIntegerField(default=0)
-    # Whether a vote table of its own was in force.
+    # Whether the class has its own vote table.
     has_table = models.BooleanField(default=False)
     looked_at = models.DateTimeField(null=True)
 

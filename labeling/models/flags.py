@@ -7,9 +7,9 @@ from django.utils import timezone
 class Flag(models.Model):
     """An annotator's message about one image, and the researchers' reply."""
 
-    # Made by the client, as an answer's id: sent twice it is one flag.
+    # Made by the client, like an answer's id, so that a retry creates no second flag.
     id = models.UUIDField(primary_key=True, default=uuid4)
-    # The order of the list: a UUID has none.
+    # The order of the list, since UUIDs have none.
     created_at = models.DateTimeField(default=timezone.now)
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="flags", db_index=False
@@ -22,7 +22,7 @@ class Flag(models.Model):
         "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
     replied_at = models.DateTimeField(null=True, blank=True)
-    # When the person who flagged first saw the reply.
+    # When the annotator first saw the reply.
     read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

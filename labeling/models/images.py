@@ -43,17 +43,17 @@ class Image(models.Model):
     thumbnail = models.FileField(upload_to="thumbnails/", max_length=200, blank=True)
     media_type = models.CharField(max_length=40)
     bytes = models.PositiveBigIntegerField()
-    # Pixels as a person sees the image, EXIF orientation applied.
+    # Pixels of the upright image (EXIF orientation applied).
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
-    # [wnid, query] of each query that found it, sorted; the wnid is "" where it was for no class.
+    # [wnid, query] of each query that found it, sorted; the wnid is "" for a query without a class.
     queries = models.JSONField(default=list, blank=True)
-    # What it looks like (near_duplicates/fingerprints.py); empty where it is too plain, null until
-    # somebody asks what looks like it.
+    # Fingerprint (near_duplicates/fingerprints.py); empty if the image is too plain, null until
+    # somebody looks for near duplicates.
     fingerprint = models.BinaryField(null=True)
-    # Tells an import that was cut off what it has done already.
+    # Shows an interrupted import what it has added already.
     came_with = models.ForeignKey(
         "labeling.Import", null=True, blank=True, on_delete=models.SET_NULL, related_name="images"
     )
@@ -80,29 +80,29 @@ class Import(models.Model):
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="imports")
-    # What was sent, in the sender's words: a file's name, or the path below the import folder.
+    # The source in the user's terms: a file name, or the path below the import folder.
     name = models.CharField(max_length=1000)
-    # Below ASSAY_IMPORT_ROOT; empty for what was uploaded.
+    # Below ASSAY_IMPORT_ROOT; empty for uploads.
     path = models.CharField(max_length=1000, blank=True)
-    # {"file", "stored", "bytes", "zip"} of each uploaded file; it is removed when all is in.
+    # {"file", "stored", "bytes", "zip"} of each upload; emptied when the import is done.
     uploads = models.JSONField(default=list, blank=True)
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
-    # Whether what looks like another image is left out: {"near": True, "against": [ids of other
-    # datasets]}; {} where it is not looked for.
+    # Whether near duplicates are left out: {"near": True, "against": [ids of other datasets]}; {}
+    # if not.
     options = models.JSONField(default=dict, blank=True)
     job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
     added = models.PositiveBigIntegerField(default=0)
     duplicates = models.PositiveBigIntegerField(default=0)
     refused = models.PositiveBigIntegerField(default=0)
     near = models.PositiveBigIntegerField(default=0)
-    # {"duplicates", "refused", "near"}: the first of them, each file with its reason.
+    # {"duplicates", "refused", "near"}: the first files of each, with the reason.
     report = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(
         "labeling.User", on_delete=models.PROTECT, related_name="imports"
     )
     created_at = models.DateTimeField(default=timezone.now)
-    # When everything was in; null while it waits, works or has failed.
+    # Time of completion; null while waiting, running or failed.
     finished_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
@@ -115,9 +115,9 @@ class Item(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="items")
     # x0, y0, x1, y1 in image pixels, x1 and y1 exclusive; null for the whole image.
     region = models.JSONField(null=True, blank=True)
-    # False for an object whose row had no box: its region is the whole image, but nobody drew it.
+    # False for an object without a box in its file: its region is the whole image.
     is_boxed = models.BooleanField(default=True, db_default=True)
-    # An object's, among those of its image: "cat-2". Empty for the whole image.
+    # An object's name within its image, "cat-2". Empty for the whole image.
     name = models.CharField(max_length=80, blank=True, default="", db_default="")
     derived_from = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="derived"
@@ -145,12 +145,12 @@ class GivenLabel(models.Model):
     """A label of an item from an import, before anybody was asked."""
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="given_labels")
-    # A class, as topics and graphs name it: a wnid. Of an object also each of its parts, by the
-    # part's key, and its outline ("object"); objects.py.
+    # A class as topics and graphs name it: a wnid. For objects also each part, by its key, and the
+    # outline ("object"); objects.py.
     key = models.CharField(max_length=64)
     value = models.CharField(max_length=3, choices=[("yes", "yes"), ("no", "no")], default="yes")
-    # As the file had it ({"boxes": [[x0, y0, x1, y1]]}, {"polygons": …}); null for the whole item.
-    # Of a part: {"polygons", "pieces", "radius", "apart", "state"}.
+    # As in the file ({"boxes": [[x0, y0, x1, y1]]}, {"polygons": …}); null for the whole item. For
+    # parts: {"polygons", "pieces", "radius", "apart", "state"}.
     geometry = models.JSONField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -10,7 +10,7 @@ class NamedProposal(models.Model):
     """Classes that models predict for an image. Kept from the second edition; unused."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
-    # Looked up with its campaign, by the unique constraint.
+    # No index: the unique constraint has one, with the campaign.
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+", db_index=False)
     keys = models.JSONField()
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from knox.models import AbstractAuthToken
 
-# Casefolding makes up to three letters of one; PostgreSQL indexes no more than 2,700 bytes.
+# Casefolding can triple the length; PostgreSQL indexes at most 2,700 bytes.
 MAX_USERNAME_KEY = 450
 
 
@@ -54,11 +54,11 @@ class PersonManager(UserManager["User"]):
         return people[0]
 
 
-# knox is untyped, so the manager of its tokens is unknown here.
+# knox is untyped, so the type of its manager is unknown here.
 class User(AbstractUser):  # type: ignore[django-manager-missing]
     """A person. labeling/campaigns/names.py decides who sees the username and who the pseudonym."""
 
-    # canonical_username of the name; null where an older account has it already.
+    # canonical_username of the name; null if an older account has the same one.
     username_key = models.CharField(  # noqa: DJ001 (unique, but for those that collided)
         max_length=MAX_USERNAME_KEY, unique=True, null=True, editable=False
     )
@@ -79,7 +79,7 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]
         fields = kwargs.get("update_fields")
         key = canonical_username(self.username)
         if (fields is None or "username" in fields) and key != self.username_key:
-            # An account whose name collided before names had keys is saved as it is.
+            # Keep accounts whose names collided before the key was introduced.
             if self._state.adding or self.username_key or not self._is_taken(key):
                 self.username_key = key
             if fields is not None:
@@ -147,13 +147,13 @@ class Membership(models.Model):
         ANNOTATOR = "annotator", "annotator"
 
     class Stage(models.TextChoices):
-        # Gold with feedback, then gold without: how a person comes in (qualifying.py).
+        # Gold with feedback, then gold without: how a person starts (qualifying.py).
         TRAINING = "training", "in training"
         TEST = "test", "in the test"
         FAILED = "failed", "did not pass"
         WORKING = "working", "working"
         PAUSED = "paused", "paused"
-        # Their answers are void while this lasts (blocking.py).
+        # Their answers are void in this stage (blocking.py).
         BLOCKED = "blocked", "blocked"
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
@@ -161,28 +161,30 @@ class Membership(models.Model):
         "labeling.Campaign", on_delete=models.CASCADE, related_name="memberships"
     )
     role = models.CharField(max_length=12, choices=Role.choices, default=Role.ANNOTATOR)
-    # Everything with a ticket at or below the cursor was seen by this person or needed nobody.
+    # Questions at or below the cursor were seen by this person or had no free seat.
     cursor_returned = models.BigIntegerField(default=0)
     cursor_fresh = models.BigIntegerField(default=0)
     cursor_gold = models.BigIntegerField(default=0)
-    # Kept by submitting.py in the statement that accepts a batch, so no page has to add up answers.
+    # Updated by submitting.py in the statement that accepts a batch, so that no page counts
+    # answers.
     answered = models.PositiveIntegerField(default=0)
     worked_ms = models.PositiveBigIntegerField(default=0)
     last_answered_at = models.DateTimeField(null=True, blank=True)
     pages = models.PositiveIntegerField(default=0)
     stage = models.CharField(max_length=8, choices=Stage.choices, default=Stage.WORKING)
-    # Answers to gold count for a person's reputation from here on: after training, test, pardon.
+    # Gold answered before this does not count for the person's reputation: it is set after
+    # training, test and pardon.
     working_since = models.DateTimeField(default=timezone.now)
     # Tests taken, passed or not.
     attempts = models.PositiveSmallIntegerField(default=0)
-    # How often gold is mixed in for this person; null for the policy's share.
+    # The person's share of gold; null for the policy's.
     gold_share = models.FloatField(null=True, blank=True)
-    # The topics that a quota leaves to this person, null where there is none; quotas.py keeps it.
+    # Remaining quota by topic, null without one; written by quotas.py.
     topics = models.JSONField(null=True, blank=True)
-    # What monitoring.py last found: figures of each signal, and since when they stand.
+    # Latest results of monitoring.py: figures of each signal, and their date.
     standing = models.JSONField(default=dict, blank=True)
     joined_at = models.DateTimeField(default=timezone.now)
-    # The campaign's settled_nightly when this person joined; null where that was not kept yet.
+    # The campaign's settled_nightly when this person joined; null for older memberships.
     settled_before = models.PositiveIntegerField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
 
@@ -207,7 +209,7 @@ class Quota(models.Model):
     membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="quotas")
     topic = models.CharField(max_length=64)
     images = models.PositiveIntegerField()
-    # Answered so far; what was skipped with a reason does not count.
+    # Answered so far, without questions skipped with a reason.
     done = models.PositiveIntegerField(default=0)
 
     class Meta:

@@ -4,10 +4,10 @@ from django.utils import timezone
 
 from labeling.models.people import new_token
 
-# Knuth's multiplicative hash: spreads what ids in a row have in common (a class, an image).
+# Knuth's multiplicative hash: spreads consecutive ids, which share a class or an image.
 SPREAD, RING = 2_654_435_761, 2**32
 PLACE = models.F("id") * SPREAD % RING
-# A question in so many may be drawn, of a campaign that is large.
+# One question in so many is in the sample of large campaigns.
 SAMPLED = 64
 
 
@@ -36,18 +36,18 @@ class Question(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="questions", db_index=False
     )
-    # Looked up with its campaign, for which the unique constraint serves: every index on this table
-    # is written again for each seat that is taken.
+    # No index: the unique constraint has one, with the campaign. Each index on this table is
+    # written for every seat taken.
     item = models.ForeignKey(
         "labeling.Item", on_delete=models.PROTECT, related_name="questions", db_index=False
     )
     topic = models.CharField(max_length=64)
     round = models.SmallIntegerField(default=0)
-    # Of questions that follow one another (Kind.steps): which step it is, and what it shows beside
-    # the image, which only its kind reads.
+    # For chains of questions (Kind.steps): the step, and what it shows besides the image, which
+    # only its kind reads.
     step = models.CharField(max_length=8, blank=True, default="", db_default="")
     content = models.JSONField(null=True, blank=True)
-    # What one person may see only once, where that is not the question itself (null).
+    # What one person may see only once; null if that is the question itself.
     subject = models.BigIntegerField(null=True, blank=True)
     lane = models.SmallIntegerField(choices=Lane.choices, default=Lane.FRESH)
     ticket = models.BigIntegerField()
@@ -56,13 +56,13 @@ class Question(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # The graph that the topic is a node of; null for kinds that ask by none.
+    # The graph whose node the topic is; null for kinds without a graph.
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, db_index=False
     )
-    # Its kind hands out pages of one topic (topic_pages): it stands in the index for them.
+    # Whether its kind hands out pages of one topic (topic_pages); it is then in their index.
     by_topic = models.BooleanField(default=False, db_default=False)
-    # Its consensus changed and following.py has not yet looked what it opens and closes.
+    # Whether the consensus changed and following.py has not yet opened or closed other questions.
     follow_up = models.BooleanField(default=False)
 
     objects = QuestionQuerySet.as_manager()
@@ -85,21 +85,21 @@ class Question(models.Model):
                 condition=models.Q(seats_free__gt=0),
                 name="question_with_free_seats",
             ),
-            # In the order of lists: a page of one reads its rows, from the last one's id on.
+            # For lists: a page reads its rows in order from the last row's id.
             models.Index(fields=["campaign", "state", "id"], name="question_by_state_and_id"),
             models.Index(
                 fields=["campaign", "lane", "topic", "ticket"],
                 condition=models.Q(seats_free__gt=0, by_topic=True),
                 name="question_free_by_topic",
             ),
-            # What campaign_figures.py draws its sample from, however many questions there are. The
-            # id stands in it too, so that the table is not read.
+            # For the sample of campaign_figures.py, independent of the number of questions. It
+            # includes the id, so that the table is not read.
             models.Index(
                 *(models.F("campaign"), models.F("state"), PLACE, models.F("id")),
                 condition=models.Q(LessThan(PLACE, RING // SAMPLED)),
                 name="question_in_sample",
             ),
-            # Few: of questions about a part of something (subjects.py).
+            # Few rows: questions about a part of something (subjects.py).
             models.Index(
                 fields=["campaign", "subject"],
                 condition=models.Q(subject__isnull=False),
@@ -126,7 +126,7 @@ class QuestionCount(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="question_counts"
     )
-    # A state each. A part alone may be below 0.
+    # One per state. A single row may be below 0.
     open = models.BigIntegerField(default=0)
     settled = models.BigIntegerField(default=0)
     dropped = models.BigIntegerField(default=0)
@@ -136,9 +136,9 @@ class QuestionCount(models.Model):
     # Open questions with a free seat, and their free seats.
     free = models.BigIntegerField(default=0)
     seats_free = models.BigIntegerField(default=0)
-    # Asked questions less the subjects they are about, of those that have one.
+    # Number of questions minus number of their subjects, for those with one.
     repeated = models.BigIntegerField(default=0)
-    # Images that a question graph asks about.
+    # Images of a question graph.
     images = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -171,11 +171,11 @@ class Seat(models.Model):
     class State(models.TextChoices):
         LEASED = "leased", "leased"
         ANSWERED = "answered", "answered"
-        # The lease ran out or was given back: the seat is free again, the row may be leased again.
+        # The lease expired or was given back: the seat is free, and the row may be leased again.
         RETURNED = "returned", "returned"
         # The question was settled or withdrawn while the seat was open.
         CLOSED = "closed", "closed"
-        # Never a seat: this person must not answer the question, such as check their own box.
+        # Not a real seat: this person must not answer the question, such as checking their own box.
         BARRED = "barred", "barred"
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seats")
@@ -186,13 +186,12 @@ class Seat(models.Model):
         db_index=False,
     )
     subject = models.BigIntegerField()
-    # Unique by a named constraint: unique=True would cost PostgreSQL a second index for LIKE.
+    # A named constraint, since unique=True would create a second index for LIKE on PostgreSQL.
     token = models.CharField(max_length=32, default=new_token)
     state = models.CharField(max_length=8, choices=State.choices, default=State.LEASED)
     leased_until = models.DateTimeField()
     created_at = models.DateTimeField(default=timezone.now)
-    # How many questions this person had answered in the campaign with this one, for the window
-    # in which a mind may be changed.
+    # Number of the person's answers in the campaign including this one, for the revision window.
     ordinal = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
@@ -210,19 +209,19 @@ class Seat(models.Model):
                 condition=models.Q(state="leased"),
                 name="assignment_under_lease",
             ),
-            # One person's open seats, however many they have answered.
+            # A person's open seats, whatever the number of their answers.
             models.Index(
                 fields=["annotator"],
                 condition=models.Q(state="leased"),
                 name="assignment_open_by_annotator",
             ),
-            # What they gave back, which comes again when all else is done.
+            # Seats that a person gave back, which come last.
             models.Index(
                 fields=["annotator"],
                 condition=models.Q(state="returned"),
                 name="assignment_given_back",
             ),
-            # The last answers of one person, however many they gave (monitoring.py).
+            # A person's last answers, whatever their number (monitoring.py).
             models.Index(
                 fields=["annotator", "ordinal"],
                 condition=models.Q(ordinal__isnull=False),
@@ -255,19 +254,19 @@ class Answer(models.Model):
     revision = models.PositiveSmallIntegerField(default=0)
     value = models.JSONField()
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
-    # How it was given, as the page said; null for forms, programs and older answers. For figures
-    # of researchers alone: no release names it.
+    # Input method as the page reports it; null for forms, programs and older answers. Only for
+    # researchers' figures, not in releases.
     input_method = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=5, choices=InputMethod.choices, null=True, blank=True
     )
-    # Of the page on which it was given, by its code in LANGUAGES; null for programs and older
-    # answers. For figures of researchers alone: no release names it.
+    # Code in LANGUAGES of the page's language; null for programs and older answers. Only for
+    # researchers' figures, not in releases.
     language = models.CharField(  # noqa: DJ001 - a column that no older row has
         max_length=10, null=True, blank=True
     )
-    # What was looked at before it. Kept from the second edition; nothing writes or reads it.
+    # Kept from the second edition; nothing writes or reads it.
     looks = models.JSONField(null=True, blank=True)
-    # It came after its question was settled: counted in audits, never in the consensus.
+    # It came after its question was settled: counts in audits, never in the consensus.
     late = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -286,11 +285,11 @@ class Draft(models.Model):
     """Unsent work on a seat, saved continuously; it survives a crash and a change of machine."""
 
     assignment = models.OneToOneField(Seat, on_delete=models.CASCADE, related_name="draft")
-    # The kind's own: what the page needs to go on.
+    # State of the kind's page.
     content = models.JSONField(default=dict)
-    # Counted by the server: whoever saves says which one they started from.
+    # Incremented by the server; clients say which version they started from.
     version = models.PositiveIntegerField(default=1)
-    # A random word of the browser that saved it.
+    # A random word that identifies the browser.
     device = models.CharField(max_length=32, blank=True)
     saved_at = models.DateTimeField(default=timezone.now)
 
@@ -318,7 +317,7 @@ class Settlement(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # Whose reputation weighed the answers; null where all weighed the same.
+    # The skills that weighted the answers; null for equal weights.
     calibration = models.ForeignKey(
         "labeling.Calibration",
         on_delete=models.PROTECT,
@@ -328,9 +327,9 @@ class Settlement(models.Model):
     )
     value = models.JSONField(null=True)
     probability = models.FloatField(null=True)
-    # Ids of the answers that were counted, sorted.
+    # Ids of the counted answers, sorted.
     answers = models.JSONField(default=list)
-    # A reviewer's verdict: it stands whatever becomes of the votes.
+    # A reviewer's verdict, which does not depend on the votes.
     reviewed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -345,9 +344,9 @@ class Audit(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="audits"
     )
-    # Which sample it belongs to: 1, 2, ….
+    # Number of its sample: 1, 2, ….
     sample = models.PositiveIntegerField()
-    # What stood when it was drawn, and how sure that was.
+    # The settlement at the time of drawing, and its probability.
     settlement = models.ForeignKey(
         Settlement, on_delete=models.PROTECT, related_name="+", db_index=False
     )

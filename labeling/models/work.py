@@ -14,24 +14,24 @@ class Job(models.Model):
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)
     payload = models.JSONField(default=dict, blank=True)
-    # Whose page shows it; null for work that belongs to no campaign.
+    # The campaign whose page shows it; null for other work.
     campaign = models.ForeignKey(
         "labeling.Campaign", null=True, blank=True, on_delete=models.CASCADE, related_name="jobs"
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
-    # Names the claim, so that a worker that lost its lease can neither renew nor finish.
+    # Id of the claim, so that a worker that lost its lease can neither renew nor finish.
     claim = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)
     progress_done = models.PositiveBigIntegerField(default=0)
     progress_total = models.PositiveBigIntegerField(default=0)
-    # Of the child process that works for it, if one does (labeling/jobs/child.py): when it was last
-    # seen alive, with which status it ended, and the last line it printed, without secrets.
+    # Of the job's child process, if any (labeling/jobs/child.py): last sign of life, exit status,
+    # and the last line it printed, without secrets.
     child_seen_at = models.DateTimeField(null=True, blank=True)
     exit_code = models.SmallIntegerField(null=True, blank=True)
     last_line = models.CharField(max_length=500, blank=True, default="")
-    # Since when it waits for its object store; null for a job that does not.
+    # Start of waiting for its object store; null for jobs that do not wait.
     waits_since = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -63,7 +63,7 @@ class Release(models.Model):
         "labeling.Campaign", on_delete=models.PROTECT, related_name="releases"
     )
     number = models.PositiveIntegerField()
-    # Below the releases folder.
+    # Relative to the releases folder.
     folder = models.CharField(max_length=300)
     sha256 = models.CharField(max_length=64)
     counts = models.JSONField(default=dict)

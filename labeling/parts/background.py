@@ -14,8 +14,8 @@ import shapely
 from labeling.geometry.polygons import Polygons, Ring
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Box, Part, PartedObject
 
-# Square pixels. Where edges cross, the new corner is rounded to a double, which can leave a hair
-# along a border that two parts share.
+# Square pixels. New corners at crossings are rounded to doubles, which can leave slivers along a
+# border that two parts share.
 HAIR = 1e-6
 
 

@@ -18,9 +18,9 @@ from labeling.parts.model import OUTLINE
 
 DRAWN = "drawn"
 TAKEN, MENDED = "taken", "mended"
-# IoU of the boxes around two outlines of one network that count as one.
+# Lowest IoU of the boxes of two outlines of one network that count as one proposal.
 ONE_PROPOSAL = 0.8
-# Figures are kept to this many digits: the last ones differ from machine to machine.
+# Figures are rounded to these digits: the last ones differ between machines.
 DIGITS = 4
 
 
@@ -71,7 +71,7 @@ class Drawn(TypedDict):
     agreement: NotRequired[dict[str, PartAgreement]]
 
 
-# The network and the box around its proposal; () for what was drawn without.
+# The network and its proposal's box; () for manual drawings.
 Source = tuple[str, PixelBox] | tuple[()]
 
 
@@ -180,7 +180,7 @@ def _voted(voters: Sequence[tuple[PartLabel, Fraction]]) -> PartLabel:
     totals: dict[str, Fraction] = {}
     for label, weight in voters:
         totals[label.state] = totals.get(label.state, Fraction(0)) + weight
-    # Of equals a drawing stands before none, so that nothing drawn is lost before a reviewer looks.
+    # A tie goes to the drawing, so that no drawing is lost before a reviewer looks.
     state = min(totals, key=lambda word: (-totals[word], word != DRAWN, word))
     if state != DRAWN:
         return PartLabel(state)
@@ -191,13 +191,13 @@ def _voted(voters: Sequence[tuple[PartLabel, Fraction]]) -> PartLabel:
     region = pixel_votes.region_vote(
         [polygons for polygons, _ in drawn], [float(weight) for _, weight in drawn]
     )
-    # No pixel that most agree on: the drawing of the one who weighs most, for a reviewer to see.
+    # No pixel has a majority: use the drawing with the highest weight, for a reviewer to see.
     return PartLabel(DRAWN, region or drawn[0][0])
 
 
 def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
     """Return how far people agree on one part."""
-    # In an order of their own: the last digit of a mean must not follow the order of the votes.
+    # Sort: the last digit of a mean must not depend on the order of votes.
     labels = sorted(labels)
     drawn = [label for label in labels if label.state == DRAWN]
     assisted = sum(bool(label.source) for label in drawn)
@@ -262,7 +262,7 @@ def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
 
 def _points(labels: Sequence[PartLabel]) -> list[float | None]:
     if len(labels) == 2:
-        # Two drawings of one proposal say nothing of either hand.
+        # Two drawings of one proposal tell nothing about either person.
         same = one_proposal(labels[0].source, labels[1].source)
         return [None if same else likeness(labels[0], labels[1])] * 2
     drawn = [label.polygons for label in labels if label.state == DRAWN]

@@ -6,14 +6,14 @@ from typing import IO, NotRequired, TypedDict
 
 from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_json
 
-# The parts of an object that people say nothing of by drawing.
+# States of a part that is not drawn.
 STATES = ("drawn", "not_visible", "occluded")
-# People answered; it was imported; it was made (unlabeled-rest).
+# Origin of a part: people, an import, or computed (unlabeled-rest).
 ORIGINS = ("explicit", "given", "made")
-# What no part covers, of the object and of the background in its crop.
+# The area that no part covers, of the object and of the background in its crop.
 REST_OBJECT = "unlabeled-rest-object"
 REST_BACKGROUND = "unlabeled-rest-background"
-# What labels and answers call the outline of the object, among its parts.
+# Key of the object's outline among the parts in labels and answers.
 OUTLINE = "object"
 Box = tuple[float, float, float, float]
 
@@ -129,7 +129,7 @@ def merge_content(merge: Merge) -> MergeContent:
         "apart": merge.apart,
         "chosen": merge.chosen,
     }
-    # Left out where it is as ever, so that labels of before are still the same.
+    # Left out at its default, so that older labels stay equal.
     return content if merge.method == "radius" else content | {"method": merge.method}
 
 
@@ -176,7 +176,7 @@ def part_details(part: Part) -> dict[str, object]:
         row["names"] = part.names
     if part.merges:
         row["merges"] = [merge_content(merge) for merge in part.merges]
-    # What merges say already is not said twice.
+    # Leave out what the merges say already.
     for key, value in of_merges(part.merges).items():
         if (part_value := getattr(part, key)) != value:
             row[key] = part_value

@@ -15,15 +15,15 @@ from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, PixelBox
 
 Floats = NDArray[np.float64]
-# Weights count in whole millionths, so that no order of the votes changes a bit.
+# Weights are whole millionths, so that sums do not depend on the order of votes.
 MILLIONTHS = 1_000_000
-# The result keeps its pixel edges to this, in pixels: steps go, corners stay.
+# Tolerance of simplifying pixel edges: removes steps, keeps corners.
 SIMPLIFIED_PX = 0.5
-# Boundaries meet within this share of the diagonal of the box around both drawings. (DAVIS takes
-# 0.8 % of the image's, for objects that fill much of it.)
+# Distance at which boundaries match, as a share of the diagonal of the box around both drawings.
+# (DAVIS takes 0.8 % of the image's, for objects that fill much of it.)
 BOUNDARY_SHARE = 0.02
 LEAST_BOUNDARY_PX = 1.5
-# As crowd-kit has them.
+# Same values as in crowd-kit.
 EM_ROUNDS, EM_TOLERANCE, EM_LEAST = 10, 1e-5, 1e-15
 
 
@@ -98,7 +98,7 @@ def _lower_bound(
     yes: Floats, count: NDArray[np.int64], priors: Floats, posteriors: Floats, skills: Floats
 ) -> float:
     right = np.where(yes > 0, skills[:, None], 1 - skills[:, None])
-    # A certain error has the log of 0, which crowd-kit lets overflow: then the rounds go on.
+    # A certain error has log 0, which crowd-kit lets overflow: then the rounds continue.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         inside = np.nan_to_num((np.log(right) + np.log(priors)) * posteriors, nan=0)
         outside = np.nan_to_num((np.log(1 - right) + np.log(1 - priors)) * (1 - posteriors), nan=0)
@@ -142,7 +142,7 @@ def region_vote(drawings: Sequence[Polygons], weights: Sequence[float]) -> Polyg
     if not drawn_holes and any(len(piece) > 1 for piece in polygons):
         polygons = regions.union([(piece[:1],) for piece in polygons])
     if all(len(drawing) == 1 for drawing in drawings):
-        # Of equals the first in canonical order.
+        # A tie goes to the first in canonical order.
         polygons = (max(polygons, key=lambda piece: regions.area((piece,))),)
     return regions.simplify(polygons, SIMPLIFIED_PX)
 
@@ -153,7 +153,7 @@ def agreement(drawings: Sequence[Polygons]) -> list[tuple[float, float]]:
         return []
     boxes = [regions.box_of(drawing) for drawing in drawings]
     x0, y0, x1, y1 = _joined(boxes)
-    # A pixel around, so that all of a border lies in the box; rasterised once for all pairs.
+    # One pixel of margin keeps all borders inside; rasterise once for all pairs.
     around = (x0 - 1, y0 - 1, x1 + 1, y1 + 1)
     masks = [regions.mask_of(drawing, around) for drawing in drawings]
     figures = []

@@ -29,8 +29,8 @@ from labeling.vocabulary.types import Category, PartName, folded
 if TYPE_CHECKING:
     from labeling.geometry.alpha_shapes import Merged
 
-# An alpha shape of radius r joins pieces about 2 r apart: a fifth of the object's diagonal, as
-# much as a fence or a neighbour's leg hides of it. Further apart, the shape would be mostly gap.
+# An alpha shape of radius r joins pieces about 2 r apart: a fifth of the object's diagonal, as much
+# as a fence or a neighbour's leg hides of it. Further apart, the shape would be mostly gap.
 CAP = 0.1
 MADE = {REST_OBJECT, REST_BACKGROUND}
 
@@ -111,7 +111,7 @@ def merged(merge: Merge) -> tuple[Merge, Polygons]:
 
 def alpha_of(merge: Merge) -> "Merged":
     """Return the alpha shape of the raw pieces by the merge's settings, with its areas."""
-    # Here, since a web process does without triangles until somebody merges.
+    # Imported here: a web process needs no triangulation until somebody merges.
     from labeling.geometry import alpha_shapes
 
     if merge.chosen:
@@ -189,7 +189,7 @@ def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -
         return Part(name.key, (), first.state, first.origin, name.name, names=names)
     kept = Part(name.key, (), "drawn", first.origin, name.name, names=names)
     if len(all_parts) == 1:
-        # As the file has it, with what it says of how it was merged.
+        # The part as in the file, with its merges.
         return replace(first, key=name.key, name=name.name, names=names)
     if all(len(pieces) == 1 for pieces in drawn.values()):
         return replace(kept, polygons=_joined([piece.polygons for (piece,) in drawn.values()]))

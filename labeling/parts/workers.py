@@ -15,9 +15,9 @@ from labeling.parts.model import PartedObject
 from labeling.parts.simplifying import Simplified, simplified
 from labeling.vocabulary.types import Category
 
-# Starting a process costs as much as thirty objects.
+# Below this, starting a process takes longer than the objects.
 WORTH_IT = 100
-# Handed to a process at a time.
+# Objects per task.
 CHUNK = 10
 
 Made = list[Simplified | Refusal]
@@ -48,7 +48,7 @@ class Simplifiers:
         if self.pool is None and len(objects) >= WORTH_IT and _processes() > 1:
             self.pool = ProcessPoolExecutor(
                 _processes(),
-                # A fork would share the database's connection.
+                # Spawn: a fork would share the database's connection.
                 multiprocessing.get_context("spawn"),
                 initializer=_take_rules,
                 initargs=self.rules,

@@ -90,7 +90,7 @@ def ask_more(
         outcome = settling.Replayed()
         for policy, rows in _versions(campaign, chosen, more, int(most.high)):
             move(policy, rows, outcome)
-        # The campaign's row after all questions, as everywhere (sql.py).
+        # Lock the campaign's row after all questions, as everywhere (sql.py).
         outcome.give()
         summary.count = len(chosen)
         if chosen:
@@ -153,7 +153,7 @@ def _with_votes(policy: policies.Policy, votes: int) -> policies.Policy:
 
 def _unanswered(campaign: Campaign) -> QuerySet[Question]:
     answered = Seat.objects.filter(question=OuterRef("pk"), state=Seat.State.ANSWERED)
-    # Versions that never came in force, such as a pilot's, are for the questions that have them.
+    # Skip versions that were never current, such as a pilot's.
     pilot_decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
     pilots = [content["version"] for content in pilot_decisions.values_list("content", flat=True)]
     return (
@@ -182,7 +182,7 @@ def apply_policy(campaign: Campaign, actor: User) -> int:
 @retried
 def _apply(campaign: Campaign, policy: Policy, pks: Sequence[int]) -> int:
     with writing():
-        # Whoever answers meanwhile commits before we lock, or after we commit.
+        # Hold the lock: a concurrent answer commits either before we lock or after we commit.
         locked = lock_questions(pks)
         still = set(_unanswered(campaign).filter(pk__in=pks).values_list("pk", flat=True))
         rows = [row for row in locked if row.id in still]

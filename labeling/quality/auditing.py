@@ -40,8 +40,8 @@ from labeling.quality import box_audit
 BATCH = 500
 SHOWN = 24
 LARGEST_SAMPLE = 10_000
-# The stated error is the mean over about this many settled questions, evenly spaced, if there are
-# more: its own chance error is then far below what an audit can tell.
+# With more settled questions, the stated error is the mean over about this many, evenly spaced: the
+# sampling error is then far below what an audit can detect.
 STATED_OVER = 20_000
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
@@ -73,7 +73,7 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
         )
     current = _current_settlements(drawn)
     with transaction.atomic():
-        # The campaign's row, so that two draws at once get two numbers.
+        # Lock the campaign's row, so that two concurrent draws get two numbers.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         sample = (campaign.audits.aggregate(last=Max("sample"))["last"] or 0) + 1
         Audit.objects.bulk_create(
@@ -136,7 +136,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
         return None
     audits = _open_to(user, campaign).filter(sample=sample).order_by("pk")
     rows = list(audits.values_list("pk", flat=True)[: BATCH * 2])
-    # What was chosen for them before, and takes others away from them, stays chosen.
+    # An audit given to them before comes first: its subject bars them from other questions.
     held = audits.filter(question__subject__lt=0, question__seats__annotator=user)
     chosen = held.values_list("pk", flat=True).first()
     while rows:
@@ -151,7 +151,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
 def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
     """Return unanswered audits that this person may answer."""
     seen = Seat.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
-        # Of one thing a person sees one part, ever (subjects.py).
+        # A person sees only one part of a thing, ever (subjects.py).
         Q(subject__gte=0) | Q(question=OuterRef("question_id")),
         state__in=[Seat.State.RETURNED, Seat.State.CLOSED],
     )
@@ -238,7 +238,7 @@ class Estimate(ErrorShare):
     stated_holds: bool | None
     calibration: dict[str, object] | None
     by_answer: dict[str, ErrorShare]
-    # Where boxes were drawn again: how far off they are.
+    # For redrawn boxes: their errors.
     boxes: list[box_audit.Measured]
 
 

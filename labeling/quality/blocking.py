@@ -130,7 +130,7 @@ def _change(
         outcome = _judge_again(locked, calibration)
         answers = _count_votes([question.id for question in locked], member.user_id)
         stage = _enter(current, member, void)
-        # The campaign's row comes after all questions, as everywhere (sql.py).
+        # Lock the campaign's row after all questions, as everywhere (sql.py).
         outcome.give()
         _put_in_force(current, calibration)
         Decision.objects.create(
@@ -192,7 +192,7 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
         .values_list("question_id", flat=True)
     )
     locked = [row for ids in batches(list(question_ids), CHUNK) for row in lock_questions(ids)]
-    # The seats are ours to change now that their questions are locked.
+    # Their questions are locked, so we may change the seats.
     for ids in batches([question.id for question in locked], CHUNK):
         execute(
             "UPDATE labeling_assignment SET state = 'returned' WHERE annotator_id = %s "  # noqa: S608
@@ -225,9 +225,9 @@ def _enter(campaign: Campaign, member: Membership, void: bool) -> str:
     member.standing.pop("freed", None)
     member.stage = Stage.BLOCKED if void else _stage_before(campaign, member)
     if not void:
-        # What they answered to gold led to the block: counted again, it would lead there again.
+        # Their answers to gold led to the block and would do so again if they counted.
         member.working_since, member.standing, member.gold_share = timezone.now(), {}, None
-    # A page that is being claimed at this moment must notice (claiming.py looks at the count).
+    # Let a concurrent claim of a page fail (claiming.py compares the number of pages).
     member.pages = F("pages") + 1
     member.save(update_fields=["stage", "working_since", "standing", "gold_share", "pages"])
     return before

@@ -39,13 +39,13 @@ from labeling.kinds.boxes import BAD, NONE
 from labeling.models import Campaign, Decision, Gold, Image, Question, Seat, User
 
 BATCH = 500
-# Shares of the gold to draw where nothing is left to draw, and where an attempt was rejected.
+# Shares of drawing gold with nothing left to draw, and with a rejected attempt.
 NOTHING_LEFT, REJECTED = 0.1, 0.15
-# Of rejected ones, those of which a side was pointed at.
+# Share of rejected attempts with a marked side.
 POINTED = 0.5
-# A box that ends so near an edge of its image goes on outside.
+# A box that ends this close to the image's edge is truncated.
 EDGE_PX = 1.0
-# The known answers are said so.
+# Explanations of known answers.
 GIVEN, SETTLED = "given as boxes", "settled by the campaign"
 
 
@@ -59,7 +59,7 @@ class Known:
     width: int
     height: int
     boxes: tuple[Box, ...]
-    # What people said of some of them.
+    # Flags that people set on some of them.
     flags: Mapping[Box, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -198,7 +198,7 @@ def _make(campaign: Campaign, known: Known, source: str) -> int:
             step=step.step,
             content=step.content or None,
         )
-        # A person sees one of them: the same image twice would tell that something is known of it.
+        # A person gets one of them: the same image twice would reveal gold.
         subject = subject or question.pk
         Gold.objects.create(
             question=question, answer=step.answer, explanation=step.explanation, source=source

@@ -33,12 +33,12 @@ from labeling.kinds.box_pairs import Replayed
 from labeling.models import Campaign, Decision, Question, Settlement, User
 from labeling.quality.box_audit import sigmas
 
-# What overlaps by more is looked at.
+# Boxes with a higher overlap are reviewed.
 OVERLAP = 0.5
-# Images that are read for one page of findings, and findings of a page.
+# Images read for one page of findings, and most findings on a page.
 SCAN, PAGE = 300, 20
 SAME, CLASSES, FINER = ("same", "classes", "finer")
-# What may be done about each.
+# Possible actions for each kind of finding.
 MERGE, MEAN, FIRST, SECOND, LEAVE, TAKE = ("merge", "mean", "first", "second", "leave", "take")
 ACTIONS = {
     SAME: (MERGE, MEAN, FIRST, SECOND, LEAVE),
@@ -196,7 +196,7 @@ def decide(
     if KINDS[campaign.kind].asks != CHAINS:
         raise Refusal("Only boxes of a campaign of boxes overlap.")
     with writing():
-        # Whoever answers or decides here at the same time comes before or after.
+        # Lock the pair: concurrent answers and decisions come before or after.
         lock_questions(campaign.questions.filter(item=item).values_list("pk", flat=True))
         finding = _again(campaign, item, key)
         if action not in finding.actions:

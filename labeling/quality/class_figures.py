@@ -17,7 +17,7 @@ from labeling.models import Answer, Audit, Campaign, Question, Settlement
 CHUNK = 1_000
 State = Question.State
 YES, NO = "yes", "no"
-# The word of each answer by its id; None for an abstention.
+# The word of each answer by id; None for an abstention.
 Words = dict[str, str | None]
 
 
@@ -79,7 +79,7 @@ class _Reader:
     def __init__(self, campaign: Campaign) -> None:
         self.kind: Kind = KINDS[campaign.kind]
         self.tables: Mapping[str, VoteTable] = calibrations.in_force(campaign).tables
-        # By the id of a policy whether settlements by it state a share of votes alone.
+        # By policy id, whether settlements state only a share of votes.
         self.by_majority = {
             row.pk: policies.whole(row.content)["method"] == "majority"
             for row in campaign.policies.all()

@@ -42,10 +42,10 @@ from labeling.quality import box_gold
 from labeling.question_graph import replaying
 
 BATCH = 500
-# Contradictions that a refusal names.
+# Most contradictions named in a refusal.
 NAMED = 5
-# A page of failing gold looks through so many of the latest answers to gold, then at so many
-# questions that were failed most often in them.
+# A page of failing gold reads so many of the latest answers to gold, then so many questions with
+# most failures among them.
 LATEST, SUSPECTS = 5_000, 50
 
 
@@ -201,7 +201,7 @@ def _current_gold(
 
 
 def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[str]:
-    # A known "too hard" closes nothing and is closed by nothing.
+    # "too hard" as a known answer has no effect in the graph.
     decided = [row for row in rows if row[2] in (replaying.YES, replaying.NO)]
     mode = campaign.settings.get("mode", "safe")
     return replaying.gold_conflicts(store.of(campaign), decided, mode)
@@ -221,7 +221,7 @@ def _gold_question(
     questions = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
     question = questions.filter(round=0).first()
     if question is None:
-        # Retired before: nobody who met it then may be given it again.
+        # It was retired before: people who had it may not get it again.
         retired = questions.order_by("pk").values_list("subject", "pk").first()
         question = Question.objects.create(
             campaign=campaign,
@@ -261,7 +261,7 @@ def _replace(question: Question) -> bool:
         lane=Question.Lane.GOLD,
         ticket=asking.take_tickets(question.campaign, 1),
         seats_free=1,
-        # Its answer is known now: other questions of the image may open or close.
+        # Its answer is known now, so other questions of the image may open or close.
         follow_up=before.is_followed,
     )
     question_counts.changed([before], [before._replace(state=Question.State.GOLD.value)])
@@ -279,7 +279,8 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
     with transaction.atomic():
         gold = (
             Gold.objects.select_for_update()
-            # question__pk: an id that fits no column finds nothing; question_id would overflow.
+            # question__pk, not question_id: an id too large for the column then matches nothing
+            # instead of overflowing.
             .filter(question__pk=question_id, question__campaign=campaign)
             .first()
         )
@@ -300,10 +301,10 @@ def _put_away(question: Question) -> None:
         campaign_id=question.campaign_id, item_id=question.item_id, topic=question.topic
     )
     lowest = rounds.aggregate(Min("round"))["round__min"]
-    # -1 is where promoted gold lives.
+    # Round -1 is for gold made from settled questions.
     Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
     if question.graph_id is not None:
-        # Its answer was taken as known; now the image may be asked.
+        # Its answer counted as known; now the image may become a question.
         for _ in following.look_again_at(question.campaign, [question.item_id]):
             pass
 
@@ -360,7 +361,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         answer: Any = settlement.value
         if KINDS[campaign.kind].drawn:
             unassisted.check(answer, f"Question {question.pk}")
-            # How far people agreed is no part of what is right.
+            # Agreement between people is not part of a known answer.
             answer = {key: field_value for key, field_value in answer.items() if key != "agreement"}
         Gold.objects.create(question=copy, answer=answer, source=source)
     return created
@@ -517,12 +518,12 @@ def _is_trusted(
         return True
     right, total = tested.get("right", 0), tested.get("total", 0)
     counted_at = member.standing.get("at")
-    # Figures from the last watch hold this answer only if it came before; then it is left out.
+    # The last figures include this answer only if it came before them; then leave it out.
     if counted_at is None or first_at <= datetime.fromisoformat(counted_at):
         right, total = right - (not failed_here), total - 1
     if total <= 0:
         return False
-    # An answer that was revised since the watch was perhaps counted as right and is wrong now.
+    # An answer revised since then may have counted as right and be wrong now.
     right = min(max(right, 0), total)
     return wilson_interval(right, total)[0] > policy["bad_accuracy"]
 

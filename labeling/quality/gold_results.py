@@ -31,7 +31,7 @@ def accuracy_of(right: int, total: int) -> Accuracy:
 
 
 NO_GOLD = accuracy_of(0, 0)
-# Answers that figures of a page are read from: they cost no more in a large campaign.
+# Most answers read for the figures of a page, so that large campaigns cost no more.
 LATEST = 5_000
 
 
@@ -157,7 +157,7 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
 
 
 def _place(order: Sequence[str]) -> Callable[[str], int]:
-    # A language that the site no longer offers comes last.
+    # Languages that the site no longer offers come last.
     return lambda code: order.index(code) if code in order else len(order)
 
 
@@ -198,7 +198,7 @@ def rights(
     )
     latest: dict[int, tuple[int, datetime, Any, Any]] = {}
     for seat, annotator, at, value, answer in rows:
-        # When it first came decides whether it counts, the last revision what it says.
+        # The time of the first revision decides whether it counts; the last revision is the answer.
         first_at = latest[seat][1] if seat in latest else at
         latest[seat] = (annotator, first_at, value, answer)
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
@@ -220,8 +220,8 @@ def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
     )
     if people is None:
         return Q(assignment__question__in=gold.values("pk"))
-    # By subject these people's seats are found without everybody else's on the same gold. What
-    # shares a subject with gold may be the question that it was made from.
+    # Filter by subject: it finds these people's seats without those of others on the same gold.
+    # Questions with gold's subject may be the ones that gold was copied from.
     subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
     return Q(
         assignment__annotator__in=people,

@@ -109,10 +109,10 @@ def accept(secret: str, user: User) -> Membership:
         )
         if not created and membership.left_at is None:
             return membership
-        # Whoever was removed may still have a link for many: it must not bring them back.
+        # A removed member may still have a link for many people; it must not bring them back.
         if membership.left_at and invitation.created_at <= membership.left_at:
             raise Refusal(gettext(REMOVED), code="invitation_unusable")
-        # Competed for by everybody who holds the link: the count decides.
+        # Concurrent users of the link compete for its last use: the count decides.
         taken = Invitation.objects.usable().filter(pk=invitation.pk).update(uses=F("uses") + 1)
         if not taken:
             raise Refusal(explain(secret), code="invitation_unusable")
@@ -181,8 +181,8 @@ def _lock(membership: Membership) -> Membership:
     locked = Membership.objects.select_for_update().filter(pk=membership.pk).first()
     if locked is None:
         raise NotYours("This person is no longer a member of the campaign.")
-    # The campaign's row too: two researchers who remove each other at the same moment must not
-    # both succeed. Members are locked before it, as everywhere (sql.py).
+    # Lock the campaign's row too, so that two researchers cannot remove each other at the same
+    # time. Members are locked before it, as everywhere (sql.py).
     Campaign.objects.select_for_update().get(pk=membership.campaign_id)
     return locked
 

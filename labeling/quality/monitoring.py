@@ -27,11 +27,11 @@ from labeling.quality import blocking, gold, gold_results, qualifying
 logger = logging.getLogger(__name__)
 
 Stage = Membership.Stage
-# The last answers of a person that speed, runs and agreement look at; a bound for the queries too.
+# Latest answers of a person used for speed, runs and agreement; also bounds the queries.
 RECENT = 500
-# Of what others answered to the gold that somebody met, at most this much is read.
+# Most answers of others to the person's gold that are read.
 GOLD_POOL = 2_000
-# From the mildest to the strongest; the strongest reason acts.
+# From mild to strong; the strongest applies.
 ACTIONS = ("none", "train", "pause", "block")
 STOPPING = ("pause", "block")
 VERDICTS = {
@@ -39,7 +39,7 @@ VERDICTS = {
     annotator_checks.UNDECIDED: "undecided",
     annotator_checks.REJECTED: "rejected",
 }
-# A person is told their share again after this many more gold answers, and at most once a day.
+# A person's visible share changes after this many more gold answers, at most once a day.
 TOLD_EVERY = 10
 
 
@@ -219,7 +219,7 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
     answers = Answer.objects.filter(
         assignment__annotator_id=membership.user_id,
         assignment__state=Seat.State.ANSWERED,
-        # Counted by submitting.py for each person, so the last ones need no sorting of them all.
+        # submitting.py numbers each person's answers, so the last ones need no sorting.
         assignment__ordinal__gt=membership.answered - RECENT,
         assignment__question__campaign=campaign,
     ).order_by("assignment__ordinal", "assignment_id", "revision")
@@ -351,7 +351,7 @@ def _act(
     if action == "block":
         blocking.block(membership.campaign, membership, None, reason)
         return
-    # Training is a new start, with all the attempts at the test.
+    # Training is a new start with all attempts at the test.
     stage, attempts = (Stage.PAUSED, None) if action == "pause" else (Stage.TRAINING, 0)
     qualifying.move(
         membership, stage, None, reason, expected=Stage.WORKING, attempts=attempts, signals=which

@@ -24,7 +24,7 @@ from labeling.quality import asking_more
 State = Question.State
 MOST = 10_000
 CHUNK = 1_000
-# Topics without a table that a page names.
+# Most topics without a table that a page names.
 NAMED = 12
 
 
@@ -141,7 +141,7 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
         policy = asking_more.version_of(campaign, _content(campaign))
         locked = [row for ids in batches(chosen, CHUNK) for row in lock_questions(ids)]
         moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
-        # The campaign's row after all questions, as everywhere (sql.py).
+        # Lock the campaign's row after all questions, as everywhere (sql.py).
         asking_more.move(policy, moved).give()
         if moved:
             Decision.objects.create(
@@ -179,7 +179,7 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
 def _content(campaign: Campaign) -> policies.Policy:
     current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
-    # Tables are learned from all ten votes, whatever the first six say.
+    # Tables need all ten votes, even if six decide the question.
     return current | {
         "method": "majority",
         "votes": CALIBRATION_VOTES,

@@ -109,7 +109,7 @@ def move(
         row.stage, row.working_since = stage, now
         row.attempts = row.attempts if attempts is None else attempts
         if stage != Stage.PAUSED:
-            # A paused person's figures stay, for the researcher to look at.
+            # Keep a paused person's figures for the researcher.
             row.gold_share, row.standing = None, {}
         row.save(update_fields=["stage", "working_since", "attempts", "gold_share", "standing"])
         Decision.objects.create(
@@ -176,7 +176,7 @@ def _fill(membership: Membership, size: int | None) -> None:
     policy = policies.of(membership.campaign)
     by_topic = KINDS[membership.campaign.kind].topic_pages
     with writing():
-        # Everybody who seats this person holds this lock, so what is unseen stays so.
+        # Everybody who seats this person takes this lock, so unseen gold stays unseen.
         if _locked(membership).stage != membership.stage:
             return
         held = list(_open(membership).values_list("question__topic", flat=True))
@@ -189,8 +189,8 @@ def _fill(membership: Membership, size: int | None) -> None:
         if page_size <= len(held):
             return
         pool = list(unseen(membership))
-        # Given in this stage and not answered: it comes again before any other. The person knows
-        # that it is gold, so it must not be left over for their work.
+        # Gold given in this stage without an answer comes first. The person knows that it is gold,
+        # so it must not be left for work.
         if again := [row for row in pool if row[4] and row[4] >= membership.working_since]:
             pool = again
         if by_topic:
@@ -227,7 +227,7 @@ def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
         .annotate(given_at=Subquery(seats.values("created_at")[:1]))
         .annotate(seat_on=Subquery(seats.values("question_id")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))
-        # Of one thing a person sees one part, ever (subjects.py).
+        # A person sees only one part of a thing, ever (subjects.py).
         .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
         .order_by("pk")
         .values_list("pk", "its_subject", "topic", "gold__answer", "given_at", "step")
@@ -314,19 +314,19 @@ def _state(membership: Membership) -> Done:
     )
     latest: dict[int, tuple[Any, Any]] = {}
     for seat, value, answer in rows:
-        # Training tells the known answer at once: there only what was said before it counts.
+        # Training shows the known answer at once, so only the first revision counts there.
         if membership.stage != Stage.TRAINING or seat not in latest:
             latest[seat] = (value, answer)
     right = sum(kind.is_right(value, answer, policy) for value, answer in latest.values())
     held = _open(membership).filter(question__state=Question.State.GOLD).count()
     left = unseen(membership).count() + held
     if membership.stage == Stage.TRAINING:
-        # What the test needs is kept for it.
+        # Keep enough gold for the test.
         there_is = len(latest) + max(0, left - policy["test_questions"])
         size = policy["training_questions"]
         last = list(latest.values())[-size:]
         goes_on = 0 < size <= len(latest) and not _reached(last, policy, kind)
-        # Below the level one more follows, while there is gold.
+        # Below the required level, one more follows as long as there is gold.
         of = min(len(latest) + 1 if goes_on else size, there_is)
     else:
         of = min(policy["test_questions"], len(latest) + left)
@@ -335,7 +335,7 @@ def _state(membership: Membership) -> Done:
 
 def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: Kind) -> bool:
     """Return whether enough of these (answer, known answer) are right to end training."""
-    # Policies from before this rule do not name it.
+    # Older policies lack this key.
     level = policy.get("training_pass", 0)
     right = sum(kind.is_right(value, answer, policy) for value, answer in latest)
     return right >= level * len(latest) - 1e-9
@@ -372,7 +372,7 @@ def _finish_test(membership: Membership, state: Done) -> None:
     needed = f"{policy['test_pass']:.0%} are needed"
     if not state.of and not membership.attempts:
         stage, words = Stage.WORKING, "There was no gold to test with."
-    # A hair's breadth for 0.8 of 10, which is not 8 in binary.
+    # A tolerance: 0.8 of 10 is not exactly 8 in binary.
     elif state.of and state.right >= policy["test_pass"] * state.of - 1e-9:
         stage, words = Stage.WORKING, f"{score}; {needed}."
     elif taken >= policy["test_attempts"]:
@@ -453,7 +453,7 @@ class Progress:
     right: int | None
     attempts_left: int
     needed: float
-    # Training goes on until this share of the latest is right; 0 where it ends by itself.
+    # Training continues until this share of the latest is right; 0 if it has a fixed length.
     level: float = 0.0
 
 

@@ -41,7 +41,7 @@ def _recount(campaign: Campaign, membership: Membership) -> None:
     ).order_by("-pk")
     stop = decisions.first()
     if stop is None or stop.actor_id is not None:
-        # A researcher stopped this person, whatever the gold says.
+        # A researcher stopped this person, so gold does not matter.
         return
     entered, failed = membership.working_since, membership.stage == Stage.FAILED
     began = Q(content__stage=Stage.TEST if failed else Stage.WORKING)

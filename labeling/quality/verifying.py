@@ -68,7 +68,7 @@ def look(campaign: Campaign) -> Looked:
         _bring_back(campaign, row)
     for row in rows:
         if row.state == State.STOPPED:
-            # Candidates that came since, and what a stop that was cut short left.
+            # New candidates, and what an interrupted stop left open.
             if row.open:
                 _withdraw(campaign, row)
         elif row.open and (reason := _reason(row, rules, audited)):
