@@ -420,8 +420,17 @@ ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 #: (`celery … worker -Q soon`); empty: they wait behind all others.
 ASSAY_WAITED_QUEUE = env.str("ASSAY_WAITED_QUEUE", default="")
 _WAITED = (
-    *("choose proposals", "export labels", "frame campaign", "frames", "freeze", "freeze range"),
-    *("import images", "import labels", "import parts", "open images", "pilot"),
+    "choose proposals",
+    "export labels",
+    "frame campaign",
+    "frames",
+    "freeze",
+    "freeze range",
+    "import images",
+    "import labels",
+    "import parts",
+    "open images",
+    "pilot",
 )
 # Kind of job → its queue; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}

@@ -208,9 +208,13 @@ def select(predictions: Path) -> list[dict[str, Any]]:
     out = predictions.parent / "selection.jsonl"
     with open(os.devnull, "w") as nowhere:
         call_command(
-            *("mad", "select", "--predictions", str(predictions), "--out", str(out)),
-            *("--classifiers", ",".join(CLASSIFIERS)),
-            *("--top-k", str(TOP_K), "--reserve", str(RESERVE)),
+            "mad",
+            "select",
+            f"--predictions={predictions}",
+            f"--out={out}",
+            f"--classifiers={','.join(CLASSIFIERS)}",
+            f"--top-k={TOP_K}",
+            f"--reserve={RESERVE}",
             stdout=nowhere,
         )
     return [json.loads(line) for line in out.read_text().splitlines()]

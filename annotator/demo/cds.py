@@ -43,8 +43,19 @@ SEED = 1
 BY_EYE = {
     "n02121620": ["eye", "nose", "ear", "head", "whiskers", "neck", "torso", "leg", "paw", "tail"],
     "n00007846": [
-        *("head", "eye", "hair", "mouth", "nose", "eyebrow", "ear", "hand", "torso", "arm"),
-        *("neck", "leg", "foot"),
+        "head",
+        "eye",
+        "hair",
+        "mouth",
+        "nose",
+        "eyebrow",
+        "ear",
+        "hand",
+        "torso",
+        "arm",
+        "neck",
+        "leg",
+        "foot",
     ],
     "n02374451": ["head", "eye", "muzzle", "ear", "neck", "torso", "leg", "tail", "hoof"],
 }

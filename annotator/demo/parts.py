@@ -31,11 +31,11 @@ INSTRUCTIONS = "\n\n".join(
     ]
 )
 # In pixels of the photograph: the head below the ears, which the image's edge cuts off.
-HEAD = [
-    *[[40, 30], [70, 0], [330, 0], [347, 45], [357, 90], [361, 125], [350, 165], [335, 200]],
-    *[[318, 230], [305, 262], [280, 278], [240, 284], [190, 278], [150, 262], [120, 235]],
-    *[[80, 195], [55, 160], [42, 110], [35, 70]],
-]
+HEAD_POINTS = (
+    "40,30 70,0 330,0 347,45 357,90 361,125 350,165 335,200 318,230 305,262 280,278 240,284 "
+    "190,278 150,262 120,235 80,195 55,160 42,110 35,70"
+)
+HEAD = [[int(number) for number in point.split(",")] for point in HEAD_POINTS.split()]
 
 
 @transaction.atomic

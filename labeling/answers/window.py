@@ -33,15 +33,17 @@ def answered_on(seats: Collection[int]) -> dict[int, Answered]:
         return {}
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     ended: set[int] = set()
-    for seat, *row in (
+    for seat, *answer, second in (
         Answer.objects.filter(assignment_id__in=seats)
         .order_by("assignment_id", "revision")
         .values_list(
-            *("assignment_id", "created_at", "late", "sent_back__created_at"),
+            "assignment_id",
+            "created_at",
+            "late",
+            "sent_back__created_at",
             "assignment__second_answer",
         )
     ):
-        *answer, second = row
         rows[seat].append(tuple(answer))
         if second is not None:
             ended.add(seat)

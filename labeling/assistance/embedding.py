@@ -182,15 +182,13 @@ def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Pat
     child.manage(
         job,
         folder,
-        *("proposals", "embed", str(folder / "images")),
-        *("--encoder", str(networks.file_of(network.encoder_sha256))),
-        *(
-            "--preparation",
-            str(folder / "preparation.json"),
-            "--out",
-            str(folder / "out"),
-            "--json",
-        ),
+        "proposals",
+        "embed",
+        str(folder / "images"),
+        f"--encoder={networks.file_of(network.encoder_sha256)}",
+        f"--preparation={folder / 'preparation.json'}",
+        f"--out={folder / 'out'}",
+        "--json",
     )
     rows = []
     for pk in batch:

@@ -163,8 +163,16 @@ def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
         yield [
             _Row(*row)
             for row in rows.order_by("item_id", "topic", "pk").values_list(
-                *("pk", "item_id", "image", "topic", "step", "state", "content", "policy_id"),
-                *("gold__answer", "gold__retired_at"),
+                "pk",
+                "item_id",
+                "image",
+                "topic",
+                "step",
+                "state",
+                "content",
+                "policy_id",
+                "gold__answer",
+                "gold__retired_at",
             )
         ]
         last = items[-1]
@@ -206,7 +214,7 @@ class _Reader:
             .exclude(assignment__annotator__in=self.voided)
             .order_by("assignment__question_id", "assignment__annotator_id", "revision")
             .values_list(
-                *("assignment__question_id", "assignment__annotator_id", "value", "duration_ms")
+                "assignment__question_id", "assignment__annotator_id", "value", "duration_ms"
             )
         ):
             answers[question][person] = value, duration

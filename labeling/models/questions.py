@@ -95,7 +95,10 @@ class Question(models.Model):
             # For the sample of campaign_figures.py, independent of the number of questions. It
             # includes the id, so that the table is not read.
             models.Index(
-                *(models.F("campaign"), models.F("state"), PLACE, models.F("id")),
+                models.F("campaign"),
+                models.F("state"),
+                PLACE,
+                models.F("id"),
                 condition=models.Q(LessThan(PLACE, RING // SAMPLED)),
                 name="question_in_sample",
             ),

@@ -26,10 +26,23 @@ from labeling.quality.class_figures import Figures
 
 State, Reason = Verification.State, Verification.Reason
 BATCH = 1_000
-FIGURES = (
-    *("candidates", "asked", "open", "yes", "no", "answers", "cost", "by_table", "precision"),
-    *("low", "high", "audited", "wrong", "has_table", "looked_at"),
-)
+FIGURES = [
+    "candidates",
+    "asked",
+    "open",
+    "yes",
+    "no",
+    "answers",
+    "cost",
+    "by_table",
+    "precision",
+    "low",
+    "high",
+    "audited",
+    "wrong",
+    "has_table",
+    "looked_at",
+]
 NO_CLASSES = "This campaign asks about no candidates; open one of the kind candidates."
 CLOSED = "The campaign is closed: nobody is asked any more."
 
