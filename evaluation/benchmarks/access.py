@@ -32,6 +32,6 @@ def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     try:
         access.check_role(user, benchmark.campaign, access.RESEARCHER)
     except (NotYours, NotAllowed):
-        # Scores and per-image results are hidden from annotators, their existence too.
+        # Annotators must not learn that scores and per-image results exist.
         raise refusal from None
     return benchmark

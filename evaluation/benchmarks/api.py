@@ -42,7 +42,7 @@ from labeling.web.api.base import (
 
 GONE = "The file is not on this server any more. Score the benchmark again."
 NO_FILE = "There is no such file, or the benchmark is not yours."
-# Of score maps; what is less is checked for each kind.
+# For score maps; each kind checks its own, lower limit.
 MAX_BYTES = 2 * 1024**3
 
 
@@ -124,7 +124,7 @@ def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
     fields: dict[str, object] = {"family": family}
     needed = [field for field in texts.NEW().fields.values() if field.required]
     if any(isinstance(field, serializers.FileField) for field in needed):
-        # No JSON can have the file.
+        # JSON cannot carry the file.
         fields["parser_classes"] = [BoundedMultiPartParser]
     new = extend_schema(
         request=texts.NEW,
@@ -211,7 +211,7 @@ class SubmissionViewSet(BaseViewSet):
             except BadInput as bad:
                 if kind.names_in_file:
                     raise
-                # With the place inside the zip.
+                # Keep the position inside the zip in the message.
                 raise Refusal(f"{bad}.", field="file", code="bad_input") from bad
 
     def _named(

@@ -10,7 +10,7 @@ from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.serializers import PredictionsUpload, SelectionUpload
 
 Addresses = list[URLPattern | URLResolver]
-# The names that addresses of files have had.
+# Names of files in old addresses.
 NAMES = {
     "selection.jsonl": "selection-file",
     "truth.zip": "truth",
@@ -66,7 +66,7 @@ in_benchmark: Addresses = [
     path("runs/<int:pk>/", api.RunViewSet.as_view({"get": "retrieve"}), name="run"),
     *_files(),
     *(path("", include(kind.api_urls)) for kind in families().values() if kind.api_urls),
-    # Before there were submissions.
+    # Addresses from before `submissions/`.
     path("classifiers/", _join.as_view({"get": "list", "post": "create"}), name="classifiers"),
     path("classifiers/<int:position>/", _predict.as_view({"delete": "remove"}), name="classifier"),
     path("predictions/", _predict.as_view({"post": "create"}), name="predictions"),
@@ -85,7 +85,7 @@ def _makers() -> Addresses:
     return addresses
 
 
-# Where each family's benchmarks were made and planned before: address and name of both.
+# Old addresses at which each family's benchmarks were created and planned, with names.
 OLD_MAKERS = {
     "mad": ("benchmarks/", "benchmarks", "benchmark-plans/", "plan"),
     "cds": ("cds-benchmarks/", "new-cds", "cds-benchmark-plans/", "cds-plan"),
@@ -106,7 +106,7 @@ def _old_makers() -> Addresses:
     for family in OLD_MAKERS.keys() & families().keys():
         made_at, made, planned_at, planned = OLD_MAKERS[family]
         view = api.maker(family, deprecated=True)
-        # The list of all benchmarks has the address at which competitions were made.
+        # The list of benchmarks has the old address for creating competitions.
         actions: Any = {"post": "create"} | ({"get": "list"} if family == "mad" else {})
         addresses += [
             path(made_at, view.as_view(actions), name=made),

@@ -54,7 +54,7 @@ def figure(
 ) -> HttpResponse:
     """Return a figure of a run's result, as an attachment if the address has ?download."""
     response = HttpResponse(content, content_type=FORMS[form])
-    # A run's result never changes, so neither does its figure.
+    # A run's result and its figures never change.
     response["Cache-Control"] = "private, max-age=3600"
     if "download" in request.GET:
         attached(response, name_of(row, run, f"-{name}.{form}"))

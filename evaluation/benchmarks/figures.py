@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-# Functions import matplotlib: it takes 160 MB, in every process that has the pages.
+# Imported inside functions: matplotlib takes 160 MB in every web process.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-# Web threads draw one after another: matplotlib's modules import each other in circles, so two
-# threads that import it at once fail, and its authors do not call it safe for threads.
+# Web threads draw one at a time: matplotlib has circular imports, so two
+# threads importing it at once fail, and it is not thread-safe.
 DRAWING = threading.Lock()
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
-# Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
+# Okabe and Ito's without yellow, which is invisible on paper; text uses black and white.
 COLOURS = {
     "light": ("#0072b2", "#b14d00", "#007a5a", "#a3457f", "#56b4e9", "#8a6d00", "#5b5b5b"),
     "dark": ("#56b4e9", "#e69f00", "#2fc79a", "#e08fc0", "#9ecae9", "#f0e442", "#b5b5b5"),
 }
 MARKS = "osD^vPXd"
-# Long names keep their beginning and their end, where variants differ.
+# Long names keep their beginning and end, where variants differ.
 NAME_LENGTH = 22
 
 
@@ -43,7 +43,7 @@ class Theme:
 
 
 THEMES = {
-    # Papers and light pages; the ground is transparent in both.
+    # For papers and light pages; the background is transparent in both themes.
     "light": Theme("#1f2933", "#c3cad3", "#0072b2", "#b14d00", "#ffffff"),
     "dark": Theme("#dfe6ee", "#48525f", "#56b4e9", "#e69f00", "#13171f"),
 }
@@ -68,7 +68,7 @@ def as_file(figure: Figure, form: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    # The same for all threads: with random ids and a date, equal figures have different bytes.
+    # Fixed ids and no date, so that equal figures have equal bytes.
     mpl.rcParams["svg.hashsalt"] = "assay"
     stream = io.BytesIO()
     if form == "svg":
@@ -88,7 +88,7 @@ def short(name: str) -> str:
     if len(name) > NAME_LENGTH:
         half = (NAME_LENGTH - 1) // 2
         name = f"{name[: NAME_LENGTH - 1 - half]}…{name[-half:]}"
-    # Between dollars it reads formulas, and a legend leaves out what begins with an underscore.
+    # matplotlib parses $…$ as formulas, and legends skip names that begin with an underscore.
     name = name.replace("$", r"\$")
     return f" {name}" if name.startswith("_") else name
 

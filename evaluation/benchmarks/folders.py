@@ -35,7 +35,7 @@ def stored_name(benchmark: Benchmark, below: str) -> str:
 
 def publish(benchmark: Benchmark, folder: Path) -> None:
     """Move the folder to the new benchmark: the last step before its row is committed."""
-    # What a transaction that never ended may have left under this number.
+    # A rolled-back transaction may have left files under this number.
     shutil.rmtree(folder_of(benchmark), ignore_errors=True)
     shared_files.put(folder, stored_name(benchmark, _MADE))
     os.replace(folder, folder_of(benchmark))
@@ -65,7 +65,7 @@ def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
         shared_files.put(filling, _run_name(benchmark, run))
         target = _run_place(benchmark, run)
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Of a worker that was taken for dead.
+        # A worker that was declared dead may have written it.
         shutil.rmtree(target, ignore_errors=True)
         os.replace(filling, target)
 

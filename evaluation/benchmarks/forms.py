@@ -37,9 +37,9 @@ class NamedForm(KeepsFiles):
         max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
     )
     from_address: tuple[str, ...] = ("title", "name", "campaign")
-    # Where a fault is shown that names no field.
+    # The field for errors that name none.
     fault_field = "campaign"
-    # The fields that the template shows together.
+    # Fields that the template groups.
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init__(self, *args: Any, user: User, query: Mapping[str, str], **kwargs: Any) -> None:
@@ -82,7 +82,7 @@ class SubmissionForm(KeepsFiles):
     """The predictions of one or more classifiers."""
 
     file = forms.FileField(label="Predictions", widget=KeptFileInput(attrs={"data-key": "u"}))
-    # Which field has the file: forms that open pages may still send keep their names.
+    # The field with the file. Names of old forms stay valid for pages that are still open.
     file_field = "file"
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

@@ -26,10 +26,10 @@ from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
 
-# What a kind's result is: its own Record, or a JSON object.
+# A kind's result: its own Record, or a JSON object.
 ResultT = TypeVar("ResultT", bound=Record | Mapping[str, object])
 Query = Mapping[str, str]
-# What has no default that is safe: a kind without one of them is refused when it is loaded.
+# Members without a safe default: a kind that lacks one is refused when it is loaded.
 REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", "fingerprint")
 
 
@@ -49,46 +49,46 @@ class Moving:
 class BenchmarkKind(Generic[ResultT]):
     """The kind of one value of Benchmark.kind; a class may serve several."""
 
-    # Its part of the address where one is made; the names that it serves; what people call it.
+    # Its part of the address for new benchmarks; the values of Benchmark.kind; its name for people.
     family: ClassVar[str] = ""
     names: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str] = ""
-    # On the page of all benchmarks: the button's letter, and what such a benchmark is for.
+    # On the page of all benchmarks: the button's key, and the purpose of such a benchmark.
     key: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
-    # Where its templates are; those that it lacks are the framework's (evaluation/{part}.html).
+    # Its templates; missing ones fall back to the framework's (evaluation/{part}.html).
     templates: ClassVar[str] = "evaluation/{part}.html"
     styles: ClassVar[tuple[str, ...]] = ()
-    # Modules with the addresses that it alone has, on the site and in the API.
+    # Modules with its own addresses on the site and in the API.
     urls: ClassVar[str] = ""
     api_urls: ClassVar[str] = ""
-    # Dotted names: the forms of the site, the module of what the API takes and sends (see
+    # Dotted names: the forms of the site, the module of API serializers (see
     # serializers.py for the names in it).
     form: ClassVar[str] = "evaluation.benchmarks.forms.NewBenchmarkForm"
     submission_form: ClassVar[str] = "evaluation.benchmarks.forms.SubmissionForm"
     serializers: ClassVar[str] = "evaluation.benchmarks.serializers"
-    # Whether the site shows a plan before it makes the benchmark.
+    # Whether the site shows a preview before it creates the benchmark.
     has_plan: ClassVar[bool] = False
     made: ClassVar[str] = "The benchmark is made. Add submissions."
-    # What the page says while a run is scored.
+    # Shown while a run is being scored.
     scoring: ClassVar[str] = "Every submission is compared with the truth."
-    # Whether a file of a submission names its classifiers itself; whether one may leave; whether a
+    # Whether a submitted file names its classifiers; whether one can be removed; whether a
     # new one is scored at once.
     names_in_file: ClassVar[bool] = False
     can_remove: ClassVar[bool] = False
     scores_at_once: ClassVar[bool] = True
-    # Files to take away: of a benchmark and of a run, each with what it is.
+    # Downloads of a benchmark and of a run, with descriptions.
     files: ClassVar[Mapping[str, str]] = {}
     run_files: ClassVar[Mapping[str, str]] = {}
-    # Errors that fail a run with their sentence and end its job: a retry would fail the same way.
+    # Errors that fail a run with their message and end its job: a retry would fail the same way.
     refusals: ClassVar[tuple[type[Exception], ...]] = (BadInput, Refusal, WordNetMissing)
-    # How the site refuses a file of a run that is gone.
+    # Raised for a run's file that is missing.
     gone: ClassVar[type[Refusal]] = Refusal
-    # The tables of a result; those of a result as kept under `tables` need no code.
+    # The tables of a result.
     tables: ClassVar[Sequence[Table]] = ()
     # The figures of a result, by their name in addresses.
     result_figures: ClassVar[Mapping[str, ResultFigure]] = {}
-    # Reads the JSON of a result that any version stored; without one a result is a dict.
+    # Reads a result's JSON from any version; without it a result is a dict.
     record: ClassVar[type[Record] | None] = None
 
     def __init__(self, name: str) -> None:

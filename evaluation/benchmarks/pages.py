@@ -13,7 +13,7 @@ from evaluation.benchmarks.kind import BenchmarkKind, Query, kind_of
 from evaluation.models import Benchmark, Run
 
 HISTORY = 12
-# What every page includes of a kind.
+# The templates of a kind that every page includes.
 PARTS = ("_head", "_state", "_empty", "_result", "_about")
 
 
@@ -84,7 +84,7 @@ def benchmark(
         "run": run,
         "is_latest": run is None or run.pk == now.latest,
         "failed": None if failed == run else failed,
-        # Read when it is shown: a page that asks whether anything moved does not pay for it.
+        # Evaluated only if shown, so that polling does not pay for it.
         "obstacle": SimpleLazyObject(lambda: runs.obstacle(row)),
         "submissions": list(row.submissions.all()),
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
@@ -104,7 +104,7 @@ def _outputs(
     run_args = [row.name, run.pk]
     return Outputs(
         figures={
-            # A template cannot look a name with a dash up.
+            # Templates cannot look up a name with a dash.
             name.replace("-", "_"): Drawing(
                 kind.alt(name, result, query),
                 kind.figure_query(result, query),

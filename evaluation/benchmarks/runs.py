@@ -33,16 +33,16 @@ from labeling.releases import freezing
 logger = logging.getLogger(__name__)
 
 STEPS = 3
-# How often it is looked whether another worker has ended.
+# Seconds between checks whether another worker has finished.
 LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
 AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 NIGHTLY = "nightly"
-# How long a night's done jobs are kept.
+# How long finished jobs of a night are kept.
 KEPT = timedelta(days=7)
 # The clock that sends the message may be ahead of the one that reads it.
 CLOCKS_DIFFER = timedelta(minutes=5)
-# The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
+# Jobs that settle or watch: the freeze waits for those of its campaign, at most FREEZE_PATIENCE.
 BEFORE_FREEZING = (
     "advance",
     "calibrate",
@@ -53,7 +53,7 @@ BEFORE_FREEZING = (
     "watch",
 )
 FREEZE_PATIENCE = timedelta(hours=1)
-# What changes nothing where nobody answers any more.
+# Steps that change nothing once a campaign is closed.
 AT_WORK_STEPS = ("watch", "calibrate")
 
 
@@ -68,7 +68,7 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
         if run is not None and (interim or not run.settings.get("interim")):
             return run
         if run is not None:
-            # Somebody asks for what the clock was about to do: now it is theirs, and kept.
+            # A user requests what the clock had queued: it becomes the user's run, and is kept.
             run.settings = run.settings | {"interim": False}
             run.requested_by = actor
             run.save(update_fields=["settings", "requested_by"])
@@ -142,7 +142,7 @@ def execute(job: Job) -> None:
         result = scored.to_json() if isinstance(scored, Record) else scored
         queue.renew(job, 2, STEPS)
     except StoreAway as outage:
-        # Its job waits for the store.
+        # The job waits for the store.
         Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
             state=Run.State.QUEUED, error=_sentence(outage)
         )
@@ -307,7 +307,7 @@ def _calibrate(campaign: Campaign) -> bool:
         return False
     calibrated = calibrating.calibrate_nightly(campaign)
     if verifying.fits(campaign):
-        # By the vote tables of this night.
+        # Uses the vote tables of this night.
         verifying.look(campaign)
     return calibrated
 
@@ -321,7 +321,7 @@ def _freeze(campaign: Campaign) -> bool:
     return campaign.releases.count() > before
 
 
-# First watching: gold that retires and people whom it blocks change reputations.
+# Watch first: retired gold and blocked people change reputations.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "settle": _settle,
     "watch": _watch,
@@ -354,7 +354,7 @@ def _ask_next(night: str, step: str, campaign: Campaign) -> None:
 
 def _enqueue_step(night: str, step: str, campaign: Campaign) -> None:
     with transaction.atomic():
-        # Whoever else starts this night waits here, then finds the job, in whatever state.
+        # A concurrent start of this night waits here, then finds the job in any state.
         Campaign.objects.select_for_update(no_key=True, of=("self",)).get(pk=campaign.pk)
         _enqueue_once(f"{campaign.pk}:{step}:{night}", {"night": night, "step": step}, campaign)
 

@@ -9,7 +9,7 @@ from typing import Any
 from labeling.records import Record
 
 Cells = dict[str, object]
-# What a spreadsheet would run as a formula begins with one of these.
+# A spreadsheet runs text that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -69,7 +69,7 @@ def new(request: SignedIn, family: str) -> HttpResponse:
         except FAULTS as error:
             add_fault(form, error, form.fault_field)
     if form.is_bound:
-        # The second step needs them again.
+        # The second step needs the files again.
         form.keep_files()
     context = {
         "kind": kind,
@@ -104,7 +104,7 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
     now = pages.under_way(row)
     is_htmx = request.headers.get("HX-Request") == "true"
     if is_htmx and request.GET.get("seen") == now.seen:
-        # Nothing moved: htmx leaves the page as it is.
+        # Nothing changed: htmx leaves the page unchanged.
         return HttpResponse(status=204)
     context = pages.benchmark(row, runs.latest(row), request.GET, now) | {"fresh": is_htmx}
     part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
@@ -254,7 +254,7 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
     row = access.benchmark_for(request.user, name)
     done = row.runs.filter(state=Run.State.DONE).select_related("release")
     chosen = get_object_or_404(done, pk=pk)
-    # As it was loaded for the person's rights: with its campaign and release.
+    # Already loaded for the access check, with its campaign and release.
     chosen.benchmark = row
     return row, chosen
 

@@ -195,7 +195,7 @@ def likeliest(
             f"{classifier} gives no number for {names[int(wrong[0])]}",
             cure="look at its weights and at --mean and --std",
         )
-    # Stable: equal ones stay in the order of the classes, which topk does not promise.
+    # A stable sort keeps equal ones in the order of the classes, which topk does not guarantee.
     values, at = probabilities.sort(dim=1, descending=True, stable=True)
     return at[:, :count], values[:, :count]
 

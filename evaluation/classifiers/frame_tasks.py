@@ -15,7 +15,7 @@ from evaluation.sequences import release_tasks
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Frames of a task, cut down to whole batches.
+# Frames per task, rounded down to whole batches.
 FRAMES = 1024
 Files = Sequence[tuple[str, Path]]
 

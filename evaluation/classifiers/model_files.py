@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     Network = Callable[[Tensor], Tensor]
 
 TORCHSCRIPT, EXPORTED, WEIGHTS = "TorchScript", "exported program", "weights"
-# What the archives of torch hold that others do not.
+# Entries that identify torch's archives.
 MARKS = {"archive_format": EXPORTED, "constants.pkl": TORCHSCRIPT, "data.pkl": WEIGHTS}
-# They bring a torch of their own.
+# These depend on torch themselves.
 LARGE = ("torchvision", "timm")
 APART = "install it in an environment of its own: pip install -r requirements-models.txt"
 FORMS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
@@ -73,11 +73,11 @@ def _torchscript(path: Path) -> Opened:
     import torch
 
     with warnings.catch_warnings():
-        # Torch would have us export programs; people have files of both.
+        # Torch recommends exported programs; users have files of both kinds.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             module = torch.jit.load(path, map_location="cpu")
-        # A broken file fails in many ways.
+        # A broken file raises many kinds of errors.
         except Exception as error:
             raise _unreadable(path, TORCHSCRIPT, error) from None
     return Opened(Preparation(), lambda device: module.eval().to(device))
@@ -89,7 +89,7 @@ def _exported(path: Path) -> Opened:
 
     try:
         program = torch.export.load(path)
-    # A file of another version of torch fails in many ways.
+    # A file of another torch version raises many kinds of errors.
     except Exception as error:
         raise _unreadable(path, EXPORTED, error) from None
     inputs = program.graph_signature.user_inputs
@@ -115,7 +115,7 @@ def _onnx(path: Path, device: str) -> Opened:
     ]
     try:
         session = runtime.InferenceSession(str(path), options, providers=providers)
-    # Its exceptions have no base of their own.
+    # Its exceptions have no common base class.
     except Exception as error:
         raise _unreadable(path, "ONNX", error) from None
     first = session.get_inputs()[0]
@@ -147,7 +147,7 @@ def imported(library: str, module: str = "") -> Any:
         if error.name != library:
             raise BadInput(f"{library} cannot be used: {error}", cure=cure) from None
         raise BadInput(f"{library} is not installed", cure=cure) from None
-    # Built for another torch, torchvision fails with whatever it meets first.
+    # Built for another torch, torchvision raises various errors.
     except (ImportError, RuntimeError, OSError) as error:
         raise BadInput(
             f"{library} cannot be used with this torch ({first_line(error)})",
@@ -183,7 +183,7 @@ def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
     bounds = program.range_constraints.get(count.node.expr)
     if bounds is None:
         return 1, None
-    # No bound is an infinity, which is no Integer of sympy's.
+    # An open bound is an infinity, which is no sympy Integer.
     return int(bounds.lower), int(bounds.upper) if bounds.upper.is_Integer else None
 
 

@@ -16,7 +16,7 @@ from evaluation.classifiers.model_files import Opened, imported
 from evaluation.classifiers.preparing import Preparation
 from labeling.files import BadInput, file_sha256, require_file
 
-# What timm calls weights in a repository of the hub, the better one first.
+# timm's names of weights in a hub repository, preferred one first.
 HUB_FILES = ("model.safetensors", "pytorch_model.bin")
 T = TypeVar("T")
 
@@ -28,10 +28,10 @@ def load(
     if weights is not None and random_weights:
         raise BadInput("weights are given and random ones asked for", cure="leave out one of them")
     make = {"torchvision": _torchvision, "timm": _timm}[library]
-    # None: as many as the library's weights have. A fresh network has one for each class.
+    # None: as many outputs as the library's weights. A fresh network has one per class.
     outputs = classes if weights is not None or random_weights else None
     with warnings.catch_warnings():
-        # Some announce that later versions will begin with other random weights.
+        # Some warn that later versions will have other random weights.
         warnings.simplefilter("ignore", FutureWarning)
         network, preparation, stated = seeded(lambda: make(name, outputs))
     if weights is not None:
@@ -72,14 +72,14 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]
     if file is None:
         folder = Path(torch.hub.get_dir()) / "checkpoints"
         raise _missing(f"torchvision's weights of {name}", f"fetch {weights.url} into {folder}")
-    # Looked at before torchvision reads it: it would run code that hides in it.
+    # Checked before torchvision reads it, which would run code in it.
     _state(file)
     return models.get_model(name, weights=weights), preparation, str(weights)
 
 
 def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
     timm = imported("timm")
-    # hf-hub:… and local-dir:… would fetch or run what they find there.
+    # hf-hub:… and local-dir:… would download or run code.
     if ":" in name or "/" in name or not timm.is_model(name):
         raise _unknown("timm", name, timm.list_models())
     stated = "random"

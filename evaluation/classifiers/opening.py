@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LIBRARIES = ("torchvision", "timm")
 IMPORTED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)")
-# As long as a submission's name in the database may be.
+# The longest name of a submission in the database.
 LONGEST_NAME = 100
-# Probabilities of a network that computes with half precision are off by so much.
+# Tolerance for probabilities of a half-precision network.
 TOLERANCE = 2e-3
 
 
@@ -66,7 +66,7 @@ class Classifier:
             outputs = _inferred(self.network, batch)
         except (BadInput, OSError):
             raise
-        # Networks raise whatever they like; the message has theirs.
+        # Networks raise any exception; the message includes theirs.
         except Exception as error:
             if devices.is_out_of_memory(error):
                 raise
@@ -162,7 +162,7 @@ def _imported(spec: str, weights: Path | None) -> model_files.Opened:
     try:
         made = getattr(importlib.import_module(module), name)
         network = made if isinstance(made, torch.nn.Module) else named_models.seeded(made)
-    # Whatever it is: their code, not ours.
+    # Any exception of the user's code.
     except Exception as error:
         raise BadInput(
             f"{spec} cannot be made ({type(error).__name__}: {first_line(error)})",
@@ -229,14 +229,14 @@ def _tried(
 
     height, width = preparation.size
     try:
-        # Drawn on the CPU, whatever the device: the same images everywhere.
+        # Drawn on the CPU, so that the images are the same on every device.
         noise = torch.rand((1, height, width, 3), generator=torch.Generator().manual_seed(0))
         images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
         batch = torch.stack([preparation(image.to(device)) for image in images])
         outputs = _inferred(network, batch)
     except BadInput:
         raise
-    # Networks raise whatever they like; the message has theirs.
+    # Networks raise any exception; the message includes theirs.
     except Exception as error:
         raise BadInput(
             f"{spec} does not take images of 3 × {height} × {width} ({_reason(error)})",
@@ -263,7 +263,7 @@ def _outputs(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tenso
     import torch
 
     outputs = network(batch)
-    # The further outputs are those of auxiliary heads.
+    # Further outputs belong to auxiliary heads.
     if isinstance(outputs, tuple | list) and outputs:
         outputs = outputs[0]
     if not isinstance(outputs, torch.Tensor):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-# squash and pad keep the whole frame; crop cuts off what leaves the square in its middle.
+# squash and pad keep the whole frame; crop keeps the central square.
 FITS = ("squash", "crop", "pad")
 INTERPOLATIONS = ("bilinear", "bicubic")
 

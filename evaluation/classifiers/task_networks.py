@@ -17,7 +17,7 @@ from evaluation.classifiers.opening import Classifier
 from labeling.files import BadInput
 from labeling.json_text import canonical_sha256
 
-# Their versions may change what a network gives, as torch's does, which each task names.
+# Their versions may change a network's outputs, like torch's, which every task states.
 LIBRARIES = ("torchvision", "timm", "onnxruntime")
 
 

@@ -1,3 +1,4 @@
-"""Pure functions on arrays, a package for each family; compiled loops in kernels*.py, imported
-inside functions.
+"""Pure functions on arrays, one package per family.
+
+Compiled loops are in kernels*.py, which are imported inside functions.
 """

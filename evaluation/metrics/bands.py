@@ -1,6 +1,6 @@
-"""Which of an order is sure: bands of those that no interval and no paired test tells apart.
+"""Confirmed order: bands of names that no interval and no paired test separates.
 
-Every result that puts classifiers or submissions in an order uses this, the page as the shell.
+Every result with an order of classifiers or submissions uses this, on pages and in commands.
 """
 
 import math
@@ -12,7 +12,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Sure(Record):
-    """An Order as results store it, without the names, which are in `bands` in the same order."""
+    """An Order as stored in results, without `names`: `bands` has them in the same order."""
 
     level: float
     bands: list[list[str]]
@@ -22,10 +22,10 @@ class Sure(Record):
 
 @dataclass(frozen=True)
 class Order:
-    """names: the best first. apart: pairs (better, worse) that are told apart at the level.
+    """names: best first. apart: pairs (better, worse) that differ at the level.
 
-    bands: the names in the same order, cut wherever everything above is told apart from everything
-    below. places: for each name the first and the last place that it may have, from 1.
+    bands: the names in the same order, split wherever everything above differs from everything
+    below. places: the first and the last confirmed rank of each name, from 1.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Order:
 
     @property
     def words(self) -> str:
-        """What is sure, in a sentence; nothing to say of fewer than two.
+        """Return the confirmed order as a sentence; "" for fewer than two names.
 
         >>> Order(("A", "B", "C"), (("A", "B"), ("A", "C")), 0.95).words
         'Sure at 95 %: A, then B and C. Within a band no order is sure.'
@@ -79,12 +79,12 @@ class Order:
 
     @property
     def leaders(self) -> list[str]:
-        """Return the first band; nobody where it is all of them."""
+        """Return the first band; empty if it contains all names."""
         return self.bands[0] if len(self.bands) > 1 else []
 
     @property
     def first(self) -> str:
-        """Who may be first, for a heading; empty where that is not sure.
+        """Return who may be first, for a heading; "" if that is not confirmed.
 
         >>> Order(("A", "B", "C"), (("A", "C"), ("B", "C")), 0.95).first
         'A or B'
@@ -92,7 +92,7 @@ class Order:
         return _listed(self.leaders, "or") if self.leaders else ""
 
     def as_record(self) -> Sure:
-        """As results have it under `sure`."""
+        """Return the record that results store under `sure`."""
         apart = [list(pair) for pair in self.apart]
         return Sure(level=self.level, bands=self.bands, apart=apart, words=self.words)
 
@@ -101,7 +101,7 @@ class Order:
 
 
 def order(names: Sequence[str], is_apart: Callable[[str, str], bool], level: float) -> Order:
-    """names: the best first. is_apart: of a better and a worse one, asked once for every pair."""
+    """Return the order. names: best first. is_apart: called with (better, worse) once per pair."""
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if is_apart(a, b)]
     return Order(tuple(names), tuple(pairs), level)
 
@@ -111,9 +111,10 @@ def apart_by_intervals(
     intervals: Mapping[str, Sequence[float | None]],
     level: float,
 ) -> Order:
-    """Told apart: those whose intervals do not overlap.
+    """Return the pairs whose intervals do not overlap.
 
-    One without bounds overlaps with all, and so does a point, which resampling gives of few.
+    An interval without bounds overlaps with all, and so does a point, which resampling gives for
+    few units.
     """
 
     def is_apart(a: str, b: str) -> bool:
@@ -128,7 +129,7 @@ def apart_by_intervals(
 
 
 def _listed(names: Sequence[str], last: str = "and") -> str:
-    """A, B and C.
+    """Return the names as a list in words.
 
     >>> _listed(["A", "B", "C"])
     'A, B and C'

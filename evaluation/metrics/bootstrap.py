@@ -1,23 +1,23 @@
-"""Bootstrap draws that respect what pairs share."""
+"""Bootstrap draws of pairs that share images."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Random numbers held at once: a bound on memory, 32 MB.
+# Most random numbers in memory at once, 32 MB.
 _HELD = 8_000_000
 
 
 def joint_draws(
     images: Sequence[NDArray[np.int64]], rounds: int, generator: np.random.Generator
 ) -> Iterator[list[NDArray[np.int64]]]:
-    """Batches of bootstrap draws: per pair (batch, n) places among its n images.
+    """Yield batches of bootstrap draws: per pair (batch, n) indices among its n images.
 
-    images: per pair (n,) numbers of its images from 0, the same number for the same image.
-    Each pair draws n of its n images with replacement, every draw uniform and independent; across
-    pairs a shared image is drawn jointly: for draw s every image holds one random number, and each
-    pair takes its image with the least. Equal pairs draw the same, disjoint ones independently.
+    images: per pair (n,) ids of its images from 0; the same id means the same image. Each pair
+    draws n of its n images with replacement, every draw uniform and independent; a shared image is
+    drawn jointly across pairs: in draw s every image has one random number, and each pair takes its
+    image with the smallest. Equal pairs draw the same images, disjoint pairs independently.
     """
     count = max(
         (int(pair_images.max()) + 1 for pair_images in images if len(pair_images)), default=0

@@ -1,4 +1,4 @@
-"""How far a score may be trusted, and whether two submissions differ: intervals and tests.
+"""Intervals of scores, and tests whether two submissions differ.
 
 Source: Russakovsky et al. (2015), §6.2 and Table 9.
 """
@@ -13,18 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from labeling.estimators.intervals import clopper_pearson
 
 ROUNDS = 20_000
-# 2^7 times as many: where a bound lies between two values it may go from one to the other for ever.
+# At most 2^7 times as many: a bound between two values may alternate between them forever.
 MOST_ROUNDS = 2_560_000
-# A bound is stable when chance moves it by no more than this share of the interval's width.
+# A bound is stable if chance moves it by at most this share of the interval's width.
 TOLERANCE = 0.01
-# With fewer units on either side of a share resampling says too little: 1 to 1 of 4 that are right.
+# With fewer units on either side of a share, resampling underestimates: 4 of 4 right would give 1
+# to 1.
 FEW = 10
-# Counts drawn at once: a bound on memory, 32 MB.
+# Most counts drawn at once, 32 MB.
 _HELD = 4_000_000
 
 
 class Interval(NamedTuple):
-    """Bounds of a score in the rounds that were drawn, and whether the bounds had settled."""
+    """Bounds of a score, the rounds drawn, and whether the bounds had settled."""
 
     low: float
     high: float
@@ -33,7 +34,7 @@ class Interval(NamedTuple):
 
 
 class ZTest(NamedTuple):
-    """Two proportions compared: z is above 0 where the first is larger."""
+    """Two proportions compared: z > 0 if the first is larger."""
 
     z: float
     one_sided: float
@@ -48,13 +49,13 @@ def mean_interval(
     most_rounds: int = MOST_ROUNDS,
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
-    """Return the bootstrap interval of a mean over images, images drawn with replacement.
+    """Return the bootstrap interval of a mean over images, drawn with replacement.
 
-    values: (N,), one an image, of few distinct values (an error, a height, hits among k). A round
-    needs only how often each value is drawn, which is multinomial and, for an error of 0 or 1,
-    binomial: drawing that is exact, and takes as long for a million images as for ten.
-    bounds: what an image may be worth; with them the interval of few images is widened, see
-    widened(). NaN for none.
+    values: (N,), one per image, with few distinct values (an error, a height, hits among k). A
+    round only needs how often each value is drawn, which is multinomial and, for an error of 0 or
+    1, binomial: this is exact, and takes as long for a million images as for ten. bounds: the range
+    of an image's value; with them the interval of few images is widened, see widened(). NaN for
+    none.
 
     >>> wrong = np.arange(100_000) < 6660
     >>> low, high, *_ = mean_interval(wrong, 0.999, np.random.default_rng(0))
@@ -93,10 +94,10 @@ def difference_of_errors(
     level: float,
     generator: np.random.Generator,
 ) -> Interval:
-    """Return the interval of the first's error less the second's, on the same images.
+    """Return the interval of the first's error minus the second's, on the same images.
 
-    only_first, only_second: images on which one alone is wrong. The bootstrap; where fewer than
-    2 · FEW images tell the two apart, widened to what the exact intervals of both shares allow.
+    only_first, only_second: numbers of images on which only one is wrong. Bootstrap; if fewer than
+    2 · FEW images separate them, widened to what the exact intervals of both shares allow.
     """
     differ = np.repeat((1, -1, 0), (only_first, only_second, images - only_first - only_second))
     interval = mean_interval(differ, level, generator)
@@ -110,11 +111,11 @@ def difference_of_errors(
 def widened(
     interval: Interval, mean: float, units: int, level: float, bounds: tuple[float, float] = (0, 1)
 ) -> Interval:
-    """Return the interval of a mean over units, widened where resampling says too little.
+    """Return the interval of a mean over units, widened if resampling underestimates it.
 
-    bounds: what a unit may be worth. As a share of these the mean has so many units for it and so
-    many against it; with fewer than FEW of either, the interval reaches as far as Clopper and
-    Pearson's, which is exact for 0 and 1 and wider than needed for what lies between.
+    bounds: the range of a unit's value. As a share of this range, the mean has some units for it
+    and some against it; with fewer than FEW of either, the interval is extended to
+    Clopper-Pearson's, which is exact for values 0 and 1 and conservative for values in between.
     """
     low, high = bounds
     width = high - low
@@ -128,7 +129,7 @@ def widened(
 
 
 def _least(a: float, b: float) -> float:
-    """The smaller number; b where a is none."""
+    """Return the smaller number; b if a is None."""
     return b if math.isnan(a) else min(a, b)
 
 
@@ -138,12 +139,11 @@ def settled_interval(
     rounds: int = ROUNDS,
     most_rounds: int = MOST_ROUNDS,
 ) -> Interval:
-    """Bounds of what `draw(size)` gives, in at least `rounds` rounds, doubled until they settle.
+    """Return bounds of `draw(size)` from at least `rounds` rounds, doubled until they settle.
 
-    Of every tail of (1 − level) / 2 the whole rounds are left out; the rest has the bounds. Rounds
-    that are NaN are left out as well. Stable: where each bound would have come from other rounds
-    (the order statistics two standard errors beside it) lies within TOLERANCE of the interval's
-    width around it. That two halves agree is no sign of it: they do so by chance.
+    The bounds leave out the whole rounds in each tail of (1 − level) / 2, and NaN. Stable: each
+    bound would change by at most TOLERANCE of the interval's width if it came from the order
+    statistics two standard errors away. That two halves agree is no evidence: they do so by chance.
     """
     if not 0 < level < 1:
         raise ValueError(f"level is {level}, expected a number between 0 and 1")
@@ -157,11 +157,11 @@ def settled_interval(
 
 
 def _bounds(drawn: NDArray[np.float64], level: float) -> tuple[float, float, float]:
-    """Both bounds, and half of the range in which the more doubtful one may lie."""
+    """Return both bounds, and half of the range of the less certain one."""
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return math.nan, math.nan, 0.0
-    # 1 − 0.9 is a little under 0.1: a tail of whole rounds must not lose one to that.
+    # 1 − 0.9 is slightly below 0.1 in floats; a tail must not lose a round because of it.
     tail = int(len(known) * (1 - level) / 2 + 1e-9)
     tail = min(tail, (len(known) - 1) // 2)
     far = math.ceil(2 * math.sqrt(tail + 1))
@@ -174,11 +174,11 @@ def _bounds(drawn: NDArray[np.float64], level: float) -> tuple[float, float, flo
 
 
 def two_proportion_z(errors_a: int, images_a: int, errors_b: int, images_b: int) -> ZTest:
-    """Return the pooled two-proportion z test; one_sided is the chance of so much more in a than in
-    b.
+    """Return the pooled two-proportion z test; one_sided is the chance of this much more in a than
+    in b.
 
-    NaN where neither or every image is wrong. For two submissions on the same images McNemar's test
-    says more, since it looks only at where they differ.
+    NaN if none or all images are wrong. For two submissions on the same images McNemar's test has
+    more power, since it only uses images on which they differ.
 
     >>> round(two_proportion_z(102, 1500, 76, 1500).one_sided, 5)
     0.02225
@@ -192,9 +192,9 @@ def two_proportion_z(errors_a: int, images_a: int, errors_b: int, images_b: int)
 
 
 def mcnemar(only_a_wrong: int, only_b_wrong: int) -> float:
-    """McNemar's exact test, two-sided: p of two submissions being wrong equally often.
+    """Return McNemar's exact two-sided p-value that two submissions are wrong equally often.
 
-    Counts of images that one had wrong and the other right. 1 where they never differ.
+    Arguments: numbers of images that only one has wrong. 1 if they never differ.
 
     >>> mcnemar(5, 0)
     0.0625
@@ -206,11 +206,11 @@ def mcnemar(only_a_wrong: int, only_b_wrong: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p values adjusted for being several, by Holm's step-down method, in the same
+    """Return the p-values adjusted for multiple tests by Holm's step-down method, in the same
     order.
 
-    Each at or under a level is significant at that level, and the chance of a false one among them
-    all is no greater than the level, however the tests depend on each other.
+    Each at or below a level is significant at that level, and the chance of any false one is at
+    most the level, however the tests depend on each other.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

@@ -1,7 +1,7 @@
 """Ranks and rank correlations.
 
-scipy.stats gives the same ranks. Its correlations agree with these to 1e-15, but not to the last
-bit, and stored scores must stay what they are; so must Wilson's interval in `intervals`.
+scipy.stats gives the same ranks. Its correlations agree to 1e-15 but not to the last bit, and
+stored scores must not change; the same holds for Wilson's interval in `intervals`.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """Ranks along the last axis: 1 for the largest value, ties share the mean rank.
+    """Return ranks along the last axis: 1 for the largest value, ties share the mean rank.
 
     >>> ranks([0.5, 0.9, 0.5]).tolist()
     [2.5, 1.0, 2.5]
@@ -20,7 +20,7 @@ def ranks(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's correlation of two lists; NaN if one is constant or empty.
+    """Return Pearson's correlation of two lists; NaN if one is constant or empty.
 
     >>> round(pearson([1, 2, 3], [1, 3, 4]), 4)
     0.982
@@ -33,7 +33,8 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation of two lists, ties at their mean rank; NaN if one is constant.
+    """Return Spearman's rank correlation of two lists, ties at their mean rank; NaN if one is
+    constant.
 
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 4)
     0.8
@@ -42,7 +43,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau-b of two lists; NaN if one is constant.
+    """Return Kendall's tau-b of two lists; NaN if one is constant.
 
     >>> round(kendall([1, 2, 3, 4], [1, 3, 2, 4]), 4)
     0.6667

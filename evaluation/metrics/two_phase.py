@@ -1,4 +1,4 @@
-"""Shares of a population of which one part was looked at whole, and of the other a sample.
+"""Shares of a population of which one part was examined completely and the other sampled.
 
 Source: double sampling for stratification, Cochran (1977), §12.2; intervals by the bootstrap.
 """
@@ -16,7 +16,7 @@ FOR, AGAINST, LEFT_OUT = 1, 0, -1
 
 
 class Share(NamedTuple):
-    """A share with its interval. units: of how many the whole part and the sample consist."""
+    """A share with its interval. units: number in the whole part and the sample."""
 
     value: float
     interval: Interval
@@ -30,14 +30,13 @@ def sampled_share(
     level: float,
     generator: np.random.Generator,
 ) -> Share:
-    """Return the share FOR among FOR and AGAINST, each of the sample standing for others / m units.
+    """Return the share FOR among FOR and AGAINST; each sampled unit represents others / m units.
 
-    whole: (n,) outcomes of the part that was looked at whole: FOR, AGAINST or LEFT_OUT. sample:
-    (m,) those of a random sample of the other part, which has `others` units. NaN where nothing
-    counts. A round draws how many units belong to which outcome or to the other part, and the
-    sample anew. With fewer than FEW for or against in the sample the interval is widened to
-    what Clopper and Pearson's of both parts allow. Raises ValueError for other units without a
-    sample.
+    whole: (n,) outcomes of the part that was examined completely: FOR, AGAINST or LEFT_OUT. sample:
+    (m,) those of a random sample of the other part, which has `others` units. NaN if nothing
+    counts. A round draws the numbers of units per outcome and of the other part, and the sample
+    anew. With fewer than FEW for or against in the sample the interval is widened to what
+    Clopper-Pearson's of both parts allow. Raises ValueError for other units without a sample.
 
     >>> share = sampled_share([1, 0], [1, 0], 10, 0.95, np.random.default_rng(0))
     >>> share.value, share.units
@@ -50,7 +49,7 @@ def sampled_share(
     units = n + others
 
     def share(looked: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        """looked, rest: (…, 3) how many units have each outcome."""
+        """Return the share. looked, rest: (…, 3) numbers of units with each outcome."""
         total = looked + rest
         counted = total[..., 0] + total[..., 1]
         with np.errstate(invalid="ignore"):
@@ -76,13 +75,13 @@ def sampled_share(
 
 
 def _mixed(parts: list[tuple[int, int, float]], level: float, side: int) -> float:
-    """A bound of the share, from the exact ones of the parts. parts: for, against, weight."""
+    """Return a bound of the share from the exact ones of the parts. parts: for, against, weight."""
     weights = [(yes + no) * weight for yes, no, weight in parts]
     bounds = [clopper_pearson(yes, yes + no, level)[side] for yes, no, _ in parts]
     return float(np.average(bounds, weights=weights))
 
 
 def _counts(outcomes: ArrayLike) -> NDArray[np.float64]:
-    """How many are against, for and left out."""
+    """Return how many are against, for and left out."""
     values = np.asarray(outcomes, dtype=int)
     return np.array([(values == outcome).sum() for outcome in (AGAINST, FOR, LEFT_OUT)], float)

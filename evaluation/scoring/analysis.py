@@ -167,7 +167,7 @@ def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClas
     """
     known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
     rows = [ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in sorted(values)]
-    # 0.6 belongs above its edge, and so does what is a rounding below it; 1 to the last bin.
+    # 0.6 belongs above its edge, even if rounded slightly below it; 1 belongs to the last bin.
     bins = np.floor(np.array([*known.values()]) * HISTOGRAM_BINS + 1e-9).astype(np.int64)
     counts = np.bincount(bins.clip(0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
     low, high = min(known.values(), default=math.nan), max(known.values(), default=math.nan)

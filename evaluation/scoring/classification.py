@@ -254,7 +254,7 @@ def _add_hierarchical_precision(
     if valid_labels is not None:
         valid = _listed(valid_labels, wordnet, classified)
     index_of = {synset: i for i, synset in enumerate(valid)}
-    # The last one stands for ABSENT.
+    # The last entry is for ABSENT.
     number = np.array([*(index_of.get(synset, -1) for synset in classified.synsets), -1], np.int32)
     sets = hpk.correct_sets(wordnet, valid, [classified.synsets[i] for i in true.tolist()])
     predicted = number[classified.predicted]

@@ -234,7 +234,7 @@ def _pairs(
             only_second_wrong=only_second,
             both_wrong=int((a & b).sum()),
             z=test.z if test else math.nan,
-            # Of the side that is seen: the chance of so many more errors in the worse one.
+            # One-sided: the chance of this many more errors in the worse one.
             p_one_sided=test.two_sided / 2 if test else math.nan,
             p_two_sided=test.two_sided if test else math.nan,
             mcnemar_p=mcnemar(only_first, only_second),

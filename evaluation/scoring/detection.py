@@ -53,9 +53,9 @@ from evaluation.scoring.image_lines import ImageOutcome
 from labeling.plurals import count_of
 from labeling.records import Record
 
-# Of an image, the surest detections that `outcomes` yields.
+# Most detections per image in `outcomes`.
 MOST_OF_AN_IMAGE = 100
-# Classes that a note names.
+# Most classes that a note lists.
 NAMED = 10
 THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
 RANGE = "COCO: mean over 101 recalls of the highest precision, 100 detections of an image and class"

@@ -82,7 +82,7 @@ def explain(
         analysis=next(iter(explained.values())),
         objects=objects,
         notes=[*result.notes, *notes],
-        # Of an explained result the key is always there.
+        # An explained result always has the key.
         unknown=result.unknown if objects else result.unknown | {"objects": None},
     )
 

@@ -261,7 +261,7 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
     """
     boxes = truth.objects.boxes
     class_of = np.full(len(truth.images.places), ABSENT, np.int64)
-    # Backwards, so that the first row of an image stays.
+    # Backwards, so that the first row of an image wins.
     class_of[boxes.images[::-1]] = boxes.classes[::-1]
     differs = class_of[boxes.images] != boxes.classes
     if differs.any():

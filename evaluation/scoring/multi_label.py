@@ -41,7 +41,7 @@ def in_sets(classified: Classified, sets: LabelSets) -> InSets:
     synsets.
     """
     assert classified.synsets is not None
-    # The last one stands for ABSENT, which is in no set.
+    # The last entry is for ABSENT, which is in no set.
     synsets = [*classified.synsets, -1]
     first = [synsets[number] for number in classified.predicted[:, 0].tolist()]
     image_sets = [sets.sets.get(image) for image in classified.images]

@@ -31,9 +31,9 @@ from labeling.files import BadInput
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Batches that are prepared at once: one is with the network, the others wait or are being made.
+# Batches in flight: one in the network, the others waiting or being prepared.
 DEPTH = 3
-# Starting processes takes as long as decoding about so many.
+# Starting processes takes as long as decoding about this many.
 WORTH_IT = 200
 Pixels = NDArray[np.float32]
 
@@ -112,8 +112,9 @@ class Decoders:
         # A fork of this process would share its threads and its GPU.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, "torch"])
-        # Ctrl-C is for the command, which ends them: what is still loading would print where. The
-        # tracker goes first, since it lets the signal through again.
+        # Ctrl-C is for the command, which ends the processes; one still loading would print a
+        # traceback. The
+        # tracker starts first, because it unblocks the signal again.
         resource_tracker.ensure_running()
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

@@ -30,9 +30,9 @@ from labeling.datasets.image_sources import BadSource, Found, Refused
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 
-# Lines of the list that are sorted in memory, about 100 MB.
+# Lines of the list sorted in memory at once, about 100 MB.
 HELD = 500_000
-# An uncompressed photograph of as many pixels as are read has 300 MB.
+# An uncompressed photograph of the largest accepted size has 300 MB.
 MOST_BYTES = 512 << 20
 COLUMN = "image"
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -116,7 +116,7 @@ class Source:
         for entry in entries:
             digest.update(f"{entry.name}\t{entry.stamp}\t{entry.reason}\n".encode())
             if self.kind != "zip" and entry.location:
-                # What cannot be read is skipped and told when its turn comes.
+                # Unreadable files are skipped and reported later.
                 with suppress(OSError, Unreadable), self._opened(entry.location) as file:
                     digest.update(hashlib.sha256(file.read()).digest())
         return digest.hexdigest()
@@ -155,7 +155,7 @@ class Source:
             archive, entries = self._archive
             _refuse_large(entries[int(location)].file_size)
             return archive.open(entries[int(location)])
-        # Looked at again: hours may lie between the list and this.
+        # Checked again: hours may have passed since the list was written.
         file = image_sources.on_disk(self._root / location, self._resolved, location, location)
         if isinstance(file, Refused):
             raise Unreadable(file.why)

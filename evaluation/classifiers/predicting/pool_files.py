@@ -30,9 +30,9 @@ IMAGES, CLASSES, SKIPPED = "images.txt", "classes.txt", "skipped.csv"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 ANOTHER = "give a new or an empty folder"
 BEGIN_ANEW = "begin again with --restart"
-# How long a killed run may have worked in vain; what is kept is synced, which takes a while.
+# Most work lost by a killed run; syncing to disk takes a while.
 KEPT_SECONDS = 2.0
-# Of a one-dimensional array's header as numpy.save writes it, whatever its length.
+# Size of a one-dimensional array's header as numpy.save writes it, for any length.
 HEADER_BYTES = 128
 
 
@@ -216,7 +216,7 @@ def opened(
         try:
             yield pool
         finally:
-            # The files may hold half a batch more, which the next run cuts off.
+            # The files may have half a batch more, which the next run cuts off.
             if state.start and not state.whole:
                 pool.keep()
     finally:
@@ -235,7 +235,7 @@ def working(out: Path, restart: bool = False) -> Iterator[Path]:
     made, work = not out.exists(), out / WORK
     lock = _locked(work / LOCK, out)
     try:
-        # A pool that is whole stays, and may have company.
+        # A complete pool stays, and other files may be beside it.
         if not (out / STATE).exists():
             _refuse_others(out, work)
             if restart:
@@ -256,7 +256,7 @@ def _locked(path: Path, out: Path) -> IO[bytes]:
         file = path.open("a+b")
         try:
             resuming.lock(file, out)
-            # Another run may have ended, and removed the file, before this one had it.
+            # Another run may have finished and removed the file before this one locked it.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except BaseException:

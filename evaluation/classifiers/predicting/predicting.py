@@ -25,7 +25,7 @@ from evaluation.classifiers.predicting.photographs import Listed
 from evaluation.classifiers.predicting.pool_files import Pool, Predicted
 from labeling.files import BadInput
 
-# Of a file name's 255 bytes: ".confidences.npy" follows.
+# File names have at most 255 bytes, including ".confidences.npy".
 LONGEST_NAME_BYTES = 200
 
 
@@ -167,7 +167,7 @@ def _predicted(
 ) -> Predicted:
     """Return the predictions. table: index in the pool's classes of each output."""
     labels, confidences = classifying.likeliest(probabilities, count, name, images)
-    # Half precision and rounding leave [0, 1] by a little; + 0 makes -0 a 0.
+    # Half precision and rounding may exceed [0, 1] slightly; + 0 turns -0 into 0.
     return Predicted(
         table[labels.cpu().numpy()], confidences.cpu().numpy().clip(0, 1) + np.float32(0)
     )
@@ -177,7 +177,7 @@ def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Ba
     """Return (B, C) of a batch; if memory runs out, computed in parts of a size that fits."""
 
     def in_parts(size: int) -> Tensor:
-        # Copies: a network may write into its images, which the next classifier gets too.
+        # Copies, because a network may write into its images, which the next classifier also gets.
         parts = torch.tensor(prepared).split(size)
         return torch.cat([classifier(part.to(classifier.device)) for part in parts])
 

@@ -25,7 +25,8 @@ from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, map_in_tasks, task
 from labeling.files import BadInput
 
-# Photographs of a task, cut down to whole batches: a minute of work for a large network on a CPU.
+# Photographs per task, rounded down to whole batches: a minute of work for a large network on a
+# CPU.
 PHOTOGRAPHS = 1024
 
 
@@ -126,7 +127,7 @@ def predicted_stretch(
 def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
     """Add the batches of a task that the pool lacks."""
     arrays, batches = unpacked(content)
-    # Read whole, once: an array of a pack is decoded whenever it is asked for.
+    # Read each array once: every access to a pack decodes it.
     columns = {
         name: (arrays[f"labels{number}"], arrays[f"confidences{number}"])
         for number, name in enumerate(pool.names)

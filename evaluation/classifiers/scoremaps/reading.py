@@ -15,7 +15,7 @@ from labeling import image_files
 from labeling.files import BadInput
 from labeling.release_files.frozen import ahead
 
-# As a person sees it, or as the file has its pixels, whatever its EXIF says.
+# Upright as people see it, or pixels as stored, ignoring EXIF.
 ORIENTATIONS = ("upright", "stored")
 Size = tuple[int, int]
 

@@ -21,7 +21,7 @@ from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.attribution.recipes import Recipe
 
-# Maps of a task: so many, and so many bytes.
+# Most maps, and bytes, per task.
 MAPS, BYTES = 1000, 1 << 28
 
 

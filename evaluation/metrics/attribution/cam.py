@@ -1,7 +1,7 @@
-"""Class activation maps: the classifier's own logits at every place, before their mean.
+"""Class activation maps: the classifier's logits at every position, before their mean.
 
 Source: Zhou et al., "Learning Deep Features for Discriminative Localization" (CVPR 2016). Strides
-are lowered as Choe et al. (TPAMI 2022, table II) do for maps of 14 × 14 and 28 × 28.
+are lowered as in Choe et al. (TPAMI 2022, table II) for maps of 14 × 14 and 28 × 28.
 """
 
 from collections import deque
@@ -16,24 +16,24 @@ from torch.overrides import TorchFunctionMode
 from evaluation.metrics.attribution.guided import name_of
 from evaluation.metrics.attribution.recipes import Unsuited
 
-# So many maps before the class weights are looked through: what may lie between is a few views.
+# Only this many maps before the class weights are searched; only views may lie in between.
 LOOKED_AT = 8
-# Layers whose strides were lowered, with their attributes before.
+# Layers whose strides were lowered, with their original attributes.
 Changed = list[tuple[nn.Module, dict[str, object]]]
-# Sums in another order than the network's differ by so much of the largest value.
+# Relative rounding error of sums in another order than the network's.
 TOLERANCE = 1e-3
 
 
 def class_activation_maps(
     network: Callable[[Tensor], Tensor], images: Tensor, classes: Tensor
 ) -> Tensor:
-    """(B, h, w) where the class of each image is, on the grid of the last feature map.
+    """Return (B, h, w) maps of each image's class on the grid of the last feature map.
 
-    Its mean over the places is the class's logit, less its bias. images: (B, 3, H, W), classes:
-    (B,) indices of outputs. The network ends in a mean over a feature map, then class weights; or
-    in a mean over one map a class. Nothing in it is named: calls are watched, and the map is the
-    last one whose mean is what the class weights were given.
-    Raises Unsuited where there is none: other layers between, a file that hides its layers.
+    A map's mean is the class's logit without its bias. images: (B, 3, H, W), classes: (B,) indices
+    of outputs. The network must end in a mean over a feature map, then class weights; or in a mean
+    over one map per class. No layer names are needed: calls are traced, and the map is the last one
+    whose mean is the input of the class weights.
+    Raises Unsuited if there is none: other layers in between, a file that hides its layers.
     """
     with torch.no_grad(), _Watching(images) as seen:
         outputs = network(images)
@@ -54,7 +54,7 @@ def class_activation_maps(
 
 
 class _Watching(TorchFunctionMode):
-    """Keeps the last maps that were made, and the last product with weights."""
+    """Records the last maps and the last product with weights."""
 
     def __init__(self, images: Tensor) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class _Watching(TorchFunctionMode):
 
 
 def _of_all(features: Tensor, images: Tensor) -> Tensor:
-    """Those of the images, without what an exported program was filled up with at the end."""
+    """Return the rows of the images, without those that an exported program was filled up with."""
     if len(features) < len(images):
         raise Unsuited(
             f"it takes {len(features)} images at once, and only the last of them were seen"
@@ -87,11 +87,11 @@ def _of_all(features: Tensor, images: Tensor) -> Tensor:
 
 
 def _of_mean(means: Tensor, maps: "deque[Tensor]") -> Tensor | None:
-    """(≥ B, D, h, w) the latest map whose means over the places begin with these (B, D)."""
+    """Return the (≥ B, D, h, w) last map whose means over positions begin with these (B, D)."""
     for feature_map in reversed(maps):
         for features in (feature_map, feature_map.permute(0, 3, 1, 2)):
             first = features[: len(means)]
-            # A single place is the mean already, of a map that came before.
+            # A map of one position is already the mean of an earlier map.
             if first.shape[2:].numel() == 1 or first.shape[:2] != means.shape[:2]:
                 continue
             if _same(first.mean((2, 3)), means):
@@ -106,12 +106,13 @@ def _same(values: Tensor, expected: Tensor) -> bool:
 
 @contextmanager
 def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
-    """Within it the module's last maps have `side` × `side` places: its last strides are 1.
+    """Lower the module's last strides to 1 within the block, so that its last maps are `side` ×
+    `side`.
 
-    Weights stay; they were learned at the wider stride unless the network was trained so. Pools
-    that take every place once become the identity. images: (1, 3, H, W), to try it on. Afterwards
-    all strides are as before, also when the block raises.
-    Raises Unsuited where no strides give that side.
+    Weights are unchanged; they were learned at the wider stride unless the network was trained so.
+    Pools that take every position once become the identity. images: (1, 3, H, W), for a trial run.
+    All strides are restored afterwards, also on an exception.
+    Raises Unsuited if no strides give that side.
     """
     changed: Changed = []
     try:
@@ -129,7 +130,9 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
 
 
 def _lower(module: nn.Module, images: Tensor, side: int, changed: Changed) -> int:
-    """The side of the last maps; where it is too small the last strides become 1 for next time."""
+    """Return the side of the last maps; if it is too small, lower the last strides for the next
+    try.
+    """
     met = _sides(module, images)
     if not met:
         raise Unsuited("it has no layers with strides that could be lowered")
@@ -147,12 +150,14 @@ def _lower(module: nn.Module, images: Tensor, side: int, changed: Changed) -> in
 
 
 def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
-    """Every layer that may have a stride, with the longer side of its maps before and after."""
+    """Return every layer that may have a stride, with the longer side of its maps before
+    and after.
+    """
     met: list[tuple[Any, int, int]] = []
 
     def note(layer: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         before = max(args[0].shape[-2:])
-        # Maps of a single place are means already: those of squeeze-and-excitation.
+        # Maps of one position are already means, as in squeeze-and-excitation.
         if before > 1:
             met.append((layer, before, max(output.shape[-2:])))
 

@@ -1,8 +1,8 @@
-"""Score maps of a classifier: CAM, and six variants of the gradient at the image.
+"""Score maps of a classifier: CAM, and six variants of the gradient with respect to the image.
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §5.1 and
 §5.5: {vanilla, guided} backpropagation × {alone, SmoothGrad, integrated gradients}. Everything runs
-where the images are. A network is what takes (B, 3, H, W) and gives (B, C) outputs.
+on the images' device. A network is a function from (B, 3, H, W) to (B, C) outputs.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ def score_maps(
     baseline: Tensor | None = None,
     at_once: int = 32,
 ) -> Tensor:
-    """(B, h, w) float32 scores of each image's class: a CAM's grid, or every pixel.
+    """Return (B, h, w) float32 scores of each image's class: on a CAM's grid, or per pixel.
 
-    images: (B, 3, H, W) as the network takes them; classes: (B,) indices of outputs. baseline: for
-    integrated gradients, one that broadcasts to an image (default 0). at_once: how many images the
-    network is given at most. Raises Unsuited where the network lacks what the method needs.
+    images: (B, 3, H, W) as the network takes them; classes: (B,) indices of outputs. baseline: of
+    integrated gradients, broadcastable to an image (default 0). at_once: most images per call of
+    the network. Raises Unsuited if the network lacks what the method needs.
     """
     if recipe.method == "cam":
         maps = class_activation_maps(network, images, classes)
@@ -72,11 +72,11 @@ def _gradients(
 
 
 def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = False) -> Tensor:
-    """(B, 3, H, W) how each image's output for its class grows with every colour of every pixel.
+    """Return the (B, 3, H, W) gradient of each image's class output with respect to its pixels.
 
     Source: Simonyan et al., "Deep Inside Convolutional Networks" (2014); guided: Springenberg et
-    al. (2015), which is the same where no ReLU is met (relus_met tells). The images stay as they
-    are. Raises Unsuited where no gradient comes back.
+    al. (2015), which is the same if there is no ReLU (see relus_met). The images are unchanged.
+    Raises Unsuited if there is no gradient.
 
     >>> double = lambda images: 2 * images.sum((2, 3))
     >>> gradients(double, torch.ones(1, 3, 1, 1), torch.tensor([2])).flatten()
@@ -84,7 +84,7 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
     """
     pixels = images.detach().requires_grad_()
     with torch.enable_grad(), GuidedReLUs() if guided else nullcontext():
-        # A copy: a network may begin with a layer in place.
+        # Copy the images: a network may begin with an in-place layer.
         chosen = network(pixels.clone()).gather(1, classes[:, None]).sum()
     pixel_gradients = None
     if chosen.requires_grad:
@@ -95,9 +95,7 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
 
 
 def relus_met(network: Network, images: Tensor) -> int:
-    """Return how many ReLUs guided backpropagation meets: none where there are none, or out of
-    sight.
-    """
+    """Return how many ReLUs guided backpropagation changes; 0 if none is visible."""
     with torch.no_grad(), GuidedReLUs() as seen:
         network(images)
     return seen.met
@@ -113,11 +111,11 @@ def smoothgrad(
     guided: bool = False,
     at_once: int = 32,
 ) -> Tensor:
-    """(B, 3, H, W) the mean gradient of `samples` noised copies of each image.
+    """Return the (B, 3, H, W) mean gradient of `samples` noised copies of each image.
 
-    noise: its standard deviation, as a share of the greatest less the least value of the image.
-    All images get the same noise, which is drawn on the CPU: neither the device nor the batch nor
-    their order changes a map. Source: Smilkov et al., "SmoothGrad" (2017).
+    noise: its standard deviation as a share of the image's range. All images get the same noise,
+    drawn on the CPU, so that a map does not depend on device, batch or order.
+    Source: Smilkov et al., "SmoothGrad" (2017).
     """
     flat = images.flatten(1)
     deviation = noise * (flat.amax(1) - flat.amin(1))
@@ -143,11 +141,11 @@ def integrated_gradients(
     guided: bool = False,
     at_once: int = 32,
 ) -> Tensor:
-    """(B, 3, H, W) the mean gradient on the straight way from the baseline to each image.
+    """Return the (B, 3, H, W) mean gradient on the straight line from the baseline to each image.
 
-    Times (image − baseline) it is the integrated gradients of Sundararajan et al. (2017), whose sum
-    is what the output gains over the baseline's; Choe et al. leave that product out. Gradients are
-    taken in the middle of each step, so the error falls with the square of the steps.
+    Multiplied by (image − baseline) this gives the integrated gradients of Sundararajan et al.
+    (2017), whose sum is the output minus that of the baseline; Choe et al. omit this factor.
+    Gradients are taken at the middle of each step, so the error falls with the square of the steps.
     """
     shares = (torch.arange(steps, device=images.device, dtype=images.dtype) + 0.5) / steps
 
@@ -165,7 +163,7 @@ def _mean(
     guided: bool,
     at_once: int,
 ) -> Tensor:
-    """The mean gradient over all samples. made: (B, n, 3, H, W) those of a slice."""
+    """Return the mean gradient over all samples. made: (B, n, 3, H, W) copies of a slice."""
     totals = []
     for part in _parts(samples, max(at_once // len(classes), 1)):
         images = made(part)
@@ -182,10 +180,10 @@ def _parts(count: int, size: int) -> Iterator[slice]:
 
 
 def reduced(gradients: Tensor, channels: str = "max-abs") -> Tensor:
-    """(B, H, W) a score a pixel, of its gradients (B, 3, H, W).
+    """Return (B, H, W) scores per pixel from gradients (B, 3, H, W).
 
-    max-abs: the greatest absolute one, as Simonyan et al.; sum-abs: the sum of their absolutes, as
-    Smilkov et al.; sum: of signed ones, as completeness wants.
+    max-abs: the largest absolute value, as Simonyan et al.; sum-abs: the sum of absolute values, as
+    Smilkov et al.; sum: of signed values, as completeness requires.
 
     >>> reduced(torch.tensor([1.0, -3.0, 1.0]).view(1, 3, 1, 1), "sum-abs").item()
     5.0

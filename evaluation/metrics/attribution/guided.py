@@ -1,4 +1,4 @@
-"""Guided backpropagation: ReLUs that let only positive gradients back.
+"""Guided backpropagation: ReLUs pass back only positive gradients.
 
 Source: Springenberg et al., "Striving for Simplicity: The All Convolutional Net" (2015), §3.4.
 """
@@ -13,11 +13,11 @@ RELUS = {"relu", "relu_", "relu.default", "relu_.default"}
 
 
 class GuidedReLUs(TorchFunctionMode):
-    """Within it every ReLU passes back a gradient only where that and its own input are above 0.
+    """Within the block every ReLU passes a gradient back only where it and the ReLU's input are >
+    0.
 
-    All of them are met, whoever calls: modules, functions and methods, in place or not, and the
-    operators of exported programs. The network itself is never touched. TorchScript runs out of
-    sight. met: how many calls there were.
+    Covers modules, functions and methods, in place or not, and operators of exported programs. The
+    network itself is not changed. TorchScript is not visible. met: number of calls.
     """
 
     def __init__(self) -> None:
@@ -54,5 +54,5 @@ class _GuidedReLU(torch.autograd.Function):
 
 
 def name_of(func: Any) -> str:
-    """What torch calls a function; operators of exported programs end in .default."""
+    """Return torch's name of a function; operators of exported programs end in .default."""
     return str(getattr(func, "__name__", ""))

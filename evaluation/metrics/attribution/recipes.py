@@ -1,4 +1,4 @@
-"""Which score maps there are, by name. Without torch, so that help comes at once."""
+"""The methods of score maps by name. Without torch, so that --help is fast."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ READINGS = ("deviation", "window")
 
 
 class Unsuited(ValueError):
-    """The network lacks what the method needs; says what."""
+    """The network lacks what the method needs, which the message names."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How score maps are made. Fields that the method does not have count for nothing.
+    """How score maps are made. Fields that the method does not use are ignored.
 
-    samples: N, how many gradients are averaged. noise: SmoothGrad's standard deviation, as a share
-    of the image's range. times_input: integrated gradients times how far the image is from the
-    baseline. channels: how three gradients a pixel become a score. smooth: width of the Gaussian,
-    see smoothed. seed: of SmoothGrad's noise.
+    samples: N, how many gradients are averaged. noise: SmoothGrad's standard deviation as a share
+    of the image's range. times_input: multiply integrated gradients by image − baseline. channels:
+    how three gradients per pixel become a score. smooth: width of the Gaussian, see smoothed. seed:
+    of SmoothGrad's noise.
     """
 
     method: str
@@ -43,7 +43,7 @@ class Recipe:
             raise ValueError(f"{self}: samples are 1 or more, noise and smooth 0 or more")
 
     def as_dict(self) -> dict[str, object]:
-        """For results: what was done, and nothing that was not."""
+        """Return the fields that apply, for results."""
         _, _, average = self.method.partition("-")
         names = ["method"]
         names += ["channels"] * (self.method != "cam")
@@ -54,5 +54,5 @@ class Recipe:
 
     @property
     def averages(self) -> int:
-        """Return the number of gradients a map takes."""
+        """Return the number of gradients per map."""
         return self.samples if "-" in self.method else 1

@@ -1,6 +1,6 @@
-"""Score maps smoothed by a Gaussian, as Choe et al. (TPAMI 2022, §5.5) do with gradients.
+"""Gaussian smoothing of score maps, as in Choe et al. (TPAMI 2022, §5.5) for gradients.
 
-They write σ = 127 and call it the size of the kernel; both readings are here.
+They write σ = 127 and call it the kernel size; both readings are supported.
 """
 
 import math
@@ -10,16 +10,16 @@ from torch import Tensor
 
 from evaluation.metrics.attribution.recipes import READINGS
 
-# The side that widths are stated for.
+# Widths are given for maps of this side.
 SIDE = 224
 
 
 def smoothed(maps: Tensor, width: float, reading: str = "deviation") -> Tensor:
-    """(B, H, W) float32 the maps under a Gaussian; beyond the map there is nothing.
+    """Return (B, H, W) float32 maps convolved with a Gaussian; the outside counts as 0.
 
-    deviation: `width` is the standard deviation, and the Gaussian reaches over the whole map.
-    window: `width` is the number of pixels under it, and the deviation 0.3 ((width − 1) / 2 − 1) +
-    0.8, as OpenCV chooses it. Both for 224 pixels a side, and scaled with each side; 0 for none.
+    deviation: `width` is the standard deviation, and the Gaussian covers the whole map. window:
+    `width` is the number of pixels of the kernel, and the deviation 0.3 ((width − 1) / 2 − 1) +
+    0.8, as in OpenCV. Both for 224 pixels a side, and scaled with each side; 0 for none.
 
     >>> smoothed(torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]]), 224 / 3)[0, 1]
     tensor([0.0965, 0.1592, 0.0965])
@@ -32,12 +32,12 @@ def smoothed(maps: Tensor, width: float, reading: str = "deviation") -> Tensor:
         _weights(length, width * length / SIDE, reading).to(maps.device)
         for length in maps.shape[1:]
     )
-    # In float64, since under a wide Gaussian neighbours differ little.
+    # float64, because neighbours differ little under a wide Gaussian.
     return (rows @ maps.double() @ columns.T).float()
 
 
 def _weights(length: int, width: float, reading: str) -> Tensor:
-    """(length, length) how much of each place comes to each, of weights that sum to 1."""
+    """Return (length, length) weights from each position to each; a whole kernel sums to 1."""
     if reading == "window":
         half = max(round((width - 1) / 2), 0)
         deviation = 0.3 * (half - 1) + 0.8

@@ -1,8 +1,8 @@
-"""The scores of a CDS benchmark as arrays, and the averages over them under weights of objects.
+"""The scores of a CDS benchmark as arrays, and averages of them weighted by objects.
 
 Letters: O objects, G categories, P part schemes, K content schemes, C classifiers, R rounds. An
-array of scores is (O, P, K, C), NaN where there is no such sequence. A round is a resample: how
-often each object was drawn, (R, O); the plain averages are those of one that draws each once.
+array of scores is (O, P, K, C), NaN without a sequence. A round is a resample: how often each
+object was drawn, (R, O); the plain averages use the round that draws each object once.
 """
 
 import itertools
@@ -15,22 +15,21 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
-# The text of the paper, and the authors' script.
+# As in the paper's text, and in the authors' script.
 AVERAGINGS = ("text", "script")
-# Numbers held at once by a batch of rounds: a bound on memory, some tens of MB.
+# Most numbers in memory per batch of rounds, some tens of MB.
 _HELD = 1_000_000
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What every classifier scored on every sequence.
+    """Every classifier's scores on every sequence.
 
     categories, part_schemes, content_schemes, classifiers: their names, in the order of the axes.
-    images, objects: (O,) ids; category: (O,) numbers, ascending; cluster: (O,) the image's number
+    images, objects: (O,) ids; category: (O,) indices, ascending; cluster: (O,) the image's index
     within its category. cds, b_cds: (O, P, K, C). frames, wrong: (O, P, K, C) how many frames were
-    seen, and how many of them were named wrongly; last_wrong: 1 where the last one was. The last
-    three and b_cds are None without a mapping. machines: numbers of the classifiers that are
-    compared with each other.
+    seen, and how many were named wrongly; last_wrong: 1 if the last one was. The last three and
+    b_cds are None without a mapping. machines: indices of the classifiers that are compared.
     """
 
     categories: tuple[str, ...]
@@ -58,18 +57,18 @@ class Scores:
         return (slice(*pair) for pair in itertools.pairwise(ends))
 
     def batch(self) -> int:
-        """Return the number of rounds that may be held at once."""
+        """Return the number of rounds to hold in memory at once."""
         _, parts, contents, classifiers = self.cds.shape
         cells = len(self.categories) * parts * contents * classifiers * len(self.measures)
         return max(1, _HELD // max(cells, len(self.images)))
 
 
 def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> Iterator[Counts]:
-    """Batches of rounds, (batch, O): images drawn with replacement within each category.
+    """Yield batches of rounds, (batch, O): images drawn with replacement within each category.
 
     Every round draws as many images of a category as it has; all objects of an image in that
-    category, with all their sequences, come together. Each category has random numbers of its own,
-    so the rounds are the same however they are cut into batches.
+    category, with all their sequences, are drawn together. Each category has its own random
+    numbers, so the rounds do not depend on the batch size.
     """
     seeds = np.random.SeedSequence(seed).spawn(len(scores.categories))
     generators = [np.random.default_rng(child_seed) for child_seed in seeds]
@@ -88,16 +87,16 @@ def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> I
 
 
 def once(scores: Scores) -> Counts:
-    """(1, O): the round that draws every object once."""
+    """Return (1, O): the round that draws every object once."""
     return np.ones((1, len(scores.images)), np.int32)
 
 
 def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
-    """Medians of the columns of values (n, J) in every round of weights (R, O): (R, J).
+    """Return the (R, J) medians of the columns of values (n, J) under weights (R, O).
 
-    owner: (n,) the object of each row; its values count as often as it was drawn. The mean of the
-    middle two where they are an even number. NaN counts for nothing; a column in which nothing was
-    drawn has the median NaN.
+    owner: (n,) the object of each row; its values count as often as it was drawn. An even number of
+    values gives the mean of the middle two. NaN is ignored; a column without drawn values gives
+    NaN.
     """
     from evaluation.metrics.cds.kernels import medians
 
@@ -110,12 +109,13 @@ def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
 
 
 def cells(scores: Scores, values: Floats, weights: Counts) -> Floats:
-    """(R, G, P, K, C): the median over a category's images, for each of their scores."""
+    """Return (R, G, P, K, C): the median over a category's images, for each of their scores."""
     return _by_category(scores, values[:, None], weights)
 
 
 def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats:
-    """(R, G, X, C): the median over a category's images and the schemes of one axis together.
+    """Return (R, G, X, C): the median over a category's images and the schemes of one axis
+    together.
 
     axis 1: over part schemes, X is K; axis 2: over content schemes, X is P.
     """
@@ -123,7 +123,7 @@ def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats
 
 
 def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
-    """(R, G, …): medians over a category's objects and over axis 1 of values (O, S, …)."""
+    """Return (R, G, …): medians over a category's objects and axis 1 of values (O, S, …)."""
     schemes, rest = values.shape[1], values.shape[2:]
     category_medians = []
     for members in scores.members():
@@ -137,7 +137,7 @@ def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
 
 
 def mean(values: Floats, axis: int) -> Floats:
-    """Return the mean of what is not NaN along an axis; NaN over nothing."""
+    """Return the mean along an axis without NaN; NaN over nothing."""
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     total: Floats = np.where(known, values, 0).sum(axis=axis)
@@ -145,7 +145,7 @@ def mean(values: Floats, axis: int) -> Floats:
 
 
 def median(values: Floats, axis: int) -> Floats:
-    """Return the median of what is not NaN along an axis; NaN over nothing."""
+    """Return the median along an axis without NaN; NaN over nothing."""
     ordered = np.sort(values, axis=axis)
     count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
@@ -157,12 +157,11 @@ def median(values: Floats, axis: int) -> Floats:
 def averages(
     scores: Scores, values: Floats, weights: Counts, by_cell: Floats
 ) -> dict[tuple[str, ...], Floats]:
-    """Return both rules' averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R,
-    P, C).
+    """Return both averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R, P, C).
 
     text: the median over images, its mean over the schemes of the other kind, its mean over
     categories. script: the median over images and those schemes together, its median over
-    categories. by_cell: `cells` of the same.
+    categories. by_cell: `cells` of the same scores.
     """
     return {
         ("content", "text"): mean(mean(by_cell, 2), 1),
@@ -173,7 +172,9 @@ def averages(
 
 
 def shares(scores: Scores, part: Ints, whole: Ints, weights: Counts) -> Floats:
-    """(R, G, …): Σ part / Σ whole over the drawn objects of each category; part, whole (O, …)."""
+    """Return (R, G, …): Σ part / Σ whole over the drawn objects of each category; part, whole (O,
+    …).
+    """
     both = np.stack([part, whole], axis=1).reshape(len(part), -1).astype(float)
     sums = np.stack([weights[:, members] @ both[members] for members in scores.members()], axis=1)
     top, bottom = np.moveaxis(sums.reshape(*sums.shape[:2], 2, *part.shape[1:]), 2, 0)

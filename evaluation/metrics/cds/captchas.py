@@ -1,4 +1,4 @@
-"""Frames that people may know and machines do not: candidates for CAPTCHAs.
+"""Frames that people may recognize and machines do not: candidates for CAPTCHAs.
 
 Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.1.
 """
@@ -12,13 +12,13 @@ from evaluation.metrics.cds.arrays import Floats, Scores
 from evaluation.metrics.cds.hardness import Hardness, order
 from evaluation.metrics.cds.rows import Row
 
-# So many easy images take turns beside the hard ones.
+# Hard images are paired with this many easy ones in rotation.
 EASY = 10
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """A sequence as candidates need it; owner: the number of its object."""
+    """A sequence. owner: index of its object."""
 
     owner: int
     part_scheme: str
@@ -28,10 +28,10 @@ class Sequence:
 
 @dataclass(kw_only=True)
 class CaptchaRow(Row):
-    """A sequence with frames i, 1 < i < ⌊s · N⌋; first, last: the least and the largest such i.
+    """A sequence with frames i, 1 < i < ⌊s · N⌋; first, last: the smallest and largest such i.
 
-    threshold: s, the object's least hardness over both forms; of: the classifier or content scheme
-    that it is the hardness of (the first at a tie). The pair is an easy image of another category.
+    threshold: s, the object's lowest hardness over both forms; of: its classifier or content scheme
+    (the first in a tie). The pair is an easy image of another category.
     """
 
     image: str
@@ -52,13 +52,13 @@ class CaptchaRow(Row):
 def candidates(
     scores: Scores, forms: list[Hardness], sequences: Iterable[Sequence]
 ) -> list[CaptchaRow]:
-    """Return the sequences that have such frames, those of the hardest objects first."""
+    """Return the sequences with such frames, those of the hardest objects first."""
     threshold, of = thresholds(forms)
     partner = _partners(scores, threshold)
     rows = []
     for sequence in sequences:
         s, count = float(threshold[sequence.owner]), len(sequence.frames)
-        # A hair, for a product that should be whole.
+        # Allow for rounding of a product that should be an integer.
         last = int(np.floor(s * count + 1e-9)) - 1 if s == s else 0
         if last < 2:
             continue
@@ -84,7 +84,7 @@ def candidates(
 
 
 def thresholds(forms: list[Hardness]) -> tuple[Floats, list[str]]:
-    """(O,) the least hardness of each object over all forms, and what it is the hardness of."""
+    """Return the (O,) lowest hardness of each object over all forms, and whose hardness it is."""
     values = np.stack([form.values for form in forms])
     least = np.where(np.isnan(values), np.inf, values)
     first = least.argmin(axis=0)
@@ -93,7 +93,7 @@ def thresholds(forms: list[Hardness]) -> tuple[Floats, list[str]]:
 
 
 def _partners(scores: Scores, threshold: Floats) -> list[int | None]:
-    """For each object one of the ten easiest of other categories, in turns."""
+    """Return for each object one of the ten easiest of other categories, in rotation."""
     ranked = order(scores, threshold)
     easy: dict[int, list[int]] = {}
     partners: list[int | None] = []

@@ -1,7 +1,7 @@
-"""The Contextual Dissimilarity Score and what stands beside it, for many sequences at once.
+"""The Contextual Dissimilarity Score and related numbers, for many sequences at once.
 
 Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016), §5 and Supplements D and E. Sequences
-of different lengths lie one after another in a flat array; `starts` says where each begins.
+of different lengths are concatenated in a flat array; `starts` has the start of each.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ BINS = 10
 
 
 def cds(similarities: ArrayLike, starts: ArrayLike) -> NDArray[np.float64]:
-    """CDS_I = 1 − Σ x_j w_j / Σ w_j of every sequence, w_j = (N − j + 1) / N, in [0, 1].
+    """Return CDS_I = 1 − Σ x_j w_j / Σ w_j of every sequence, w_j = (N − j + 1) / N, in [0, 1].
 
-    similarities: (Q,) in [0, 1], the frames of all sequences in order. starts: (S + 1,) places, the
-    last one Q; every sequence has a frame. Smaller is better. B-CDS is the same of the frames that
-    are right (1) or wrong (0). All 1 gives exactly 0, all 0 exactly 1.
+    similarities: (Q,) in [0, 1], the frames of all sequences in order. starts: (S + 1,) offsets,
+    the last one Q; every sequence has a frame. Smaller is better. B-CDS is the same for right (1)
+    or wrong (0) frames. All 1 gives exactly 0, all 0 exactly 1.
 
-    The authors' script divides B-CDS by N once more; the formula they print does not.
+    The authors' script divides B-CDS by N once more; the printed formula does not.
 
     >>> cds([1 / 2, 3 / 4, 1, 1], [0, 4]).tolist()
     [0.275]
@@ -29,12 +29,12 @@ def cds(similarities: ArrayLike, starts: ArrayLike) -> NDArray[np.float64]:
     x, at = np.asarray(similarities, float), np.asarray(starts, np.int64)
     weights = left(at)
     count = np.diff(at)
-    # In whole numbers: the weights' N cancels out.
+    # In integers: the N of the weights cancels out.
     return 1 - np.add.reduceat(x * weights, at[:-1]) / (count * (count + 1) / 2)
 
 
 def left(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(Q,) t_j = N − j + 1 of every frame: how many of its sequence are left, itself included."""
+    """Return (Q,) t_j = N − j + 1 of every frame: the number of frames from it to the end."""
     ends = np.repeat(starts[1:], np.diff(starts))
     return ends - np.arange(starts[-1])
 
@@ -50,15 +50,15 @@ class Ratios:
 
     @property
     def bins(self) -> NDArray[np.int64]:
-        """Return which of ten equal bins of [0, 1] each falls in; 1 falls in the last."""
+        """Return the index of each ratio among ten equal bins of [0, 1]; 1 is in the last."""
         return np.minimum(BINS * self.run // self.rest, BINS - 1)
 
 
 def cl_ratios(right: ArrayLike, starts: ArrayLike) -> Ratios:
-    """CL_j = s_j / t_j at every j with l_{j−1} = 0 and l_j = 1, where l_0 = 0.
+    """Return CL_j = s_j / t_j at every j with l_{j−1} = 0 and l_j = 1, where l_0 = 0.
 
-    right: (Q,) bool. s_j: how many frames in a row are right from j on. t_j: as in `left`. Small
-    ones at small j are what the weights of CDS reward wrongly: right early, wrong later.
+    right: (Q,) bool. s_j: the number of right frames in a row from j on. t_j: as in `left`. Small
+    ratios at small j are rewarded wrongly by the weights of CDS: right early, wrong later.
 
     >>> ratios = cl_ratios([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])
     >>> ratios.index.tolist(), ratios.run.tolist(), ratios.rest.tolist()
@@ -66,7 +66,7 @@ def cl_ratios(right: ArrayLike, starts: ArrayLike) -> Ratios:
     """
     ok, at = np.asarray(right, bool), np.asarray(starts, np.int64)
     rest = left(at)
-    # A wrong frame before each sequence and after the last: no run leaves its own.
+    # A wrong frame before each sequence and after the last keeps runs within their sequence.
     padded = np.zeros(len(ok) + len(at), bool)
     padded_index = np.arange(len(ok)) + np.repeat(np.arange(1, len(at)), np.diff(at))
     padded[padded_index] = ok

@@ -1,4 +1,4 @@
-"""How hard an image is: the median CDS of its sequences, and galleries of the easy and the hard.
+"""Hardness of an object, the median CDS of its sequences, and galleries of easy and hard ones.
 
 Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.
 """
@@ -14,14 +14,15 @@ from evaluation.metrics.cds.rows import Row
 from evaluation.metrics.cds.statistics import plain
 
 EASIEST, MIDDLE, HARDEST = 3, 4, 3
-# Numbers held at once: a bound on memory, 32 MB.
+# Most numbers in memory at once, 32 MB.
 _HELD = 4_000_000
 
 
 @dataclass(frozen=True)
 class Hardness:
     """values: (O,) of every object in one form. form: "content_scheme" or "classifier", over all of
-    the other; of: which of them. low, high: (O,) intervals, NaN without rounds."""
+    the other; of: its name. low, high: (O,) intervals, NaN without rounds.
+    """
 
     form: str
     of: str
@@ -32,7 +33,7 @@ class Hardness:
 
 @dataclass(kw_only=True)
 class HardnessRow(Row):
-    """How hard an object is at the content scheme, or for the classifier, `of`, and its gallery."""
+    """An object's hardness at the content scheme, or for the classifier, `of`, and its gallery."""
 
     form: str
     of: str
@@ -47,11 +48,11 @@ class HardnessRow(Row):
 
 
 def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardness]:
-    """Return both forms: for each content scheme over machines and part schemes, then for each
-    machine over content and part schemes.
+    """Return both forms: per content scheme over machines and part schemes, then per machine over
+    content and part schemes.
 
-    The interval says how far the median rests on which sequences there are: an object's own are
-    drawn with replacement, since drawing images leaves the hardness of an image as it is.
+    The interval shows how far the median depends on the object's sequences, which are drawn with
+    replacement: drawing images would not change the hardness of an image.
     """
     results = []
     machines = list(scores.machines)
@@ -68,7 +69,9 @@ def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardn
 
 
 def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Floats, Floats]:
-    """Of each row's median, when its values (O, S) are drawn with replacement."""
+    """Return the interval of each row's median when its values (O, S) are drawn with
+    replacement.
+    """
     both = np.full((2, len(values)), np.nan)
     if not rounds:
         return both[0], both[1]
@@ -88,17 +91,18 @@ def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Fl
 
 
 def order(scores: Scores, values: Floats) -> Ints:
-    """Objects from the easiest to the hardest; equal ones by category, image and name; none of
-    unknown hardness."""
-    # Objects stand in that order, and the sort is stable. Sums may differ in their last bits.
+    """Return the objects from easiest to hardest; ties by category, image and name; without NaN."""
+    # Objects are already in that order and the sort is stable. Rounding: sums may differ in their
+    # last bits.
     ranked = np.argsort(values.round(12), kind="stable")
     return ranked[~np.isnan(values[ranked])]
 
 
 def galleries(count: int) -> list[str]:
-    """For each rank from 0 the gallery it is in: "easiest" 3, "median" 4, "hardest" 3, or "".
+    """Return the gallery of each rank from 0: "easiest" 3, "median" 4, "hardest" 3, or "".
 
-    With fewer than ten the easiest are taken first, then the hardest, then the middle of the rest.
+    With fewer than ten, the easiest are filled first, then the hardest, then the middle of the
+    rest.
 
     >>> galleries(5)
     ['easiest', 'easiest', 'easiest', 'hardest', 'hardest']
@@ -116,7 +120,7 @@ def galleries(count: int) -> list[str]:
 
 
 def rows(scores: Scores, forms: list[Hardness]) -> Iterator[HardnessRow]:
-    """Yield one row for each form and object, the easiest first (rank 1)."""
+    """Yield one row per form and object, easiest first (rank 1)."""
     for form in forms:
         ranked = order(scores, form.values)
         names = galleries(len(ranked))

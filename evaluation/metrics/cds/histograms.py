@@ -1,4 +1,4 @@
-"""CL-ratios by index, and the parts that objects have: counts in ten bins, also in rounds.
+"""CL-ratios by index, and the parts that objects have: counts in ten bins, also per round.
 
 Source: Sarvadevabhatla et al. (2016), Supplements E (CL-ratio) and A (part presence).
 """
@@ -19,8 +19,8 @@ from evaluation.metrics.cds.statistics import Found, interval, plain
 class RatioRow(Row):
     """A bin of the CL-ratios of a classifier, "" for all machines, at an index.
 
-    low, high: the bin's ends, the upper one belonging to the next bin but for 1. total: the
-    CL-ratios at this index; share: of them. share_low, share_high: the interval.
+    low, high: the bin's edges; the upper one belongs to the next bin, except 1. total: the number
+    of CL-ratios at this index; share: of them. share_low, share_high: the interval.
     """
 
     LATER = ("share_low", "share_high", "total")
@@ -39,7 +39,7 @@ class RatioRow(Row):
 
 @dataclass(kw_only=True)
 class PresenceRow(Row):
-    """How many of a category's objects have m of M parts, m / M in the bin."""
+    """The number of a category's objects with m of M parts, m / M in the bin."""
 
     LATER = ("share_low", "share_high")
 
@@ -56,10 +56,10 @@ class PresenceRow(Row):
 
 @dataclass(frozen=True)
 class Histograms:
-    """What is counted.
+    """The events to count.
 
     owner, classifier, index, bin: (E,) of each CL-ratio, index from 1. presence: (O,) the bin of
-    m / M of each object, −1 where nobody says how many parts it has.
+    m / M of each object, −1 if its number of parts is unknown.
     """
 
     owner: Ints
@@ -69,8 +69,9 @@ class Histograms:
     presence: Ints
 
     def counts(self, scores: Scores, weights: Counts) -> Found:
-        """ "cl": (R, C + 1, M, 10) CL-ratios by classifier, index and bin, the machines together
-        last; "presence": (R, G, 10) objects by category and bin."""
+        """Return the counts. "cl": (R, C + 1, M, 10) CL-ratios by classifier, index and bin, all
+        machines together last; "presence": (R, G, 10) objects by category and bin.
+        """
         count, longest = len(scores.classifiers), int(self.index.max(initial=0))
         flat_index = (self.classifier * longest + self.index - 1) * BINS + self.bin
         each = _weighted(flat_index, self.owner, count * longest * BINS, weights)
@@ -86,17 +87,19 @@ class Histograms:
 
 
 def _weighted(places: Ints, owners: Ints, size: int, weights: Counts) -> NDArray[np.float32]:
-    """(R, size): how often each place comes, an event as often as its owner was drawn."""
+    """Return (R, size): the number of events per index, each weighted by its owner's draws."""
     from scipy.sparse import coo_array
 
     ones = np.ones(len(places), np.int32)
     events = coo_array((ones, (places, owners)), shape=(size, weights.shape[1])).tocsr()
-    # Whole numbers below 2^24 are exact.
+    # Integers below 2^24 are exact in float32.
     return (events @ weights.T).T.astype(np.float32)
 
 
 def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) -> Iterator[RatioRow]:
-    """Ten rows for each index that has CL-ratios, of every classifier and of "", the machines."""
+    """Yield ten rows per index that has CL-ratios, for every classifier and for "", the
+    machines.
+    """
     names = [*scores.classifiers, ""]
     for (of, index), total, histogram in _bins("cl", point, rounds, level):
         yield RatioRow(classifier=names[of], index=index + 1, total=total, **vars(histogram))
@@ -105,7 +108,7 @@ def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) ->
 def presence_rows(
     scores: Scores, point: Found, rounds: Found | None, level: float
 ) -> Iterator[PresenceRow]:
-    """Ten rows for each category that has objects whose number of parts is known."""
+    """Yield ten rows per category with objects whose number of parts is known."""
     for (category,), total, histogram in _bins("presence", point, rounds, level):
         name = scores.categories[category]
         yield PresenceRow(category=name, objects=total, **vars(histogram))
@@ -125,7 +128,7 @@ class _Bin:
 def _bins(
     key: str, point: Found, rounds: Found | None, level: float
 ) -> Iterator[tuple[tuple[int, ...], int, _Bin]]:
-    """Where in the counts, how many there together, and each of the ten bins."""
+    """Yield the index in the counts, their total, and each of the ten bins."""
     counts = point[key][0]
     share, totals = _share(counts), counts.sum(axis=-1)
     low = high = np.full_like(share, np.nan)

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="assignment"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Medians of resampled scores, compiled by numba. Import this inside functions only."""
+# numba infers the types of these loops; type hints cannot express them all.
+"""Medians of resampled scores, compiled by numba. Import this only inside functions."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ def medians(
     weights: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
-    """The median of each column in each round, into out (R, J); NaN stays where none was drawn.
+    """Write the median of each column in each round into out (R, J); NaN stays if none was drawn.
 
-    ordered: (J, n) each column's values, ascending, `known` (J,) of them in use. owner: (J, n) the
-    object of each. weights: (R, O) how often each object was drawn.
+    ordered: (J, n) each column's values, ascending, of which `known` (J,) are used. owner: (J, n)
+    the object of each. weights: (R, O) how often each object was drawn.
     """
     for r in range(weights.shape[0]):
         for j in range(ordered.shape[0]):

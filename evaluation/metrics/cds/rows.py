@@ -1,4 +1,4 @@
-"""Rows of the tables of a CDS benchmark, as results store and commands print them."""
+"""Rows of the tables of a CDS benchmark, as stored in results and printed by commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Row(Record):
-    """A row. LATER: fields that rows of the first edition lack; there they are None and unwritten.
+    """A row. LATER: fields that the oldest rows lack; there they are None and are not written.
 
-    low, high, and fields that end so: an interval, None without rounds. None: not a number.
+    low, high, and fields that end so: an interval, None without rounds. None stands for NaN.
     """
 
     LATER: ClassVar[tuple[str, ...]] = ()

@@ -1,7 +1,7 @@
-"""Everything that the tables of a CDS benchmark tell, in each round of a bootstrap.
+"""The statistics of the tables of a CDS benchmark, in each round of a bootstrap.
 
-`statistics` gives the plain numbers when it is handed the one round that draws everything once, so
-a point and its interval are by construction of the same formula.
+For the one round that draws everything once, `statistics` returns the plain numbers, so a point and
+its interval come from the same formula.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds.arrays import AVERAGINGS, Counts, Floats, Scores
 
-# Equal scores may differ in their last bits, being sums in another order.
+# Equal scores may differ in their last bits, because they are sums in different orders.
 SAME = 1e-12
 ERRORS = ("frames", "whole")
 Found = dict[Hashable, NDArray[Any]]
 
 
 def statistics(scores: Scores, weights: Counts) -> Found:
-    """Statistics of every round, each (R, …), under these keys:
+    """Return the statistics of every round, each (R, …), under these keys:
 
-    (measure, "content", averaging): (R, K, C); (measure, "part", averaging): (R, P, C);
-    (measure, "lowest") and (measure, "highest"): (R, G) number of the classifier that has the
-    lowest, or highest, median most often; (measure, "wins", which): (R, G, C) how often; (measure,
-    "ties"): (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error)
-    (R, K), and (measure, "correlation", averaging, error): (R, 2) Pearson and Spearman.
+    (measure, "content", averaging): (R, K, C); (measure, "part", averaging): (R, P, C); (measure,
+    "lowest") and (measure, "highest"): (R, G) index of the classifier that most often has the
+    lowest, or highest, median; (measure, "wins", which): (R, G, C) how often; (measure, "ties"):
+    (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error) (R, K), and
+    (measure, "correlation", averaging, error): (R, 2) Pearson and Spearman.
     """
     results: Found = {}
     for measure, values in scores.measures.items():
@@ -51,7 +51,7 @@ def statistics(scores: Scores, weights: Counts) -> Found:
 def resampled(
     make: Callable[[Counts], Found], scores: Scores, rounds: int, seed: int
 ) -> Found | None:
-    """`make` of every batch of rounds, one after the other; None for no rounds."""
+    """Return the concatenated results of `make` for every batch of rounds; None for no rounds."""
     batches = [make(weights) for weights in cs.draws(scores, rounds, seed)]
     if not batches:
         return None
@@ -59,7 +59,7 @@ def resampled(
 
 
 def interval(samples: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the percentile interval of each statistic in samples (R, …), without its NaN."""
+    """Return the percentile interval of each statistic in samples (R, …), ignoring NaN."""
     ends = [(1 - level) / 2, (1 + level) / 2]
     if not np.isnan(samples).any():
         low, high = np.quantile(samples, ends, axis=0)
@@ -80,11 +80,11 @@ def plain(value: float | np.floating[Any]) -> float | None:
 
 
 def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
-    """Who has the lowest, and who the highest, median of a category most often.
+    """Return who most often has the lowest, and who the highest, median of a category.
 
     by_cell: (R, G, P, K, C). Every part × content scheme is one contest of the machines; a shared
-    first place counts for each. Among equal wins the one with the smaller (for the highest: larger)
-    mean, then the earlier name.
+    first place counts for each. Ties go to the smaller (for the highest: larger) mean, then to the
+    earlier name.
     """
     machines = sorted(scores.machines, key=lambda c: scores.classifiers[c])
     shape = (*by_cell.shape[:2], -1, len(machines))
@@ -106,7 +106,7 @@ def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
 
 
 def _first(wins: NDArray[np.int64], means: Floats) -> NDArray[np.int64]:
-    """Number of the one with most wins, then with the smaller mean, then the first; over axis 2."""
+    """Return the index over axis 2 with most wins, then the smaller mean, then the first."""
     most = wins == wins.max(axis=2, keepdims=True)
     means = np.where(most, means, np.inf)
     fit = most & (means <= means.min(axis=2, keepdims=True) + SAME)
@@ -132,12 +132,14 @@ def _errors(scores: Scores, weights: Counts) -> Found:
 
 
 def _over_machines(scores: Scores, values: Floats) -> Floats:
-    """(R, K) of (R, K, C)."""
+    """Return the (R, K) mean of (R, K, C) over machines."""
     return cs.mean(values[..., list(scores.machines)], 2)
 
 
 def pearson(a: Floats, b: Floats) -> Floats:
-    """(R,): Pearson's r of the rows of a and b, (R, K), where both are known; NaN for constants."""
+    """Return (R,) Pearson's r of the rows of a and b, (R, K), where both are known; NaN for
+    constants.
+    """
     known = ~(np.isnan(a) | np.isnan(b))
     a, b = (np.where(known, x, np.nan) for x in (a, b))
     a, b = (np.nan_to_num(x - cs.mean(x, 1)[:, None]) for x in (a, b))
@@ -149,13 +151,13 @@ def pearson(a: Floats, b: Floats) -> Floats:
 
 
 def spearman(a: Floats, b: Floats) -> Floats:
-    """(R,): Spearman's ρ likewise; ties share their mean rank."""
+    """Return (R,) Spearman's ρ likewise; ties share their mean rank."""
     known = ~(np.isnan(a) | np.isnan(b))
     return pearson(_ranks(np.where(known, a, np.nan)), _ranks(np.where(known, b, np.nan)))
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks along axis 1; NaN stays NaN."""
+    """Return the ranks along axis 1; NaN stays NaN."""
     rounded = values.round(12)
     below = (rounded[:, :, None] > rounded[:, None, :]).sum(2)
     equal = (rounded[:, :, None] == rounded[:, None, :]).sum(2)

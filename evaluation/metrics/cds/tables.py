@@ -1,7 +1,7 @@
 """The tables of a CDS benchmark as rows of plain numbers and names, with bootstrap intervals.
 
 Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E.
-docs/explanation/cds.md says what each answers.
+docs/explanation/cds.md explains each table.
 """
 
 import itertools
@@ -14,17 +14,17 @@ from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, Scores
 from evaluation.metrics.cds.rows import Row
 from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
 
-# What a content scheme improves upon: each adds something to the other.
+# The scheme that each content scheme is compared with.
 AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
-# Fewer points have no meaningful correlation.
+# With fewer points a correlation is meaningless.
 LEAST_SCHEMES = 3
-# Points whose orders are few enough to try them all, 7! = 5040.
+# Up to this many points all orders are tried, 7! = 5040.
 _EXACT = 7
 
 
 @dataclass(kw_only=True)
 class ErrorRow(Row):
-    """Table 1: the share wrong at the last frame, its median and mean over the categories."""
+    """Table 1: the share wrong at the last frame, median and mean over the categories."""
 
     classifier: str
     error: float | None
@@ -36,8 +36,9 @@ class ErrorRow(Row):
 
 @dataclass(kw_only=True)
 class ContentSchemeRow(Row):
-    """Table 2: a classifier's average at a content scheme. improvement: (old − new) / old upon the
-    scheme `against`, negative where it got worse. best: no machine is lower."""
+    """Table 2: a classifier's average at a content scheme. improvement: (old − new) / old over the
+    scheme `against`, negative if it got worse. best: no machine is lower.
+    """
 
     classifier: str
     content_scheme: str
@@ -68,10 +69,10 @@ class PartSchemeRow(Row):
 
 @dataclass(kw_only=True)
 class WinnersRow(Row):
-    """Table 3: who is lowest, and who highest, most often over part × content schemes.
+    """Table 3: who is most often lowest, and who highest, over part × content schemes.
 
-    lowest_share, highest_share: in how many of the rounds it was the same one. ties: schemes
-    where several shared the lowest or the highest.
+    lowest_share, highest_share: the share of rounds with the same winner. ties: schemes at which
+    several shared the lowest or the highest.
     """
 
     category: str
@@ -88,7 +89,7 @@ class WinnersRow(Row):
 
 @dataclass(kw_only=True)
 class CorrelationRow(Row):
-    """Whether scores and errors agree: one point a content scheme, averaged over machines.
+    """Correlation of scores and errors: one point per content scheme, averaged over machines.
 
     error: "frames", the share of wrong frames, or "whole", wrong at the last.
     """
@@ -121,14 +122,14 @@ class Tables:
         self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
 
     def values(self, key: Hashable) -> tuple[Floats, Floats, Floats]:
-        """Return a statistic's plain value and the two ends of its interval."""
+        """Return a statistic's plain value and both ends of its interval."""
         value = self.point[key][0]
         if self.rounds is None:
             return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
         return value, *interval(self.rounds[key], self.level)
 
     def error(self) -> Iterator[ErrorRow]:
-        """No rows without a mapping."""
+        """Return the rows of Table 1; none without a mapping."""
         if "error" not in self.point:
             return
         value, low, high = self.values("error")
@@ -143,7 +144,9 @@ class Tables:
             )
 
     def by_content_scheme(self) -> Iterator[ContentSchemeRow]:
-        """Average of each classifier at each content scheme, and what context adds."""
+        """Return each classifier's average at each content scheme, and the improvement by
+        context.
+        """
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 yield from self._by_content_scheme(measure, averaging)
@@ -177,7 +180,7 @@ class Tables:
                 )
 
     def _improvements(self, key: Hashable, old: int, new: int) -> list[Floats]:
-        """(old − new) / old of each classifier, and the two ends of its interval."""
+        """Return (old − new) / old of each classifier, and both ends of its interval."""
         value = improvement(self.point[key][0, old], self.point[key][0, new])
         if self.rounds is None:
             return [value, np.full_like(value, np.nan), np.full_like(value, np.nan)]
@@ -185,7 +188,7 @@ class Tables:
         return [value, *interval(each, self.level)]
 
     def by_part_scheme(self) -> Iterator[PartSchemeRow]:
-        """Average of each classifier at each part scheme."""
+        """Return each classifier's average at each part scheme."""
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 value, low, high = self.values((measure, "part", averaging))
@@ -201,7 +204,7 @@ class Tables:
                     )
 
     def best_and_worst(self) -> Iterator[WinnersRow]:
-        """No row for a category nobody saw."""
+        """Return the rows of Table 3, without categories that nobody saw."""
         _, parts, contents, _ = self.scores.cds.shape
         for measure in self.scores.measures:
             seen = self.point[measure, "wins", "lowest"][0].any(axis=1)
@@ -222,7 +225,7 @@ class Tables:
                 )
 
     def _winner(self, measure: str, which: str, g: int) -> tuple[str, int, float | None]:
-        """The classifier that is lowest or highest most often, how often, and its share."""
+        """Return the classifier that is most often lowest or highest, how often, and its share."""
         best = int(self.point[measure, which][0, g])
         wins = int(self.point[measure, "wins", which][0, g, best])
         share = None
@@ -231,7 +234,9 @@ class Tables:
         return self.scores.classifiers[best], wins, share
 
     def error_correlation(self) -> Iterator[CorrelationRow]:
-        """No rows without a mapping, or with fewer than three content schemes."""
+        """Return the correlations; none without a mapping, or with fewer than three content
+        schemes.
+        """
         if "error" not in self.point:
             return
         for measure in self.scores.measures:
@@ -268,7 +273,7 @@ class Tables:
 
 
 def improvement(old: Floats | float, new: Floats | float) -> Floats:
-    """(old − new) / old, of arrays or numbers; NaN where old is 0.
+    """Return (old − new) / old of arrays or numbers; NaN where old is 0.
 
     >>> round(100 * float(improvement(0.5264, 0.4319)), 2)
     17.95
@@ -279,14 +284,14 @@ def improvement(old: Floats | float, new: Floats | float) -> Floats:
 
 
 def p_values(a: Floats, b: Floats) -> tuple[float, float]:
-    """Of Pearson's r and Spearman's ρ, two-sided; NaN where one is constant.
+    """Return two-sided p-values of Pearson's r and Spearman's ρ; NaN where one is constant.
 
     Pearson's is scipy's; with four points it is 1 − |r|. Spearman's is exact for up to seven
-    points, the share of all orders that have a ρ as large, and scipy's approximation for more.
+    points, the share of all orders with a ρ as large, and scipy's approximation for more.
     """
     from scipy import stats
 
-    # As `spearman` does: sums may differ in their last bits.
+    # As in `spearman`: sums may differ in their last bits.
     a, b = a.round(12), b.round(12)
     if np.ptp(a) <= SAME or np.ptp(b) <= SAME:
         return np.nan, np.nan

@@ -1,8 +1,8 @@
 """Bootstrap intervals of average precision: images drawn with replacement, exactly.
 
-Source: Russakovsky et al. (2015), §6.2, who have them for the mean AP. A round draws N of N images;
-an image that is drawn w times has its objects and detections w times, and the copies of a detection
-stand one after the other. So a hit counts w times, at the highest precision from its last copy on.
+Source: Russakovsky et al. (2015), §6.2, for the mean AP. A round draws N of N images; an image
+drawn w times has its objects and detections w times, with the copies of a detection adjacent. So a
+hit counts w times, at the highest precision from its last copy on.
 """
 
 import os
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from evaluation.metrics.detection.precision import Boxes, Precisions
 from evaluation.metrics.significance import MOST_ROUNDS, ROUNDS, Interval, settled_interval
 
-# Average precisions of classes in rounds that are held: a bound on memory, 256 MB.
+# Most average precisions in memory at once, 256 MB.
 _HELD = 32_000_000
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """Detections of C classes with objects, ready to be drawn.
+    """Detections of C classes with objects, prepared for drawing.
 
     images: N of them. detection_images: (D,) image of each detection, by class, then by falling
     confidence; hit: whether each matched an object; ends: (C,) where each class ends. objects,
@@ -39,11 +39,14 @@ class Resampled:
 
     @classmethod
     def of(cls, measured: Precisions, truth: Boxes, detected: Boxes, images: int) -> "Resampled":
-        """truth: the objects that counted; detected: all boxes passed to average_precisions()."""
+        """Return the prepared detections.
+
+        truth: the objects that counted; detected: all boxes passed to average_precisions().
+        """
         classes = np.flatnonzero(measured.positives)
         ends = np.cumsum(measured.detections)
         starts = ends - measured.detections
-        # Where the last hit before each end is over, 0 before the first.
+        # One past the last hit before each end, 0 if there is none.
         over = np.append(0, np.flatnonzero(measured.hits) + 1)
         ends = np.maximum(starts, over[np.searchsorted(over, ends, "right") - 1])
         runs = [np.arange(starts[c], ends[c]) for c in classes]
@@ -62,7 +65,8 @@ class Resampled:
     def rounds(
         self, seeds: NDArray[np.uint64], into: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """(R,) mean AP in a round for each seed, over classes with objects in it; NaN without any.
+        """Return the (R,) mean AP in one round per seed, over classes with objects in it; NaN
+        without any.
 
         into: (C, H), filled with the AP of each class in the first H rounds.
         """
@@ -86,14 +90,14 @@ class Resampled:
         return means
 
     def _block(self, seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """(C, R) the AP of every class in up to BLOCK rounds; weights is overwritten."""
+        """Return the (C, R) AP of every class in up to BLOCK rounds; weights is overwritten."""
         from evaluation.metrics.detection.kernels_precision import (
             BLOCK,
             draw_images,
             weighted_precisions,
         )
 
-        # A block is whole: what is drawn beyond the last round is thrown away.
+        # Blocks have a fixed size; rounds beyond the last are discarded.
         padded = np.zeros(BLOCK, np.uint64)
         padded[: len(seeds)] = seeds
         ap = np.empty((len(self.classes), BLOCK))
@@ -106,8 +110,9 @@ class Resampled:
 
 @dataclass(frozen=True)
 class PrecisionIntervals:
-    """mean: of the mean AP. by_class: of the AP of each class with objects, by its number. drawn:
-    (R,) the mean AP in every round."""
+    """mean: of the mean AP. by_class: of the AP of each class with objects, by its index. drawn:
+    (R,) the mean AP in every round.
+    """
 
     mean: Interval
     by_class: dict[int, Interval]
@@ -121,10 +126,10 @@ def precision_intervals(
     rounds: int = ROUNDS,
     most_rounds: int = MOST_ROUNDS,
 ) -> PrecisionIntervals:
-    """Bounds of the mean AP, in rounds doubled until they settle, and of every class in the first
-    of these rounds, as many as memory holds (see `rounds` of each).
+    """Return bounds of the mean AP, from rounds doubled until they settle, and of every class.
 
-    A round in which a class has no object gives it no AP. NaN where no class has objects.
+    Classes use the first of these rounds, as many as memory holds (see `rounds` of each). A round
+    in which a class has no object gives it no AP. NaN if no class has objects.
     """
     held: list[NDArray[np.float64]] = []
     every: list[NDArray[np.float64]] = []
@@ -145,7 +150,7 @@ def precision_intervals(
 
 
 def difference_interval(a: PrecisionIntervals, b: PrecisionIntervals, level: float) -> Interval:
-    """Bounds of how much larger the mean AP of a is, in the rounds that both have.
+    """Return bounds of the mean AP of a minus that of b, in the rounds that both have.
 
     Both were drawn from the same images by generators of the same seed, so that a round has the
     same images in both.
@@ -155,7 +160,7 @@ def difference_interval(a: PrecisionIntervals, b: PrecisionIntervals, level: flo
 
 
 def _settled(drawn: NDArray[np.float64], level: float) -> Interval:
-    """Bounds of rounds that are drawn already."""
+    """Return the bounds of rounds that are already drawn."""
     return settled_interval(lambda _: drawn, level, len(drawn), len(drawn))
 
 

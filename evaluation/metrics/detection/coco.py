@@ -1,4 +1,4 @@
-"""COCO's average precision over several IoUs: 101 recalls, the 100 surest detections of an image.
+"""COCO's average precision over several IoUs: 101 recalls, the 100 most confident detections.
 
 Source: Lin et al. (2014) and pycocotools' cocoeval, area "all": of equal confidences the detection
 of the earlier image counts first, of equal IoUs the later object is taken.
@@ -11,7 +11,7 @@ from evaluation.metrics.detection.precision import MISSED, Boxes, LeftOut, match
 
 RECALLS = np.linspace(0, 1, 101)
 MOST_DETECTIONS = 100
-# pycocotools lets an IoU reach a threshold of 1 by so much.
+# Tolerance of pycocotools at a threshold of 1.
 SLACK = 1e-10
 
 
@@ -25,8 +25,8 @@ def precisions(
 ) -> NDArray[np.float64]:
     """Return (T, C) the average precision of each class at each IoU; NaN without objects.
 
-    Images are numbered in the order in which equal confidences count. Detections on objects that
-    are left out are neither right nor wrong.
+    Images are indexed in the order in which equal confidences count. Detections on ignored objects
+    are neither right nor wrong.
     """
     kept = _surest(detected, confidences)
     detected, confidences = detected.of(kept), confidences[kept]
@@ -48,7 +48,7 @@ def precisions(
 
 
 def _surest(detected: Boxes, confidences: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Return the numbers of the detections among the surest of their class and image, in order."""
+    """Return the indices of the most confident detections of their class and image, in order."""
     order = np.lexsort((-confidences, detected.classes, detected.images))
     image, class_ = detected.images[order], detected.classes[order]
     starts = np.r_[True, (np.diff(image) != 0) | (np.diff(class_) != 0)][: len(order)]

@@ -1,11 +1,11 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""The greedy matching of detections to objects, compiled. Import this inside functions only."""
+# numba infers the types of these loops; type hints cannot express them all.
+"""Greedy matching of detections to objects, compiled. Import this only inside functions."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-# It settles where machine code is kept, before numba is imported.
+# Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
 
 
@@ -18,10 +18,10 @@ def match_greedily(
     needed: NDArray[np.float64],
     extra: float,
 ) -> NDArray[np.int64]:
-    """(D,) the object that each detection, the surest first, takes; −1 where none is left to it.
+    """Return (D,) the object that each detection, most confident first, takes; −1 if none is left.
 
-    Those it may take are objects[first:end] of its class and image; needed: the IoU that each asks
-    for. extra: what is added to every width and height.
+    Its candidates are objects[first:end] of its class and image; needed: the IoU that each
+    requires. extra: is added to every width and height.
     """
     matches = np.full(len(boxes), -1)
     taken = np.zeros(len(objects), np.bool_)

@@ -1,18 +1,18 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Average precisions of many bootstrap rounds at once, compiled. Import this inside functions only.
+# numba infers the types of these loops; type hints cannot express them all.
+"""Average precisions of many bootstrap rounds at once, compiled. Import this only inside functions.
 
-A block of rounds goes through the detections together: what a detection weighs in each of them lies
-side by side in memory, so the machine adds them in a few steps.
+A block of rounds goes through the detections together: a detection's weights in all of them are
+adjacent in memory, so that vector instructions add them.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-# It settles where machine code is kept, before numba is imported.
+# Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
 
-# Rounds in a block: their weights are one line of cache.
+# Rounds per block: their weights fill one cache line.
 BLOCK = 64
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -20,14 +20,14 @@ _HALF = np.uint64(32)
 
 @njit(nogil=True, cache=True)
 def draw_images(seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> None:
-    """How often each of N images is drawn in N draws with replacement, for BLOCK rounds.
+    """Draw N of N images with replacement for BLOCK rounds, counting each image.
 
-    seeds: (BLOCK,) one a round, from which its draws follow by SplitMix64 (Steele et al. 2014).
-    weights: (N, BLOCK), overwritten. Numbers under N by Lemire's method (2019), which favours none.
-    An image drawn over 255 times of many would wrap; that has a chance under 1e-500.
+    seeds: (BLOCK,) one per round; draws follow by SplitMix64 (Steele et al. 2014). weights: (N,
+    BLOCK), overwritten. Numbers under N by Lemire's method (2019), which is unbiased. An image
+    drawn over 255 times would wrap; that has a chance under 1e-500 with many images.
     """
     images = np.uint64(len(weights))
-    # 2^32 modulo N: draws whose lower half is under it are drawn again.
+    # 2^32 modulo N: draws with a smaller lower half are repeated.
     uneven = (np.uint64(1) << _HALF) % images
     counts = np.zeros(len(weights), np.uint8)
     for r in range(BLOCK):
@@ -58,7 +58,7 @@ def weighted_precisions(
     object_ends: NDArray[np.int64],
     ap: NDArray[np.float64],
 ) -> None:
-    """AP of C classes in BLOCK rounds, NaN in those in which no object of the class was drawn.
+    """Compute the AP of C classes in BLOCK rounds; NaN if no object of the class was drawn.
 
     weights: (N, BLOCK). detection_images: (D,) image of each detection, by class, then by falling
     confidence; hit: whether each matched an object; ends: (C,) where each class ends. objects: the
@@ -84,7 +84,7 @@ def weighted_precisions(
             if hit[d]:
                 for r in range(BLOCK):
                     true[r] += image_weights[r]
-        # Backwards, so that the highest precision from here on is known at every hit.
+        # Backwards, so that every hit knows the highest precision from there on.
         for d in range(ends[c] - 1, start - 1, -1):
             image_weights = weights[detection_images[d]]
             if hit[d]:

@@ -1,28 +1,33 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Loops over pairs of boxes and over bins of classes, compiled. Import this in functions only."""
+# numba infers the types of these loops; type hints cannot express them all.
+"""Loops over pairs of boxes and over bins of classes, compiled. Import this only inside
+functions.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-# It settles where machine code is kept, before numba is imported.
+# Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
 
 
 @njit(nogil=True, cache=True)
 def count_alike(edges: NDArray[np.float64], areas: NDArray[np.float64]) -> int:
-    """Return pairs of boxes with IoU 0.5 or more. edges: (N, 4), exclusive; areas ascend."""
+    """Return the number of pairs of boxes with IoU ≥ 0.5. edges: (N, 4), exclusive; areas
+    ascend.
+    """
     count = 0
     for i in range(len(areas)):
         for j in range(i + 1, len(areas)):
-            # What is more than twice as large cannot be alike; a little more for rounding.
+            # IoU ≥ 0.5 requires areas within a factor of two; slightly more for rounding.
             if areas[j] > 2.000001 * areas[i]:
                 break
             wide = min(edges[i, 2], edges[j, 2]) - max(edges[i, 0], edges[j, 0])
             high = min(edges[i, 3], edges[j, 3]) - max(edges[i, 1], edges[j, 1])
             if wide > 0 and high > 0:
                 shared = wide * high
-                # Half a unit in the last place must not part what is exactly one half.
+                # Rounding by half a unit in the last place must not exclude an IoU of exactly one
+                # half.
                 if shared / (areas[i] + areas[j] - shared) >= 0.5 - 1e-12:
                     count += 1
     return count
@@ -30,7 +35,7 @@ def count_alike(edges: NDArray[np.float64], areas: NDArray[np.float64]) -> int:
 
 @njit(nogil=True, cache=True)
 def count_touching(groups: NDArray[np.int64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(N,) with how many others of its group each box overlaps or touches. groups ascend."""
+    """Return (N,) how many others of its group each box overlaps or touches. groups ascend."""
     touching = np.zeros(len(groups), np.int64)
     for i in range(len(groups)):
         j = i + 1
@@ -49,13 +54,13 @@ def count_touching(groups: NDArray[np.int64], edges: NDArray[np.float64]) -> NDA
 
 @njit(nogil=True, cache=True)
 def keep(scales: NDArray[np.float64], often: NDArray[np.int64], target: float) -> int:
-    """Return how many of the smallest stay: their mean is as close to the target as can be.
+    """Return how many of the smallest to keep so that their mean is closest to the target.
 
-    scales ascend, scale i is there often[i] times. 0 where already the smallest lies above.
+    scales ascend; scale i occurs often[i] times. 0 if even the smallest is above the target.
     """
     kept = 0
     total = 0.0
-    # A mean of equal numbers may come out a little above them.
+    # Rounding may put a mean of equal numbers slightly above them.
     most = target * (1 + 1e-12)
     for i in range(len(scales)):
         if total + often[i] * scales[i] <= most * (kept + often[i]):
@@ -78,10 +83,10 @@ def matched_rounds(
     scales: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(R, B) mean value of each bin after its classes were drawn again and matched by scale.
+    """Return the (R, B) mean value of each bin after drawing its classes and matching by scale.
 
     drawn: (R, C) any 32 random bits. Bin b has the classes from begins[b] to begins[b + 1], by
-    ascending scale. NaN: none stayed.
+    ascending scale. NaN: none remained.
     """
     rounds, bins = len(drawn), len(begins) - 1
     means = np.full((rounds, bins), np.nan)
@@ -92,7 +97,8 @@ def matched_rounds(
         for b in range(bins):
             first, last = begins[b], begins[b + 1]
             for i in range(first, last):
-                # A share of the bin: of 2^32 numbers the same for every class, but for one.
+                # Scale 32 random bits to the bin: each class gets the same share of them, up to one
+                # number.
                 often[first + ((np.int64(drawn[r, i]) * (last - first)) >> 32)] += 1
             total = 0.0
             for i in range(first, last):

@@ -1,4 +1,4 @@
-"""Bins of classes brought to one mean scale, and how well a submission does in each.
+"""Bins of classes matched to one mean scale, and a submission's values in them.
 
 Source: Russakovsky et al. (2015), §6.3.4 and Figure 14.
 """
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.significance import ROUNDS, Interval, settled_interval
 
-# A bin of fewer classes shows nothing, and sets no scale for the others.
+# A bin with fewer classes is left out, and does not set the target.
 LEAST = 5
-# Random numbers held at once: a bound on memory, 16 MB.
+# Most random numbers in memory at once, 16 MB.
 _HELD = 4_000_000
 
 
 @dataclass(frozen=True)
 class Bin:
-    """What a bin came to.
+    """The values of a bin.
 
-    classes, scale, value: how many, their mean scale and value before; kept, kept_scale,
-    kept_value: after. NaN for none. interval: of kept_value; None where the bin is left out.
+    classes, scale, value: number, mean scale and value before; kept, kept_scale, kept_value: after
+    matching. NaN for none. interval: of kept_value; None if the bin is left out.
     """
 
     classes: int
@@ -41,14 +41,14 @@ def match(
     level: float,
     generator: np.random.Generator,
 ) -> tuple[float, list[Bin]]:
-    """Return the target and all bins, after the largest classes of each were dropped.
+    """Return the target and all bins, after dropping the largest classes of each.
 
-    bins: (C,) in which bin, from 0 to count − 1, each class is; scales, values: (C,), finite. The
-    target is the least mean scale of a bin of LEAST classes or more; NaN where there is none. Every
-    other bin loses its largest class (of equal ones the later) until its mean is as close to the
-    target as can be, and all its classes where already the smallest lies above. The bounds come
-    from ROUNDS rounds: the classes of each such bin are drawn with replacement and matched again,
-    with the target of the round. Bins left with fewer than LEAST classes have no interval.
+    bins: (C,) the bin of each class, from 0 to count − 1; scales, values: (C,), finite. The target
+    is the lowest mean scale of a bin of LEAST classes or more; NaN if there is none. Every other
+    bin loses its largest class (the later in a tie) until its mean is as close to the target as
+    possible, and all its classes if even the smallest is above it. The bounds come from ROUNDS
+    rounds: the classes of each such bin are drawn with replacement and matched again, with the
+    target of the round. Bins with fewer than LEAST classes left have no interval.
     """
     order = [np.flatnonzero(bins == b) for b in range(count)]
     order = [members[np.argsort(scales[members], kind="stable")] for members in order]
@@ -85,7 +85,7 @@ def _bounds(
     level: float,
     generator: np.random.Generator,
 ) -> list[Interval]:
-    """The interval of each bin; rounds are drawn once and serve all of them."""
+    """Return the interval of each bin; all bins use the same rounds."""
     from evaluation.metrics.detection.kernels_scales import matched_rounds
 
     begins = np.concatenate([[0], np.cumsum([len(members) for members in order])]).astype(np.int64)

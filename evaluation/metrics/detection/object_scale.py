@@ -1,7 +1,7 @@
 """How large, how crowded and how predictable the objects of a class are, from true boxes alone.
 
-Source: Russakovsky et al. (2015), §3.2.2, §6.3.3 and Appendix B. Pixels are inclusive where a box
-from 3 to 3 is one pixel wide; every function is told which.
+Source: Russakovsky et al. (2015), §3.2.2, §6.3.3 and Appendix B. Pixels are inclusive if a box
+from 3 to 3 is one pixel wide; every function has an argument for it.
 """
 
 import math
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 def image_shares(
     corners: NDArray[np.floating], sizes: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.float64]:
-    """(N,) the share of its image that each box takes.
+    """Return (N,) the share of its image that each box covers.
 
     corners: (N, 4) x0 y0 x1 y1 in pixels; sizes: (N, 2) width and height of the image of each box.
 
@@ -28,9 +28,9 @@ def image_shares(
 def in_unit_square(
     corners: NDArray[np.floating], sizes: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.float64]:
-    """(N, 4) the boxes after every image has been brought to 1 × 1; their right edges exclusive.
+    """Return (N, 4) boxes scaled to images of 1 × 1, with exclusive right edges.
 
-    What lies outside the image is cut off.
+    Boxes are clipped to the image.
     """
     edges = np.array(corners, float).reshape(-1, 4)
     edges[:, 2:] += float(inclusive)
@@ -41,10 +41,10 @@ def in_unit_square(
 def chance_performance(
     corners: NDArray[np.floating], sizes: NDArray[np.floating], inclusive: bool
 ) -> float:
-    """CPL of one class (Eq. 6): over ordered pairs of its instances, the share with IoU 0.5 or more
-    after every image has been brought to one size. NaN for fewer than two instances.
+    """Return the CPL of one class (Eq. 6): the share of ordered pairs of instances with IoU ≥ 0.5.
 
-    The formula counts pairs in one image too, which the text leaves out; ours is the formula.
+    Images are scaled to one size first. NaN for fewer than two instances. The formula also counts
+    pairs in one image, which the text leaves out; this follows the formula.
 
     >>> boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1], [3, 3, 4, 4]])
     >>> round(chance_performance(boxes, np.full((3, 2), 10), inclusive=False), 4)
@@ -64,10 +64,11 @@ def chance_performance(
 def neighbours(
     groups: NDArray[np.int64], corners: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.int64]:
-    """(N,) with how many other boxes of its group each box overlaps or shares an edge or corner.
+    """Return (N,) how many other boxes of its group each box overlaps or shares an edge or corner
+    with.
 
-    groups: (N,) the same number for the boxes of one class in one image. The paper says adjacent
-    and no more: that boxes touch is our reading.
+    groups: (N,) the same number for the boxes of one class in one image. The paper only says
+    "adjacent"; that boxes touch is our reading.
 
     >>> boxes = np.array([[0, 0, 2, 2], [2, 1, 4, 3], [7, 7, 9, 9]])
     >>> neighbours(np.zeros(3, int), boxes, inclusive=False).tolist()

@@ -1,8 +1,8 @@
-"""Boxes that are right: ILSVRC's localization error, and its average precision of detection.
+"""ILSVRC's localization error and average precision of detection.
 
-Source: Russakovsky et al. (2015), §4.2, §4.3 and Algorithm 2. Pixels are inclusive where a box from
-3 to 3 is one pixel wide, as ILSVRC's boxes are, and exclusive where it is empty; every function is
-told which.
+Source: Russakovsky et al. (2015), §4.2, §4.3 and Algorithm 2. Pixels are inclusive if a box from 3
+to 3 is one pixel wide, as in ILSVRC, and exclusive if it is empty; every function has an argument
+for it.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# An object of w × h may be missed by this many pixels, half of them on each side.
+# Tolerance in pixels for an object of w × h, half of it on each side.
 SLACK_PX = 10
-# From this IoU on two boxes show the same thing.
+# Two boxes with at least this IoU show the same object.
 NEEDED_IOU = 0.5
 MISSED = -1
 Floats = NDArray[np.floating]
@@ -22,7 +22,7 @@ Overlap = Callable[[Floats, Floats, bool], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Boxes:
-    """N boxes: numbers of their images and classes from 0, and (N, 4) x0 y0 x1 y1, finite."""
+    """N boxes: indices of their images and classes from 0, and (N, 4) x0 y0 x1 y1, finite."""
 
     images: NDArray[np.int64]
     classes: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Boxes:
         return Boxes(self.images[chosen], self.classes[chosen], self.corners[chosen])
 
     def with_(self, more: "Boxes") -> "Boxes":
-        """Return these boxes and more of them."""
+        """Return these boxes followed by more."""
         return Boxes(
             np.concatenate([self.images, more.images]),
             np.concatenate([self.classes, more.classes]),
@@ -43,7 +43,9 @@ class Boxes:
         )
 
     def outside(self, excluded: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(N,) which boxes are none of the (E, 2) excluded images and classes; class −1 is all."""
+        """Return (N,) which boxes are not of the (E, 2) excluded images and classes; class −1 means
+        all.
+        """
         images = int(max(self.images.max(initial=0), excluded[:, 0].max(initial=0))) + 1
         pairs, whole = excluded[excluded[:, 1] >= 0], excluded[excluded[:, 1] < 0]
         in_pairs = np.isin(_keys(self, images), pairs[:, 1] * images + pairs[:, 0])
@@ -52,10 +54,10 @@ class Boxes:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """M objects that no detection has to find, and none is wrong to find.
+    """M ignored objects: they need not be found, and finding them is not wrong.
 
-    is_crowd: (M,) regions of objects that were not drawn one by one; a detection lies on one by the
-    share of its own area, as COCO counts, on another object by IoU. Any number may.
+    is_crowd: (M,) regions with several objects; a detection lies on one by the share of its own
+    area, as in COCO, on another object by IoU. Any number of detections may.
     """
 
     objects: Boxes
@@ -74,11 +76,11 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Precisions:
-    """What each of C classes came to.
+    """The results of C classes.
 
     ap: (C,), NaN for a class without objects, 0 for one without detections. positives, detections:
-    (C,) how many there are. order: (D,) the detections by class, the surest first; taken: (D,) the
-    object that each of these found, its place in the truth, MISSED where it is wrong.
+    (C,) counts. order: (D,) the detections by class, most confident first; taken: (D,) the object
+    that each of these matched, its index in the truth, MISSED if it is wrong.
     """
 
     ap: NDArray[np.float64]
@@ -89,12 +91,12 @@ class Precisions:
 
     @property
     def hits(self) -> NDArray[np.bool_]:
-        """(D,) whether each detection, in `order`, found an object."""
+        """Return (D,) whether each detection, in `order`, matched an object."""
         return self.taken != MISSED
 
     @property
     def mean_ap(self) -> float:
-        """Return the mean over classes that have objects; NaN where none has."""
+        """Return the mean over classes that have objects; NaN if none has."""
         known = self.ap[~np.isnan(self.ap)]
         return float(known.mean()) if len(known) else float("nan")
 
@@ -102,7 +104,7 @@ class Precisions:
 def pair_iou(
     a: NDArray[np.floating], b: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.float64]:
-    """IoU of boxes pair by pair: (…, 4) and (…, 4), which are broadcast; 0 for two empty ones.
+    """Return the IoU of boxes pair by pair: (…, 4) and (…, 4), broadcast; 0 for two empty ones.
 
     >>> pair_iou(np.array([0, 0, 9, 9]), np.array([-5, -5, 14, 14]), inclusive=True).item()
     0.25
@@ -119,7 +121,7 @@ def pair_iou(
 def pair_coverage(
     a: NDArray[np.floating], b: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.float64]:
-    """Return the share of each box of `a` that lies in its box of `b`, as COCO has it for crowds.
+    """Return the share of each box of `a` that lies in its box of `b`, as COCO uses it for crowds.
 
     >>> pair_coverage(np.array([0, 0, 10, 10]), np.array([5, 0, 99, 99]), inclusive=False).item()
     0.5
@@ -137,7 +139,7 @@ def _share_of_needed(
 
 
 def needed_iou(corners: NDArray[np.floating], inclusive: bool) -> NDArray[np.float64]:
-    """thr(B) of Eq. 5 for boxes (…, 4): 0.5, less for objects under about 25 pixels.
+    """Return thr(B) of Eq. 5 for boxes (…, 4): 0.5, less for objects under about 25 pixels.
 
     >>> needed_iou(np.array([[0, 0, 10, 10], [0, 0, 100, 100]]), inclusive=False).tolist()
     [0.25, 0.5]
@@ -157,11 +159,11 @@ def average_precisions(
 ) -> Precisions:
     """Return the average precision of every class by Algorithm 2 and the envelope of PASCAL VOC.
 
-    Detections go by confidence, then image, then their order; each takes the object of its class
-    and image, free and overlapping enough, that it overlaps most, of equal ones the first. A second
-    one of the same object is wrong. AP is the area under the highest precision at this recall or
-    more. iou: that a detection needs, None for thr(B) of its object. Take what is excluded out of
-    both before, see Boxes.outside().
+    Detections are ordered by confidence, then image, then their order; each takes the unmatched
+    object of its class and image with the highest sufficient IoU, the first in a tie. A second
+    detection of the same object is wrong. AP is the area under the highest precision at this recall
+    or more. iou: required, None for thr(B) of its object. Remove excluded boxes from both first,
+    see Boxes.outside().
     """
     order = _by_class(detected, confidences, classes)
     taken = matched(truth, detected.of(order), iou, inclusive)
@@ -176,7 +178,8 @@ def average_precisions(
 
 
 def envelope_area(hits: NDArray[np.bool_]) -> float:
-    """Sum over the hits of the highest precision from there on: AP times the number of objects.
+    """Return AP times the number of objects: the sum over hits of the highest precision from there
+    on.
 
     hits: in the order of confidence.
 
@@ -193,7 +196,7 @@ def best_overlaps(
 ) -> NDArray[np.float64]:
     """Return (D,) the best IoU of each detected box with an object of its image and class, or 0.
 
-    by: what is measured in place of IoU.
+    by: a measure to use instead of IoU.
 
     >>> boxes = Boxes(np.array([7]), np.array([3]), np.array([[0.0, 0.0, 10.0, 10.0]]))
     >>> best_overlaps(boxes, boxes, inclusive=False).tolist()
@@ -201,7 +204,7 @@ def best_overlaps(
     """
     order, first, end = _candidates(truth, detected)
     row = np.repeat(np.arange(len(detected)), end - first)
-    # Places within each run of candidates, run after run.
+    # Indices within each run of candidates, concatenated.
     offset = np.arange(len(row)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
     of = order[first[row] + offset]
     best = np.zeros(len(detected))
@@ -210,7 +213,7 @@ def best_overlaps(
 
 
 def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[np.bool_]:
-    """Return whether boxes of these IoUs with a true one are right: §4.2's d(b, B) is 0.
+    """Return whether boxes with these IoUs are right: §4.2's d(b, B) is 0.
 
     From 0.5 on, as the published kit counts; strict: only above, as the text says.
 
@@ -225,7 +228,7 @@ def _by_class(
 ) -> NDArray[np.int64]:
     """Return the order by class, confidence, image and position, three times faster than lexsort.
 
-    An unstable sort by confidence comes first; then the few equal confidences are put in order.
+    An unstable sort by confidence comes first; then the few equal confidences are ordered.
     """
     order = np.argsort(-confidences)
     same = np.diff(confidences[order]) == 0
@@ -234,13 +237,15 @@ def _by_class(
     order[tied] = tied_boxes[
         np.lexsort((tied_boxes, detected.images[tied_boxes], -confidences[tied_boxes]))
     ]
-    # Numbers of 16 bits are sorted by their digits.
+    # 16-bit integers use radix sort.
     small = np.int16 if classes <= np.iinfo(np.int16).max else np.int64
     return order[np.argsort(detected.classes[order].astype(small), kind="stable")]
 
 
 def _keys(boxes: Boxes, images: int) -> NDArray[np.int64]:
-    """Class by class: those of boxes that are ordered by class are searched near one another."""
+    """Return sort keys class by class, so that boxes ordered by class are searched close
+    together.
+    """
     return boxes.classes * images + boxes.images
 
 
@@ -262,9 +267,9 @@ def _candidates(
 def matched(
     objects: Boxes, detected: Boxes, iou: float | None, inclusive: bool
 ) -> NDArray[np.int64]:
-    """Return (D,) the free object of its class and image that each detection finds, in their order.
+    """Return (D,) the unmatched object of its class and image that each detection takes, in order.
 
-    iou: that a detection needs, None for thr(B) of each object.
+    iou: required, None for thr(B) of each object.
     """
     from evaluation.metrics.detection.kernels_matching import match_greedily
 

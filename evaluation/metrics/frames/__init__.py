@@ -1,1 +1,1 @@
-"""Frames of part sequences: which pixels are shown, in which order, and how the others look."""
+"""Frames of part sequences: which pixels are revealed, in which order, and how the rest looks."""

@@ -1,8 +1,8 @@
-"""Content schemes: what a frame of a part sequence shows of what its parts do not cover.
+"""Content schemes: what a frame of a part sequence shows outside its parts.
 
 Blurring is Geisler and Perry's multiresolution pyramid with a resolution map (1998; Perry and
-Geisler 2002), as Sarvadevabhatla et al. 2016 use it (Supplement A §3). Torch is imported inside
-functions. What the sources leave open is in docs/explanation/sequences.md.
+Geisler 2002), as used by Sarvadevabhatla et al. 2016 (Supplement A §3). Torch is imported inside
+functions. docs/explanation/sequences.md covers what the sources leave open.
 """
 
 import functools
@@ -29,9 +29,9 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Blur:
-    """Resolution h / (h + d^p) at distance d from the parts, a share of the image's own.
+    """Resolution h / (h + d^p) at distance d from the parts, as a share of the image's own.
 
-    half: h, the distance at which half is left where p = 1. d is measured in pixels of the crop to
+    half: h, the distance at which half is left for p = 1. d is measured in pixels of the crop to
     the parts dilated by a disk of dilation_px, then scaled to a crop of map_width pixels.
     empty_sigma_px: of the Gaussian over a frame without any part, in pixels of the crop.
     """
@@ -48,9 +48,9 @@ class Blur:
             raise ValueError(f"{self} cannot be meant: all numbers are above 0, dilation_px may be")
 
 
-# The authors' map.
+# The map of the authors' code.
 LOW = Blur(half=2.3, power=0.65, empty_sigma_px=10)
-# 2.3° on a map of 60°, twice as wide as the image: 17.4 px. The authors' own is lost.
+# 2.3° on a map of 60°, twice as wide as the image: 17.4 px. The authors' value is unknown.
 HIGHER = Blur(half=2.3 * 2 * 227 / 60, power=1, empty_sigma_px=5)
 BLURS = {"low": LOW, "higher": HIGHER}
 
@@ -64,22 +64,20 @@ def frames(
     compiled: bool | None = None,
     batch: Batch | None = None,
 ) -> Iterator["Tensor"]:
-    """Return the frames of an object, one by one: (H, W, 3) uint8 tensors on the device.
+    """Yield the frames of an object: (H, W, 3) uint8 tensors on the device.
 
-    image: (H, W, 3) uint8, sRGB, the crop that the sequence was made in: the tight one for
-    intra-object, the widened one for the others. content: one of CONTENT_SCHEMES or a Blur. box:
-    the object's x0, y0, x1, y1 in pixels of the crop, for intra-object-and-neighbourhood; pixels
-    that it touches are in it. The last frame is the image itself; pixels that are revealed are the
-    image's, bit for bit. A repeated frame is the same tensor again: do not write into it.
-    compiled: the loops over pixels by numba, on the CPU; by default wherever device is the CPU.
-    Elsewhere, or without, `batch` frames at a time (frame_batch()) by torch; on one device every
-    batch gives the same bits, and devices and ways the same but for rounding: one code in fewer
-    than 1 of 1,000 pixels, since logarithms, and sums of products in another order, differ in the
-    last of 24 bits. Parts on black and distances are whole numbers, the same everywhere. Whoever
-    renders on several threads, an object each, lets torch use one (torch.set_num_threads(1)).
-    Memory holds one object's pyramid and a batch, however many frames there are.
-    Raises PartsError: another size or type of the image, no box where one is needed, an unknown
-    scheme. ValueError: compiled on a device that is not the CPU.
+    image: (H, W, 3) uint8, sRGB, the crop of the sequence: tight for intra-object, widened for the
+    other schemes. content: one of CONTENT_SCHEMES or a Blur. box: the object's x0, y0, x1, y1 in
+    pixels of the crop, for intra-object-and-neighbourhood; it includes pixels that it touches. The
+    last frame is the image itself; revealed pixels equal the image's exactly. A repeated frame is
+    the same tensor: do not write into it. compiled: numba loops on the CPU; the default if the
+    device is the CPU. Otherwise torch makes `batch` frames at a time (frame_batch()). Results do
+    not depend on the batch. Between devices and between both ways they differ by rounding: by one
+    code in fewer than 1 of 1,000 pixels, because logarithms and sums in another order differ in the
+    last of 24 bits. Parts on black and distances are integers and equal everywhere. To render
+    objects in several threads, limit torch to one thread (torch.set_num_threads(1)). Memory holds
+    one object's pyramid and a batch. Raises PartsError: another size or type of the image, a
+    missing box, an unknown scheme. ValueError: compiled on a device that is not the CPU.
     """
     _refuse(image, sequence, content, box)
     device, compiled = _checked_device(device, compiled)
@@ -92,27 +90,28 @@ def frames(
 
 
 def resolution(squared: "Tensor", width: int, blur: Blur) -> "Tensor":
-    """Resolution in (0, 1] at squared distances in pixels of a crop so wide; float32.
+    """Return the resolution in (0, 1] at squared distances in pixels of a crop of this width;
+    float32.
 
     >>> import torch
     >>> resolution(torch.tensor([0, 1, 100]), 227, Blur(10, 1, 5)).tolist()
     [1.0, 0.9090909361839294, 0.5]
     """
     scaled = squared.float() * (blur.map_width / width) ** 2
-    # exp(p ln d) is many times as quick as d^p; 0 stays 0.
+    # exp(p ln d) is many times faster than d^p; 0 stays 0.
     return blur.half / (blur.half + (scaled.log() * (blur.power / 2)).exp())
 
 
 def positions(resolutions: "Tensor", levels: int) -> "Tensor":
-    """Return where resolutions lie between levels: i + s takes 1 − s of level i and s of level i +
+    """Return the positions of resolutions between levels: i + s mixes 1 − s of level i and s of i +
     1.
 
-    Level i keeps half the amplitude at 2^−i of Nyquist. A grating at r times Nyquist keeps
-    w T_i + (1 − w) T_{i+1}, so that w = (½ − T_{i+1}) / (T_i − T_{i+1}) leaves half of it. Level 0
-    is the image itself, taken whole where r is 1; between 1 and ½ somewhat more than half is left.
+    Level i keeps half the amplitude at 2^−i of Nyquist. A grating at r times Nyquist keeps w T_i +
+    (1 − w) T_{i+1}, so that w = (½ − T_{i+1}) / (T_i − T_{i+1}) leaves half of it. Level 0 is the
+    image itself, used alone where r is 1; between 1 and ½ slightly more than half is left.
     """
     level = (-resolutions.log2()).floor_().clamp_(0, levels - 2)
-    # The frequency as a share of level i's half height; transfer there is 2^(−share²).
+    # The frequency as a share of level i's half height, where the transfer is 2^(−share²).
     share = resolutions * level.exp2()
     fine = (-share * share).exp2()
     coarse = fine**4
@@ -120,12 +119,12 @@ def positions(resolutions: "Tensor", levels: int) -> "Tensor":
 
 
 class SharedCrop:
-    """What all sequences of one crop share: its pyramid, and the distances to each of its parts.
+    """Data shared by all sequences of one crop: its pyramid, and the distances to each part.
 
-    For several part orders and blurs of one object: each is made once, when it is first needed, and
-    `frames` gives what the function of that name gives, but for rounding by one code. image,
-    device, compiled: as there. masks: part → (H, W), not 0 where it is. Memory holds 12 bytes for
-    a pixel and level of the pyramid, and 4 for a pixel and part.
+    For several part orders and blurs of one object: each is computed once, when it is first needed,
+    and the `frames` method returns the same as the function, up to rounding by one code. image,
+    device, compiled: as there. masks: part → (H, W), not 0 inside the part. Memory: 12 bytes per
+    pixel and level of the pyramid, and 4 per pixel and part.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class SharedCrop:
         self._pyramid: Tensor | None = None
 
     def prepare(self, contents: Iterable[str | Blur]) -> None:
-        """Make what these content schemes need. Afterwards several threads may ask for frames."""
+        """Compute what these content schemes need. Afterwards several threads may call `frames`."""
         for content in contents:
             blur = BLURS.get(content) if isinstance(content, str) else content
             if blur is not None and any(np.any(mask) for mask in self.masks.values()):
@@ -157,9 +156,7 @@ class SharedCrop:
         box: Box | None = None,
         batch: Batch | None = None,
     ) -> Iterator["Tensor"]:
-        """Return the frames of one sequence of the crop's masks, as the function of that name has
-        them.
-        """
+        """Return the frames of one sequence of the crop's masks, as the function `frames` does."""
         _refuse(self.image, sequence, content, box)
         if isinstance(content, str) and content not in BLURS:
             return _on_black(self.original, sequence, box if content.endswith("hood") else None)
@@ -167,7 +164,7 @@ class SharedCrop:
         return _blurred(_OfParts(self, sequence, blur), sequence, self.compiled, batch)
 
     def distances(self, name: str, radius: int) -> "Tensor":
-        """(H, W) int32 squared distances to a part that has pixels."""
+        """Return the (H, W) int32 squared distances to a part that has pixels."""
         if (name, radius) not in self._distances:
             alone = (np.asarray(self.masks[name]) != 0).astype(np.int16)
             measured = PartDistances(alone, 2, radius, self.device, self.compiled)
@@ -175,13 +172,15 @@ class SharedCrop:
         return self._distances[name, radius]
 
     def positions(self, blur: Blur) -> tuple["Tensor", int]:
-        """Levels by squared distance, as far as any part is from a pixel; and how many levels."""
+        """Return the levels by squared distance, up to the farthest pixel; and the number of
+        levels.
+        """
         import torch
 
         if blur not in self._tables:
             radius = blur.dilation_px
             drawn = [name for name, mask in self.masks.items() if np.any(mask)]
-            # Asked for once: on a GPU each answer is waited for.
+            # Read once: each read from a GPU waits.
             farthest = int(
                 torch.stack([self.distances(name, radius).max() for name in drawn]).max()
             )
@@ -189,7 +188,7 @@ class SharedCrop:
         return self._tables[blur]
 
     def pyramid(self, levels: int) -> "Tensor":
-        """At least so many levels."""
+        """Return at least this many levels."""
         if self._pyramid is None or len(self._pyramid) < levels:
             self._pyramid = pyramid(self.original, levels)
         return self._pyramid
@@ -201,7 +200,7 @@ class SharedCrop:
 
 
 class _OfSteps:
-    """A crop as one sequence alone needs it: distances step by step, nothing kept."""
+    """A crop for a single sequence: distances are computed step by step and not kept."""
 
     def __init__(
         self,
@@ -230,9 +229,9 @@ class _OfSteps:
 
 
 class _OfParts:
-    """The same of a shared crop: a step's distances are its whole part's.
+    """The same for a shared crop: a step's distances are those of its whole part.
 
-    Where parts overlap, the minimum over what was shown is the same.
+    Where parts overlap, the minimum over the revealed parts is the same.
     """
 
     def __init__(self, crop: SharedCrop, sequence: PartSequence, blur: Blur) -> None:
@@ -277,26 +276,28 @@ def _blurred(
 
 
 def frame_batch() -> Batch:
-    """Return the number of frames torch makes at once."""
+    """Return the number of frames that torch makes at once."""
     return Batch(16, "frame")
 
 
 def _levels_by_distance(farthest: int, original: "Tensor", blur: Blur) -> tuple["Tensor", int]:
-    """(farthest + 1,) where squared distances lie between levels, and how many levels there are."""
+    """Return (farthest + 1,) positions between levels by squared distance, and the number of
+    levels.
+    """
     import torch
 
     squared = torch.arange(farthest + 1, device=original.device)
     table = resolution(squared, original.shape[1], blur)
     levels = max(LEAST_LEVELS, math.ceil(-math.log2(float(table.min()))) + 1)
-    # Rounding must not turn the order: nearer is never coarser.
+    # Rounding must not make a nearer pixel coarser.
     level_positions = positions(table, levels).cummax(0).values
-    # Whatever a device rounds to: where nothing is lost, the image itself.
+    # Use the image itself where the resolution is 1, however a device rounds.
     level_positions[0] = 0
     return level_positions, levels
 
 
 class _Painter:
-    """Paints the frames of one object; distances only shrink from frame to frame."""
+    """Paints the frames of one object; distances only decrease from frame to frame."""
 
     def __init__(self, crop: _OfSteps | _OfParts, first: "Tensor", compiled: bool) -> None:
         import torch
@@ -308,7 +309,7 @@ class _Painter:
         self.frame = self.original.view(-1, 3)
 
     def paint(self, squared: list["Tensor"]) -> Iterator["Tensor"]:
-        """Return a frame for each further part, given the squared distances to each."""
+        """Yield a frame for each further part, given the squared distances to each."""
         paint = self._paint_compiled if self.compiled else self._paint
         return paint(squared)
 
@@ -339,7 +340,7 @@ class _Painter:
         at = level * nearest.shape[1] + torch.arange(nearest.shape[1], device=nearest.device)
         fine, coarse = flat[at], flat[at + nearest.shape[1]]
         painted = codes(fine + share * (coarse - fine)).view(-1, *self.original.shape)
-        # Last: memory may run out above, and fewer be painted from here.
+        # Set this last: if memory runs out above, painting continues here with smaller batches.
         self.nearest = nearest[-1]
         yield from painted
 
@@ -355,7 +356,7 @@ def _checked_device(device: Any, compiled: bool | None) -> tuple[Any, bool]:
 
 
 def _on_device(array: NDArray[Any], device: Any) -> "Tensor":
-    """A copy: what comes in may be read-only, flipped, or change later."""
+    """Return a copy on the device: the input may be read-only, flipped, or change later."""
     import torch
 
     return torch.from_numpy(np.array(array, order="C")).to(device)
@@ -369,7 +370,7 @@ def _codes_table() -> NDArray[np.uint8]:
 
 
 def _on_black(original: "Tensor", sequence: PartSequence, box: Box | None) -> Iterator["Tensor"]:
-    """Parts on black; with a box, only what lies in it is black."""
+    """Yield parts on black; with a box, only its inside is black."""
     import torch
 
     frame = torch.zeros_like(original)
@@ -377,7 +378,7 @@ def _on_black(original: "Tensor", sequence: PartSequence, box: Box | None) -> It
         left, top = max(math.floor(box[0]), 0), max(math.floor(box[1]), 0)
         frame = original.clone()
         frame[top : max(math.ceil(box[3]), 0), left : max(math.ceil(box[2]), 0)] = 0
-    # Places in order of their step: quicker than choosing for every pixel, and nothing is asked of
+    # Indices in order of step: faster than masks per step, and without reads from
     # the device.
     places = _on_device(np.argsort(sequence.steps, axis=None, kind="stable"), original.device)
     added = sequence.added.tolist()

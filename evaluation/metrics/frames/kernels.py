@@ -1,9 +1,9 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Loops of blurred frames, compiled by numba. Import this inside functions only.
+# numba infers the types of these loops; type hints cannot express them all.
+"""Loops of blurred frames, compiled by numba. Import this only inside functions.
 
-Their twins in torch, which run on any device, are in part_distances.py and foveation.py; the tests
-hold both to the same bits.
+Their torch versions for any device are in part_distances.py and foveation.py; tests compare both
+bit by bit.
 """
 
 import numpy as np
@@ -17,7 +17,9 @@ _NONE = 1 << 20
 
 @njit(nogil=True, cache=True)
 def extents(steps: NDArray[np.int16], count: int) -> NDArray[np.int64]:
-    """(count, 4) top, left, bottom, right (exclusive) of each step's pixels; bottom 0 for none."""
+    """Return (count, 4) top, left, bottom, right (exclusive) of each step's pixels; bottom 0 for
+    none.
+    """
     boxes = np.zeros((count, 4), np.int64)
     boxes[:, :2] = steps.size
     for y in range(steps.shape[0]):
@@ -41,15 +43,15 @@ def squared_distances(
     """Fill out (H, W) with squared distances to the step's pixels dilated by a disk.
 
     box: the step's extent. reach (r + 1,): how far the disk reaches up in its columns 0 to r.
-    Vertical distances first, then along each row the lower envelope of their parabolas, in whole
-    numbers (Meijster, Roerdink, Hesselink 2000); only columns of the part have one.
+    Vertical distances first, then along each row the lower envelope of their parabolas, in integers
+    (Meijster, Roerdink, Hesselink 2000); only columns of the part have one.
     """
     height, width = steps.shape
     top, left, bottom, right = box
     radius = reach.shape[0] - 1
     begin, end = max(left - radius, 0), min(right + radius, width)
     wide = end - begin
-    # As wide again on both sides as the disk reaches.
+    # Padded on both sides by the disk's radius.
     vertical = np.full((height, wide + 2 * radius), _NONE, np.int32)
     aside = begin - radius
     first, last = left - aside, right - aside
@@ -94,7 +96,9 @@ def _envelope(
     start: NDArray[np.int32],
     depth: NDArray[np.int32],
 ) -> int:
-    """How many parabolas lie lowest somewhere; fills their centres, depths and first columns."""
+    """Return how many parabolas are lowest somewhere; fill their centres, depths and first
+    columns.
+    """
     held = 0
     for x in range(distances.shape[0]):
         if distances[x] > _NONE // 2:
@@ -104,7 +108,7 @@ def _envelope(
         takes = np.int32(0)
         while held > 0:
             last_column = centre[held - 1]
-            # The first column in which this parabola lies below the other; 32 bits divide quicker.
+            # The first column in which this parabola is below the other; 32-bit division is faster.
             top = np.int32(
                 (column - last_column) * (column + last_column) + squared - depth[held - 1]
             )
@@ -131,9 +135,9 @@ def paint(
     codes: NDArray[np.uint8],
     frame: NDArray[np.uint8],
 ) -> None:
-    """Repaints those pixels of a frame that the new part (squared, (P,)) is nearer to.
+    """Fill those pixels of a frame that are closer to the new part (squared, (P,)).
 
-    nearest (P,): squared distances so far, lowered here. positions: by squared distance. levels
+    nearest (P,): squared distances so far, updated here. positions: by squared distance. levels
     (n, P, 3) linear. frame (P, 3), codes.
     """
     scale = np.float32(codes.shape[0] - 1)
@@ -145,7 +149,7 @@ def paint(
             continue
         nearest[pixel] = distance
         position = positions[np.uint32(distance)]
-        # Unsigned, so that no index can mean one from the end.
+        # Unsigned, so that no index is negative.
         level = min(np.uint32(position), coarsest)
         share = position - np.float32(level)
         fine, coarse = levels[level, pixel], levels[level + np.uint32(1), pixel]

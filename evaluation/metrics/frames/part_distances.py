@@ -1,6 +1,6 @@
-"""How far each pixel of a crop is from each part: exact squared distances, in whole numbers.
+"""Distances of each pixel of a crop from each part: exact squared distances, in integers.
 
-Distances to several parts together are the minimum over them, so each part is measured once.
+The distance to several parts is the minimum over them, so each part is measured once.
 """
 
 import math
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-# No pixel of the part in this column; its square and a crop's width still fit 32 bits.
+# No pixel of the part in this column. Its square plus a crop's width fits in 32 bits.
 _NONE = 30_000
-# Numbers held at once: a bound on memory, 256 MB.
+# Most numbers in memory at once, 256 MB.
 _HELD = 1 << 26
 
 
 def disk_reach(radius: int) -> NDArray[np.int64]:
-    """(radius + 1,) how many pixels a disk reaches up in the columns 0 to radius from its centre.
+    """Return (radius + 1,) how many pixels a disk reaches up in columns 0 to radius from its
+    centre.
 
     >>> disk_reach(4).tolist()
     [4, 3, 3, 2, 0]
@@ -46,7 +47,7 @@ class PartDistances:
         self._there = torch.from_numpy(self.steps).to(device)
 
     def of(self, step: int) -> "Tensor":
-        """Distances to a step that has pixels."""
+        """Return the distances to a step that has pixels."""
         import torch
 
         from evaluation.metrics.frames import kernels
@@ -60,9 +61,9 @@ class PartDistances:
 
 
 def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right: int) -> "Tensor":
-    """(H, W) int32 squared distances to a mask dilated by a disk, on the mask's device.
+    """Return (H, W) int32 squared distances to a mask dilated by a disk, on the mask's device.
 
-    mask: (H, W) bool with a pixel; left, right (exclusive): the columns that have one.
+    mask: (H, W) bool with a pixel; left, right (exclusive): the range of columns with pixels.
     """
     import torch
 

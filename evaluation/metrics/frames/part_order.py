@@ -1,7 +1,8 @@
-"""In which order the parts of a category are shown: by where people look, or at random.
+"""Orders of a category's parts: by eye fixations, or at random.
 
-Source: Sarvadevabhatla et al. 2016, §4.1. Sums are kept as fractions, so ties are ties and
-the order of the images changes nothing. What the text leaves open: docs/explanation/sequences.md.
+Source: Sarvadevabhatla et al. 2016, §4.1. Sums are kept as fractions, so that ties are exact and
+the order of the images does not matter. docs/explanation/sequences.md covers what the text leaves
+open.
 """
 
 import zlib
@@ -24,11 +25,11 @@ Shares = dict[str, Fraction]
 
 @dataclass(frozen=True)
 class SeenObject:
-    """An object in an image that people looked at.
+    """An object in an image with eye fixations.
 
-    parts: name → (H, W), not 0 where the part is, in pixels of the whole image; all instances of a
+    parts: name → (H, W), not 0 inside the part, in pixels of the whole image; all instances of a
     name in one mask. area: the object's own, in pixels. gazes: per person (n, 2) integers, row and
-    column from 0, in the order of looking. name: for messages.
+    column from 0, in order of time. name: for messages.
     """
 
     parts: Mapping[str, NDArray[Any]]
@@ -39,7 +40,9 @@ class SeenObject:
 
 @dataclass(frozen=True)
 class PartOrder:
-    """parts: the first to show first. shares: part → its importance, together 1; none at random."""
+    """parts: in the order in which they are revealed. shares: part → its importance, sum 1; none at
+    random.
+    """
 
     parts: tuple[str, ...]
     shares: dict[str, float]
@@ -48,14 +51,14 @@ class PartOrder:
 def orders_by_fixations(
     objects: Iterable[SeenObject], vocabulary: Sequence[str], drop_first: bool = False
 ) -> dict[str, PartOrder]:
-    """Scheme → order of a category's parts, for the four schemes by eye fixations.
+    """Return scheme → order of a category's parts, for the four schemes by eye fixations.
 
-    Per object, E_U counts fixations on a part and E_US weighs the jth of a person's N_k by
+    Per object, E_U counts fixations on a part and E_US weights the jth of a person's N_k by
     (N_k − j + 1) / N_k; each is divided by its sum over the object's parts. E_A and E_AS divide
     these by the part's share of the object's area. Then sum over objects, divide by the sum over
     parts, largest first; ties by E_U, then by name. A fixation on no part counts in N_k only; one
-    on several parts counts for each; a part without area counts 0. drop_first leaves out each
-    person's first fixation (the cross in the centre) before anything is counted.
+    on several parts counts for each; a part without area counts 0. drop_first ignores each person's
+    first fixation (the cross in the centre).
     Objects are read one by one. Raises PartsError: a part outside the vocabulary, masks of several
     sizes, a fixation outside, an object without area, no fixation on any part.
     """
@@ -66,9 +69,9 @@ def orders_by_fixations(
 
 
 class ShareSums:
-    """What a category's objects add to the importance of its parts, object by object.
+    """Sums over a category's objects of the importance of its parts.
 
-    For who meets objects of several categories in turn; orders_by_fixations says how.
+    For callers that read objects of several categories in turn; see orders_by_fixations.
     """
 
     def __init__(self, vocabulary: Sequence[str], drop_first: bool = False) -> None:
@@ -95,7 +98,9 @@ class ShareSums:
 def object_shares(
     seen_object: SeenObject, vocabulary: Sequence[str], drop_first: bool = False
 ) -> dict[str, Shares]:
-    """Scheme → part → what the object adds to its importance; 0 all over without fixations."""
+    """Return scheme → part → the object's contribution to its importance; all 0 without
+    fixations.
+    """
     masks = {name: np.asarray(mask) != 0 for name, mask in seen_object.parts.items()}
     masks = {name: mask for name, mask in masks.items() if name not in REST_NAMES}
     _refuse(seen_object, masks, vocabulary)
@@ -182,7 +187,7 @@ def _refuse(
 def _places(
     seen_object: SeenObject, masks: Mapping[str, NDArray[np.bool_]], gaze: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """(n, 2) the fixations of a person, checked."""
+    """Return the (n, 2) fixations of a person, validated."""
     places = np.asarray(gaze).reshape(-1, 2)
     if places.dtype.kind not in "iu" and len(places):
         raise PartsError(

@@ -1,9 +1,10 @@
 """A multiresolution pyramid in linear light, on any device.
 
-Level i is the image under a Gaussian that keeps half the amplitude at 2^−i of Nyquist; level 0 is
-the image itself. Levels 1 and 2 are made in full, coarser ones on a grid of a quarter of their
-width and drawn up again, their Gaussian narrower by what drawing up blurs. Borders are reflected
-(c b a | a b c). Grids lie symmetrically, so that flips commute. Torch is imported inside functions.
+Level i is the image after a Gaussian that keeps half the amplitude at 2^−i of Nyquist; level 0 is
+the image itself. Levels 1 and 2 are computed in full, coarser ones on a grid of a quarter of their
+width and upsampled, with a narrower Gaussian to compensate for the upsampling. Borders are
+reflected (c b a | a b c). Grids are symmetric, so that flips commute. Torch is imported inside
+functions.
 """
 
 import functools
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LEAST_LEVELS = 2
-# Codes looked up by linear light in so many steps: 20 to a code where sRGB is steepest.
+# Steps of the lookup table by linear light: 20 per code where sRGB is steepest.
 _STEPS = 1 << 16
-# Of level 1 in pixels: exp(−2π²σ²f²) = ½ at f = ¼ of a cycle, half of Nyquist.
+# Sigma of level 1 in pixels: exp(−2π²σ²f²) = ½ at f = ¼ cycle, half of Nyquist.
 _SIGMA = math.sqrt(math.log(2) / 2) / (math.pi / 4)
-# Rows of a matrix that are multiplied at once; the others' columns are mostly 0 there.
+# Rows per block of a matrix: outside a block's columns they are mostly 0.
 _BLOCK = 64
-# Beyond so many σ a Gaussian is cut off.
+# Gaussians are truncated at this many σ.
 _CUT = 3.5
 Blocks = list[tuple[int, "Tensor"]]
 
@@ -38,7 +39,7 @@ def _decoding(device: Any) -> "Tensor":
 
 @functools.cache
 def encoding(device: Any) -> "Tensor":
-    """(65536,) uint8 sRGB codes of linear light from 0 to 1."""
+    """Return (65536,) uint8 sRGB codes of linear light from 0 to 1."""
     import torch
 
     x = np.arange(_STEPS) / (_STEPS - 1)
@@ -47,23 +48,25 @@ def encoding(device: Any) -> "Tensor":
 
 
 def linear(image: "Tensor") -> "Tensor":
-    """Linear light in [0, 1], float32, of sRGB codes, uint8."""
+    """Return linear light in [0, 1], float32, of sRGB codes, uint8."""
     return _decoding(image.device).index_select(0, image.reshape(-1).int()).view(image.shape)
 
 
 def codes(light: "Tensor") -> "Tensor":
-    """sRGB codes, uint8, of linear light in [0, 1], rounded; codes(linear(v)) is v."""
+    """Return sRGB codes, uint8, of linear light in [0, 1], rounded; codes(linear(v)) is v."""
     at = (light * (_STEPS - 1) + 0.5).int()
     return encoding(light.device).index_select(0, at.reshape(-1)).view(light.shape)
 
 
 def sigma_of(level: int) -> float:
-    """Return the Gaussian of a level from 1, in pixels."""
+    """Return the sigma in pixels of a level's Gaussian, from level 1."""
     return _SIGMA * 2 ** (level - 1)
 
 
 def pyramid(image: "Tensor", levels: int) -> "Tensor":
-    """(levels, H, W, 3) float32: an image, (H, W, 3) uint8, at each level in linear light."""
+    """Return (levels, H, W, 3) float32: an image, (H, W, 3) uint8, at each level in linear
+    light.
+    """
     import torch
 
     height, width = image.shape[:2]
@@ -87,7 +90,7 @@ def pyramid(image: "Tensor", levels: int) -> "Tensor":
 
 
 def gaussian(light: "Tensor", sigma: float) -> "Tensor":
-    """(H, W, 3) under a Gaussian of sigma pixels."""
+    """Return (H, W, 3) after a Gaussian of sigma pixels."""
     height, width = light.shape[:2]
     return _applied(
         light,
@@ -97,7 +100,7 @@ def gaussian(light: "Tensor", sigma: float) -> "Tensor":
 
 
 def _filtered(light: "Tensor", sigma: float) -> "Tensor":
-    """gaussian for a small sigma: (H, W, 3) by two convolutions."""
+    """Return the same for a small sigma, by two convolutions."""
     along = _along if light.device.type == "cpu" else _along_exactly
     taps = _taps(sigma, light.device)
     for axis in (0, 1):
@@ -107,25 +110,26 @@ def _filtered(light: "Tensor", sigma: float) -> "Tensor":
 
 
 def _along(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
-    """(h, w, 3), shorter along the axis by all taps but one."""
+    """Return (h, w, 3) filtered along the axis, shorter by the number of taps minus one."""
     import torch
 
     shape = (3, 1, -1, 1) if axis == 0 else (3, 1, 1, -1)
     weights = taps.expand(3, -1).reshape(shape)
-    # As (1, 3, H, W) it lies channels last, for which torch is many times as quick.
+    # As (1, 3, H, W) it is channels-last, which is many times faster in torch.
     view = padded.unsqueeze(0).permute(0, 3, 1, 2)
     return torch.nn.functional.conv2d(view, weights, groups=3)[0].permute(1, 2, 0).contiguous()
 
 
 def _along_exactly(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
-    """The same for a GPU, where conv2d would cut numbers down to 10 bits (TF32): codes off by one
-    all over the image."""
+    """Return the same on a GPU, where conv2d would round to 10 bits (TF32) and change
+    codes by one.
+    """
     return (padded.unfold(axis, len(taps), 1) * taps).sum(-1)
 
 
 @functools.lru_cache(maxsize=32)
 def _taps(sigma: float, device: Any) -> "Tensor":
-    """(2 r + 1,) float32 the weights of pixels up to r away, r = 3.5 sigma."""
+    """Return (2 r + 1,) float32 weights of pixels up to r away, r = 3.5 sigma."""
     import torch
 
     radius = math.ceil(_CUT * sigma)
@@ -134,7 +138,9 @@ def _taps(sigma: float, device: Any) -> "Tensor":
 
 
 def _reduced(light: "Tensor", whole: tuple[int, int], step: int, sigma: float) -> "Tensor":
-    """light, an image of `whole` pixels on some grid, under a Gaussian on a grid a step apart."""
+    """Return light, an image of `whole` pixels on some grid, after a Gaussian on a grid a step
+    apart.
+    """
     rows, columns = (
         _gaussians(full, count, max(1, math.ceil(full / step)), sigma, light.device)
         for full, count in zip(whole, light.shape, strict=False)
@@ -143,7 +149,7 @@ def _reduced(light: "Tensor", whole: tuple[int, int], step: int, sigma: float) -
 
 
 def _applied(light: "Tensor", rows: Blocks, columns: Blocks) -> "Tensor":
-    """(h, w, 3): matrices of (h, H) and (w, W) applied to (H, W, 3)."""
+    """Return (h, w, 3): matrices of (h, H) and (w, W) applied to (H, W, 3)."""
     down = _product(rows, light)
     return _product(columns, down.transpose(0, 1)).transpose(0, 1).contiguous()
 
@@ -168,7 +174,7 @@ def _drawn_up(light: "Tensor", height: int, width: int) -> "Tensor":
 
 @functools.lru_cache(maxsize=32)
 def _mirrored(size: int, radius: int, device: Any) -> "Tensor":
-    """(size + 2 radius,) places −radius … size + radius − 1, reflected into the image."""
+    """Return (size + 2 radius,) indices −radius … size + radius − 1, reflected into the image."""
     import torch
 
     places = np.arange(-radius, size + radius) % (2 * size)
@@ -177,10 +183,11 @@ def _mirrored(size: int, radius: int, device: Any) -> "Tensor":
 
 @functools.lru_cache(maxsize=32)
 def _gaussians(full: int, before: int, after: int, sigma: float, device: Any) -> Blocks:
-    """(after, before) float32: from one grid over `full` pixels to another, under a Gaussian.
+    """Return (after, before) float32 weights from one grid over `full` pixels to another, by a
+    Gaussian.
 
-    As blocks of rows, each from its first column that is not 0 to its last, with the first.
-    A grid of n points has them full / n apart, symmetrically; beyond the borders it is reflected.
+    As blocks of rows, each from its first nonzero column to its last, with the first. A grid of n
+    points has them full / n apart, symmetrically; beyond the borders it is reflected.
     """
     import torch
 
@@ -189,7 +196,7 @@ def _gaussians(full: int, before: int, after: int, sigma: float, device: Any) ->
     centres = (np.arange(after)[:, None] + 0.5) * before / after - 0.5
     places = np.floor(centres).astype(np.int64) + np.arange(-reach, reach + 2)
     apart = np.abs(places - centres)
-    # Cut off: numbers too small for float32 would slow each product down twentyfold.
+    # Truncated: denormal float32 numbers would make each product twenty times slower.
     weights = np.where(apart > _CUT * sigma, 0, np.exp(-(apart**2) / (2 * sigma**2)))
     weights /= weights.sum(axis=1, keepdims=True)
     places %= 2 * before

@@ -1,7 +1,7 @@
 """Part sequences: which pixels of an object's crop each frame reveals.
 
-Source: Sarvadevabhatla et al. 2016, §4 and Supplement A §4. What the text leaves open is in
-docs/explanation/sequences.md.
+Source: Sarvadevabhatla et al. 2016, §4 and Supplement A §4. docs/explanation/sequences.md covers
+what the text leaves open.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What no part covers, of the object and of the background: always the last step, and one step.
+# The rest of the object and the background, revealed together in the last step.
 REST = "unlabeled-rest"
 REST_NAMES = (REST, "unlabeled-rest-object", "unlabeled-rest-background")
 
 
 class PartsError(ValueError):
-    """Parts, masks or fixations that do not fit together, and the cure."""
+    """Parts, masks or fixations that do not fit together, with a cure."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(f"{message}; {cure}")
@@ -30,9 +30,9 @@ class PartsError(ValueError):
 class PartSequence:
     """The frames of one object.
 
-    steps: (H, W) int16, the first frame (from 0) that shows a pixel; the last one shows the rest.
-    names: what each frame adds, "" for the empty frame, REST for the last.
-    present: parts with a pixel of their own mask; the paper's m.
+    steps: (H, W) int16, the first frame (from 0) that reveals a pixel; the last one reveals the
+    rest. names: what each frame adds, "" for the empty frame, REST for the last. present: parts
+    with a pixel of their own mask; the paper's m.
     """
 
     steps: NDArray[np.int16]
@@ -43,28 +43,29 @@ class PartSequence:
         return len(self.names)
 
     def revealed(self, frame: int) -> NDArray[np.bool_]:
-        """(H, W) what a frame (from 0) shows of the original."""
+        """Return (H, W) which pixels a frame (from 0) reveals."""
         return self.steps <= frame
 
     @property
     def added(self) -> NDArray[np.int64]:
-        """(N,) how many pixels each frame adds; one that adds none repeats the one before."""
+        """Return (N,) how many pixels each frame adds; a frame that adds none repeats the
+        previous.
+        """
         return np.bincount(self.steps.ravel(), minlength=len(self))
 
 
 def sequence(
     order: Sequence[str], masks: Mapping[str, NDArray[Any]], include_empty: bool = False
 ) -> PartSequence:
-    """Return the sequence of an object: its parts one by one along the order, then the whole crop.
+    """Return the sequence of an object: its parts one by one in order, then the whole crop.
 
-    order: every part of the category, the first one first; names of the rest may stand in it and
-    are passed over. masks: name → (H, W), not 0 where the part is, for the parts that the object
-    has; all of one size, the crop's. N = M + 1 frames for M parts in the order, M + 2 with
-    include_empty, which puts a frame without any part first (the authors' code does).
-    A part that is missing, has no pixel or is hidden by earlier ones repeats the frame before;
-    where there is none before, the frame shows no part. An overlap belongs to the part that comes
-    first.
-    Raises PartsError: a name twice in the order, a part that the order lacks, masks of several
+    order: every part of the category, the first to reveal first; names of the rest are ignored.
+    masks: name → (H, W), not 0 inside the part, for the parts of the object; all of one size, the
+    crop's. N = M + 1 frames for M parts in the order, M + 2 with include_empty, which begins with a
+    frame without any part (as the authors' code does). A part that is missing, empty or hidden by
+    earlier ones repeats the previous frame; if there is none, the frame shows no part. An overlap
+    belongs to the earlier part.
+    Raises PartsError: a duplicate name in the order, a part that the order lacks, masks of several
     sizes, no part with a pixel.
 
     >>> left, right = np.array([[1, 1, 0]]), np.array([[0, 1, 1]])
@@ -111,9 +112,7 @@ def _refuse(parts: Sequence[str], part_masks: Mapping[str, NDArray[np.bool_]]) -
 
 
 def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
-    """Return the order without the rest. Raises PartsError where it names parts that the category
-    does not have, or leaves some out.
-    """
+    """Return the order without the rest. Raises PartsError for unknown or missing parts."""
     parts = [name for name in order if name not in REST_NAMES]
     known = [name for name in vocabulary if name not in REST_NAMES]
     for left, right, fault in (

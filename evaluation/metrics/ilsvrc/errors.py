@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.common_ancestors import ancestry, richest
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
 
-# Classes of the truth whose heights are computed at once: a bound on memory beside many classes.
+# Most true classes whose heights are computed at once, to limit memory.
 _BLOCK = 2000
 ABSENT = -1
 
@@ -19,10 +19,10 @@ ABSENT = -1
 def wrong_at(
     truth: NDArray[np.integer], predicted: NDArray[np.integer], k: int
 ) -> NDArray[np.bool_]:
-    """(N,) whether none of the first k predictions is the class of the image.
+    """Return (N,) whether none of the first k predictions is the class of the image.
 
-    truth: (N,) class numbers from 0. predicted: (N, K) numbers of the same classes, best first,
-    ABSENT where a rank is missing, which is wrong. Ranks above K are missing.
+    truth: (N,) class indices from 0. predicted: (N, K) indices of the same classes, best first,
+    ABSENT for a missing rank, which is wrong. Ranks above K are missing.
 
     >>> wrong_at(np.array([3, 4]), np.array([[1, 3], [4, -1]]), 1).tolist()
     [True, False]
@@ -37,11 +37,11 @@ def hierarchical_errors(
     predicted: NDArray[np.integer],
     k: int = 5,
 ) -> NDArray[np.int16]:
-    """(N,) the least cost of the first k predictions; the error is the mean over images.
+    """Return (N,) the lowest cost of the first k predictions; the error is the mean over images.
 
-    A prediction costs the least height of an ancestor that it shares with the class, and nothing
-    where it is the class. classes: (C,) synsets under entity; truth, predicted: numbers of them, as
-    in wrong_at(). What is absent costs what the farthest class costs, the height of entity.
+    A prediction costs the lowest height of an ancestor that it shares with the class, and 0 if it
+    is the class. classes: (C,) synsets under entity; truth, predicted: their indices, as in
+    wrong_at(). A missing prediction costs as much as the farthest class, the height of entity.
     """
     rows, row_of = np.unique(truth, return_inverse=True)
     columns = np.unique(predicted[:, :k])
@@ -50,7 +50,7 @@ def hierarchical_errors(
     errors = np.full(len(truth), farthest, np.int16)
     column_of = np.zeros(len(classes) + 1, np.int64)
     column_of[columns] = np.arange(len(columns))
-    # ABSENT finds the last column, which is as far as can be.
+    # ABSENT indexes the last column, which has the largest height.
     column_of[ABSENT] = len(columns)
     for start in range(0, len(rows), _BLOCK):
         block_rows = rows[start : start + _BLOCK]
@@ -70,10 +70,10 @@ def hierarchical_errors(
 def shared_heights(
     wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]
 ) -> NDArray[np.int16]:
-    """(R, C) least height of a common ancestor, 0 for a synset and itself.
+    """Return (R, C) the lowest height of a common ancestor, 0 for a synset and itself.
 
-    Height is the longest way down to a leaf in the whole of WordNet. Where several ancestors are
-    common the least height counts, which need not be the deepest. All synsets lie under entity.
+    Height is the longest path down to a leaf in the whole of WordNet. Of several common ancestors
+    the lowest height counts, which need not be the deepest. All synsets are under entity.
     """
     above = ancestry(wordnet, rows, columns)
     heights = wordnet.heights[above.nodes]

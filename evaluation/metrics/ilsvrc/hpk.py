@@ -1,8 +1,8 @@
-"""Hierarchical precision at k, and hits at k beside it.
+"""Hierarchical precision at k, and hits at k.
 
-Source: Frome et al. (2013), DeViSE, appendix A.3. Their hierarchy was ImageNet's own of 2011; ours
-is WordNet 3.0's noun graph of hypernym links, walked up and down. It lacks their shortcuts, so that
-sets of the 1000 classes are smaller than in their Table 1.
+Source: Frome et al. (2013), DeViSE, appendix A.3. They used ImageNet's hierarchy of 2011; this uses
+WordNet 3.0's noun graph of hypernym links, as undirected. It lacks their shortcuts, so that sets of
+the 1000 classes are smaller than in their Table 1.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ HIERARCHY = "WordNet 3.0 nouns, hypernym links, undirected hops"
 class CorrectSets:
     """The hCorrectSets of T true labels among V valid ones.
 
-    ks: ascending. begins: (T + 1,); members: numbers of valid labels, nearest first, those of true
-    label t from begins[t] on; levels: for each the place of the least k whose set has it. A set of
-    a k has those of every smaller k.
+    ks: ascending. begins: (T + 1,); members: indices of valid labels, nearest first, those of true
+    label t from begins[t] on; levels: for each the index of the lowest k whose set has it. A set of
+    a k includes those of every smaller k.
     """
 
     ks: tuple[int, ...]
@@ -34,12 +34,12 @@ class CorrectSets:
     levels: NDArray[np.int8]
 
     def members_at(self, true: int, k: int) -> NDArray[np.int32]:
-        """Numbers of the valid labels in the set of a true label, nearest first."""
+        """Return the indices of the valid labels in the set of a true label, nearest first."""
         span = slice(int(self.begins[true]), int(self.begins[true + 1]))
         return self.members[span][self.levels[span] <= self.ks.index(k)]
 
     def sizes(self) -> NDArray[np.int64]:
-        """(T, len(ks)) labels in each set."""
+        """Return (T, len(ks)) the number of labels in each set."""
         true = np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
         counts = np.zeros((len(self.begins) - 1, len(self.ks)), np.int64)
         np.add.at(counts, (true, self.levels), 1)
@@ -52,12 +52,12 @@ def correct_sets(
     true: Sequence[int] | None = None,
     ks: Sequence[int] = KS,
 ) -> CorrectSets:
-    """Return the hCorrectSet of every true label for every k: the radius widens by whole hops until
-    the set has at least k valid labels.
+    """Return the hCorrectSet of every true label for every k.
 
-    valid: synsets, each once; true: synsets, the valid ones where not given. ks ascend from 1 up.
-    Where fewer than k valid labels can be reached, the set has those. Every k starts again in the
-    paper, which gives the same sets.
+    The radius grows by whole hops until the set has at least k valid labels. valid: synsets without
+    duplicates; true: synsets, by default the valid ones. ks ascend from 1 up. If fewer than k valid
+    labels can be reached, the set has those. The paper starts again for every k, which gives the
+    same sets.
     """
     if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
         raise ValueError(f"ks are {ks}, expected whole numbers from 1, ascending")
@@ -78,10 +78,11 @@ def correct_sets(
 def hits_in_sets(
     sets: CorrectSets, truth: NDArray[np.integer], predicted: NDArray[np.integer]
 ) -> NDArray[np.int32]:
-    """(N, len(ks)): of the first k predictions, how many are in the hCorrectSet. hp@k: mean / k.
+    """Return (N, len(ks)): how many of the first k predictions are in the hCorrectSet. hp@k: mean /
+    k.
 
-    truth: (N,) numbers of true labels; predicted: (N, K) numbers of valid labels, best first,
-    negative for what is no valid label or absent. Ranks above K are absent, which is wrong.
+    truth: (N,) indices of true labels; predicted: (N, K) indices of valid labels, best first,
+    negative for an invalid label or a missing rank. Ranks above K are missing, which is wrong.
     """
     from evaluation.metrics.ilsvrc.kernels import count_in_sets
 
@@ -99,7 +100,7 @@ def hits_in_sets(
 def hits_at(
     truth: NDArray[np.integer], predicted: NDArray[np.integer], ks: Sequence[int] = KS
 ) -> NDArray[np.bool_]:
-    """(N, len(ks)) whether the true label is among the first k predictions."""
+    """Return (N, len(ks)) whether the true label is among the first k predictions."""
     return ~np.stack([wrong_at(truth, predicted, k) for k in ks], axis=1)
 
 
@@ -117,8 +118,8 @@ def mean_sizes(sets: CorrectSets, truth: NDArray[np.integer] | None = None) -> d
 def labels_within(wordnet: WordNet, synsets: Sequence[int], hops: int) -> list[int]:
     """Return all synsets within `hops` undirected hops of one of `synsets`, in WordNet's order.
 
-    DeViSE's zero-shot label sets are meant as these for 2 and 3 hops, but it walked ImageNet's own
-    tree: no list of ours gives its 2,589 and 8,860 labels (docs/reference/metrics.md).
+    DeViSE's zero-shot label sets are defined so for 2 and 3 hops, but on ImageNet's own tree: no
+    list of ours gives its 2,589 and 8,860 labels (docs/reference/metrics.md).
     """
     child, parent = _edges(wordnet)
     near = np.zeros(len(wordnet), bool)
@@ -142,10 +143,10 @@ def _edges(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _graph(
     wordnet: WordNet, terminals: Sequence[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the undirected graph without the twigs that lead to no terminal.
+    """Return the undirected graph without branches that lead to no terminal.
 
-    No shortest path between terminals goes through a twig. Returns where the neighbours of each
-    node begin, the neighbours, and the synset of each node.
+    No shortest path between terminals uses such a branch. Returns where the neighbours of each node
+    begin, the neighbours, and the synset of each node.
     """
     child, parent = _edges(wordnet)
     keep = np.zeros(len(wordnet), bool)

@@ -1,11 +1,11 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Loops over the noun graph and over predictions, compiled. Import this inside functions only."""
+# numba infers the types of these loops; type hints cannot express them all.
+"""Loops over the noun graph and over predictions, compiled. Import this only inside functions."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-# It settles where machine code is kept, before numba is imported.
+# Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
 
 
@@ -17,11 +17,11 @@ def widen(
     sources: NDArray[np.int64],
     ks: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int8]]:
-    """From every source outwards until as many labels are found as the last k asks for.
+    """Search outwards from every source until as many labels are found as the last k requires.
 
-    start, near: neighbours of every node. label: (nodes,) number of the valid label there, or −1.
+    start, near: neighbours of every node. label: (nodes,) index of the valid label there, or −1.
     Returns begins (S + 1,), the labels found from each source, nearest first, and for each the
-    place of the least k whose set has it.
+    index of the lowest k whose set has it.
     """
     begins = np.zeros(len(sources) + 1, np.int64)
     members = np.empty(64 * len(sources) + 64, np.int32)
@@ -35,7 +35,7 @@ def widen(
         seen[sources[s]] = s
         head, tail = 0, 1
         while head < tail and count - first < ks[-1]:
-            # All that lies in this radius enters the set of every k that is not full yet.
+            # Everything within this radius enters the set of every k that is not full yet.
             level = 0
             while count - first >= ks[level]:
                 level += 1
@@ -74,7 +74,7 @@ def count_in_sets(
     predicted: NDArray[np.int32],
     ks: NDArray[np.int64],
 ) -> NDArray[np.int32]:
-    """(N, len(ks)): of the first k predictions, how many lie in the set of k of the true label."""
+    """Return (N, len(ks)): how many of the first k predictions are in the true label's set of k."""
     images, ranks = predicted.shape
     sources = len(begins) - 1
     places = np.zeros(sources + 1, np.int64)
@@ -87,7 +87,7 @@ def count_in_sets(
     for i in range(images):
         order[free[truth[i]]] = i
         free[truth[i]] += 1
-    # The least k that looks as far as a rank.
+    # The lowest k that includes a rank.
     reach = np.zeros(ranks, np.int64)
     for rank in range(ranks):
         while reach[rank] < len(ks) and ks[reach[rank]] <= rank:
@@ -104,7 +104,7 @@ def count_in_sets(
             i = order[at]
             for rank in range(ranks):
                 if predicted[i, rank] >= 0:
-                    # It counts for this k and all larger ones: they are summed up below.
+                    # It counts for this k and all larger ones: the sums are accumulated below.
                     least = max(level[predicted[i, rank]], reach[rank])
                     if least < never:
                         counts[i, least] += 1

@@ -1,3 +1,1 @@
-"""MAD: selecting the images on which two classifiers disagree most, and ranking from people's
-answers.
-"""
+"""MAD: selects the images on which two classifiers differ most, and ranks from people's answers."""

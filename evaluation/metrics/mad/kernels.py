@@ -1,9 +1,9 @@
 # mypy: disable-error-code="assignment,return-value"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Loops that numpy cannot carry, compiled by numba. Import this inside functions only.
+# numba infers the types of these loops; type hints cannot express them all.
+"""Loops compiled by numba. Import this only inside functions.
 
-Compiling costs seconds once; the machine code is kept beside the source, or, where the source
-cannot be written to, under the person's cache folder. Every loop has a plain twin in the tests.
+Compiling takes seconds once; the machine code is cached beside the source or, if that is not
+writable, in the user's cache folder. Every loop has a plain version in the tests.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labeling.numba_cache import njit
 
-# Every so many lines of a list of images, where the line begins.
+# The start of every STRIDE-th line of a list of images is stored.
 STRIDE = 64
 _BLOCK = 2048
 _NEWLINE = 10
@@ -21,11 +21,11 @@ _NEWLINE = 10
 def scan_lines(
     text: NDArray[np.uint8], marks: NDArray[np.int64], seen: NDArray[np.int64]
 ) -> tuple[int, bool, int]:
-    """Number of lines, whether they ascend strictly by bytes, and the OR of all bytes.
+    """Return the number of lines, whether they ascend strictly by bytes, and the OR of all bytes.
 
     Fills marks with the start of every STRIDE-th line as far as it reaches (call again with a
-    longer one), and seen with the first line (from 1) that is empty, that holds NUL, that holds a
-    carriage return; 0 where there is none. The last line may lack its line break.
+    longer one), and seen with the first line (from 1) that is empty, that has NUL, that has a
+    carriage return; 0 if there is none. The last line may lack its line break.
     """
     size = text.shape[0]
     lines, start, before, before_size = 0, 0, 0, 0
@@ -35,7 +35,7 @@ def scan_lines(
         if lines % STRIDE == 0 and lines // STRIDE < marks.shape[0]:
             marks[lines // STRIDE] = start
         end = start
-        # Compare with the line above and look for the end in one go.
+        # Compare with the previous line and find the end in one pass.
         while end < size and end - start < before_size and text[end] == text[before + end - start]:
             end += 1
         same = end - start
@@ -69,8 +69,7 @@ def scan_lines(
 
 @njit(nogil=True, cache=True)
 def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[np.uint64]) -> int:
-    """Return the number of lines with a hash of this part (hash % parts == part); fills hashes as
-    it reaches.
+    """Return the number of lines with a hash of this part (hash % parts == part); fill hashes.
 
     FNV-1a, 64 bits, with a final mix.
     """
@@ -141,15 +140,14 @@ def best_per_cell(
     text,
     marks,
 ):
-    """Take images first, first + 1, … into the cells: each keeps its best by (key, image id).
+    """Add images first, first + 1, … to the cells: each keeps its best by (key, image id).
 
     labels_a, labels_b: (n,) int16 or int32 under C. keys_a, keys_b: (n,) uint16 or uint32, ordered
-    as the confidences. alive: one bit a cell (a · C + b, low bits first), 0 where nothing is
-    wanted; it stays in the cache, which the other tables do not. need (C, C) keys: an image below
-    it cannot enter the cell (raised here as cells fill up). count (C, C) uint16; keys and images
-    (C, C, m), the best first. opened (C · C,): the cells with images, opened_count of them.
-    in_order: image ids ascend, so a later image never beats an earlier one of the same key.
-    Returns opened_count.
+    as the confidences. alive: one bit per cell (a · C + b, low bits first), 0 if the cell is ruled
+    out; unlike the other tables it fits into the cache. need (C, C) keys: an image below it cannot
+    enter the cell (raised here as cells fill up). count (C, C) uint16; keys and images (C, C, m),
+    best first. opened (C · C,): the cells with images, opened_count of them. in_order: image ids
+    ascend, so a later image never beats an earlier one of the same key. Returns opened_count.
     """
     size = keys.shape[2]
     classes = np.uint32(need.shape[0])
@@ -160,7 +158,7 @@ def best_per_cell(
         end = min(begin + _BLOCK, labels_a.shape[0])
         block_a, block_b = labels_a[begin:end], labels_b[begin:end]
         sure_a, sure_b = keys_a[begin:end], keys_b[begin:end]
-        # Simple enough for the compiler to do many at once.
+        # Simple enough for the compiler to vectorize.
         for i in range(end - begin):
             flags[i] = (min(sure_a[i], sure_b[i]) >= threshold) & (block_a[i] != block_b[i])
         flags[end - begin :] = 0
@@ -168,7 +166,7 @@ def best_per_cell(
         for eight in range((end - begin + 7) // 8):
             if eights[eight] == 0:
                 continue
-            # No branch: which of these pass is as good as random, and a wrong guess costs more.
+            # No branch: which of these pass is unpredictable, and a misprediction costs more.
             for i in range(eight * 8, min(eight * 8 + 8, end - begin)):
                 at = np.uint32(i)
                 cell = np.uint32(block_a[at]) * classes + np.uint32(block_b[at])
@@ -206,7 +204,7 @@ def best_per_cell(
             if filled < size:
                 count[a, b] = filled + 1
             if count[a, b] == size:
-                # In order, a later image of the worst key loses its tie.
+                # If ids are in order, a later image with the worst key loses the tie.
                 need[a, b] = max(need[a, b], keys[a, b, size - 1] + np.int64(in_order))
     return opened_count
 
@@ -219,9 +217,10 @@ def clear_below(
     least_b: NDArray[np.int64],
     level: int,
 ) -> None:
-    """Clear the bit of each cell whose level is below that of its row's or column's bound.
+    """Clear the bit of each cell whose level is below the bound of its row or column.
 
-    alive: one bit a cell, low bits first. of (C, C): levels. level: what alive allows for already.
+    alive: one bit per cell, low bits first. of (C, C): levels. level: what alive already accounts
+    for.
     """
     classes = of.shape[0]
     for label in range(classes):
@@ -248,9 +247,9 @@ def rule_out(
     least_a: NDArray[np.int64],
     least_b: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Return the number of images looked at, and whether none after them can be chosen.
+    """Return the number of images processed, and whether none after them can be chosen.
 
-    a, b, within, merits: (n,) of images best first; within: how many of the same two labels come
+    a, b, within, merits: (n,) of images best first; within: how many with the same two labels come
     before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,
     least_b (C,): merits below which no image with that label can, 0 for none. See mad.survivors.
     """

@@ -1,7 +1,7 @@
-"""From people's answers to ranks: accuracies in pairs, dominance, Perron and Hodge scores.
+"""Ranks from people's answers: accuracies in pairs, dominance, Perron and Hodge scores.
 
 Sources: Wang et al. 2020 (MAD); Saaty and Vargas 1984 (Perron); Harker 1987 (pairs that were never
-compared); Jiang et al. 2011 (HodgeRank). Needs numpy only.
+compared); Jiang et al. 2011 (HodgeRank). Needs only numpy.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,10 @@ from evaluation.metrics.statistics import kendall, ranks, spearman
 Smoothing = Literal["laplace", "none"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
-# Scores nearer than this are a tie: the eigenvector's last digits are noise.
+# Scores closer than this are ties: the eigenvector's last digits are noise.
 _DIGITS = 12
-# Agresti and Coull's (1998): two rights and two wrongs more, without which few images are sure.
+# Agresti and Coull (1998) add two successes and two failures; otherwise few images would be
+# certain.
 _MORE = 2
 
 
@@ -44,7 +45,7 @@ class RankingError(ValueError):
         self.cure = cure
 
 
-# Of many questions without an answer the message names so many.
+# Most unanswered questions that the message lists.
 LISTED = 10
 
 
@@ -81,8 +82,8 @@ class SelectedImage:
 class PairImages:
     """The images of a pair.
 
-    images: in place, by rank, `pending` among them: those with an answer still to come. dropped:
-    those that an answer of null took out. reserve: what would come next, unless there is none.
+    images: in place, by rank, including `pending`, those without an answer so far. dropped: those
+    with an answer of null. reserve: the next image, if any.
     """
 
     pair: tuple[str, str]
@@ -95,11 +96,11 @@ class PairImages:
 def images_in_place(
     lines: Iterable[SelectedImage], answers: Answers, top_k: int
 ) -> list[PairImages]:
-    """For each pair, in order of first mention, which images are in place, wait, or were dropped.
+    """Return for each pair, in order of first mention, its images in place, pending and dropped.
 
-    An image with an answer of null on either question is dropped; the pair's next reserve (ranks
-    above top_k) takes its place, and is dropped in its turn if its answer is null. A reserve comes
-    in only for a dropped image: a pair that had fewer than top_k keeps fewer.
+    An image with an answer of null to either question is dropped; the pair's next reserve (ranks
+    above top_k) replaces it, and is dropped in turn if its answer is null. A reserve only replaces
+    a dropped image: a pair that had fewer than top_k keeps fewer.
     """
     pairs: dict[frozenset[str], list[SelectedImage]] = {}
     for line in lines:
@@ -125,10 +126,10 @@ def images_in_place(
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What a ranking is computed from, pair by pair in the order of the classifiers.
+    """The input of a ranking, pair by pair in the order of the classifiers.
 
-    pairs: places of the two classifiers. right: (n, 2) bool, by rank. images: (n,) numbers, the
-    same for one image in several pairs.
+    pairs: indices of the two classifiers. right: (n, 2) bool, by rank. images: (n,) ids, the same
+    for one image in several pairs.
     """
 
     classifiers: list[str]
@@ -137,7 +138,8 @@ class Outcomes:
     images: list[NDArray[np.int64]]
 
     def tally(self, right: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """correct[…, i, j]: images of the pair {i, j} that i has right; and all of them.
+        """Return correct[…, i, j], how many images of the pair {i, j} i has right, and the number
+        of images.
 
         right: for each pair (…, n, 2).
         """
@@ -151,7 +153,7 @@ class Outcomes:
         return correct, images
 
     def first(self, k: int) -> "Outcomes":
-        """Return the same, with each pair's first k images."""
+        """Return the same with each pair's first k images."""
         return Outcomes(
             self.classifiers, self.pairs, [r[:k] for r in self.right], [i[:k] for i in self.images]
         )
@@ -172,11 +174,11 @@ def rank(
 ) -> Ranking:
     """Return the result of a MAD competition.
 
-    The order of the lines and which classifier of a pair is named first do not matter. missing: an
-    unanswered question is MissingAnswers, or leaves its image out and is counted under `pending`.
-    accuracy: classifier → accuracy, compared with the ranks.
-    Raises RankingError where no ranking exists: the comparisons fall apart, or, without smoothing,
-    a classifier was never right in a pair.
+    The order of the lines, and of the classifiers in a pair, does not matter. missing: an
+    unanswered question raises MissingAnswers, or its image is left out and counted under `pending`.
+    accuracy: classifier → accuracy, to compare the ranks with. Raises RankingError if no ranking
+    exists: the comparisons are not connected, or, without smoothing, a classifier was never right
+    in a pair.
     """
     placed_pairs = images_in_place(lines, answers, top_k)
     pending = [line for current in placed_pairs for line in current.pending]
@@ -251,7 +253,7 @@ def _outcomes(
         pairs.append((i, j))
         right.append(np.array(rows, bool).reshape(-1, 2))
         ids.append(names)
-    # Numbered by id, not by order in the file: the bootstrap must not depend on that.
+    # Indexed by id, not by order in the file, on which the bootstrap must not depend.
     number = {name: n for n, name in enumerate(sorted({name for names in ids for name in names}))}
     images = [np.array([number[name] for name in names], np.int64) for names in ids]
     return Outcomes(classifiers, pairs, right, images)
@@ -260,7 +262,8 @@ def _outcomes(
 def accuracy_matrix(
     correct: NDArray[Any], images: NDArray[Any], smoothing: Smoothing
 ) -> NDArray[np.float64]:
-    """a[…, i, j]: accuracy of i on the images of {i, j}; 1 on the diagonal, NaN without images.
+    """Return a[…, i, j]: accuracy of i on the images of {i, j}; 1 on the diagonal, NaN without
+    images.
 
     laplace: (correct + 1) / (images + 2).
 
@@ -277,17 +280,17 @@ def accuracy_matrix(
 
 
 def dominance(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """b[…, i, j] = a[i, j] / a[j, i]; NaN where either is NaN; zeros are the caller's to refuse."""
+    """Return b[…, i, j] = a[i, j] / a[j, i]; NaN if either is NaN. The caller rejects zeros."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return accuracy / accuracy.swapaxes(-1, -2)
 
 
 def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the principal eigenvector of (…, m, m) matrices, positive, summing to 1.
+    """Return the principal eigenvector of (…, m, m) matrices, positive, with sum 1.
 
-    A pair that was never compared (NaN on both sides) counts as 0, and as one more on the diagonal
-    of both (Harker 1987), so that consistent comparisons give their weights, complete or not.
-    The paper takes a Cesàro mean, which has the same limit and converges like 1/t.
+    A pair that was never compared (NaN on both sides) counts as 0, and adds 1 to the diagonal of
+    both (Harker 1987), so that consistent comparisons give their weights, complete or not. The
+    paper takes a Cesàro mean, which has the same limit and converges like 1/t.
 
     >>> w = np.array([0.5, 0.3, 0.2])
     >>> perron(w[:, None] / w).round(12).tolist()
@@ -305,7 +308,7 @@ def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> Hodge:
-    """HodgeRank: scores s, summing to 0, with s_i − s_j nearest to ln(a_ij / a_ji).
+    """Return HodgeRank's scores s, with sum 0 and s_i − s_j closest to ln(a_ij / a_ji).
 
     Least squares weighted by the images of each pair. cyclicity: the share of the weighted sum of
     squares that no scores explain, 0 for consistent comparisons and 1 for a pure cycle.
@@ -324,19 +327,21 @@ def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> Hodge:
     return Hodge(
         scores=scores.tolist(),
         ranks=ranks(scores.round(_DIGITS)).tolist(),
-        # Where nothing differs nothing is left unexplained.
+        # If nothing differs, nothing is unexplained.
         cyclicity=residual / total if total > 0 else 0.0,
     )
 
 
 def cases(outcomes: Outcomes) -> dict[str, int]:
-    """Images, over all pairs, with both classifiers right (I), one (II), neither (III)."""
+    """Return the images, over all pairs, with both classifiers right (I), one (II),
+    neither (III).
+    """
     right = np.concatenate([np.zeros((0, 2), bool), *outcomes.right]).sum(axis=1)
     return {case: int((right == count).sum()) for case, count in (("I", 2), ("II", 1), ("III", 0))}
 
 
 class AgainstAccuracy(NamedTuple):
-    """What Ranking has of it."""
+    """The fields of Ranking about accuracies."""
 
     accuracy_ranks: list[float]
     rank_changes: list[float]
@@ -345,9 +350,9 @@ class AgainstAccuracy(NamedTuple):
 
 
 def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> AgainstAccuracy:
-    """Ranks by accuracy, how many places MAD moves each one up, and the rank correlations.
+    """Return ranks by accuracy, by how many ranks MAD moves each up, and the rank correlations.
 
-    The paper's Table 1: Spearman 0.8727 (0.89 there comes of correlating lists of positions),
+    The paper's Table 1: Spearman 0.8727 (its 0.89 comes from correlating lists of positions),
     Kendall 0.7091.
     """
     accuracy_ranks = ranks(accuracies)
@@ -360,14 +365,14 @@ def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) ->
 
 
 def _rank_intervals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(m, 2) 95 % percentiles of the ranks of (rounds, m) scores; NaN without rounds."""
+    """Return (m, 2) 95 % percentiles of the ranks of (rounds, m) scores; NaN without rounds."""
     if len(scores) == 0:
         return np.full((scores.shape[1], 2), np.nan)
     return np.percentile(ranks(scores), (2.5, 97.5), axis=0).T
 
 
 def _widened(intervals: NDArray[np.float64], places: NDArray[np.float64]) -> list[list[float]]:
-    """(m, 2) intervals that contain both; those without rounds are the places."""
+    """Return (m, 2) intervals that contain both; without rounds, the confirmed ranks."""
     low = np.fmin(intervals[:, 0], places[:, 0])
     high = np.fmax(intervals[:, 1], places[:, 1])
     widened: list[list[float]] = np.stack([low, high], axis=1).tolist()
@@ -377,8 +382,10 @@ def _widened(intervals: NDArray[np.float64], places: NDArray[np.float64]) -> lis
 def _drawn_scores(
     outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
 ) -> NDArray[np.float64]:
-    """(rounds, m) scores of the rounds that have a ranking: without smoothing those have none in
-    which a classifier has no image right against another."""
+    """Return (rounds, m) scores of the rounds with a ranking.
+
+    Without smoothing, a round in which a classifier has no image right against another has none.
+    """
     generator = np.random.default_rng(seed)
     kept = []
     for draws in joint_draws(outcomes.images, rounds, generator):
@@ -390,7 +397,9 @@ def _drawn_scores(
 
 
 def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(m, m) share of the rounds in which i is above j, a tie counting half; NaN without rounds."""
+    """Return (m, m) the share of rounds in which i is above j, a tie counting half; NaN without
+    rounds.
+    """
     if len(scores) == 0:
         return np.full((scores.shape[1], scores.shape[1]), np.nan)
     above = (scores[:, :, None] > scores[:, None, :]).mean(axis=0)
@@ -401,11 +410,11 @@ def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _order(
     outcomes: Outcomes, placed: Sequence[float], smoothing: Smoothing, rounds: int, seed: int
 ) -> bands.Order:
-    """Which of the order is sure: told apart are those of which one is above the other in all but
-    2.5 % of the rounds of a bootstrap.
+    """Return the confirmed order: pairs in which one is above the other in all but 2.5 % of the
+    rounds.
 
-    To every pair that was compared it adds images on which one alone is right, _MORE for each side:
-    plain resampling of 4 images that all say the same would be sure.
+    To every compared pair, _MORE images per side are added on which only that side is right: plain
+    resampling of 4 images that all agree would be certain.
     """
     more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
     number = max(
@@ -442,7 +451,9 @@ def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list
 
 
 def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[AblationRow]:
-    """Spearman of the ranks from each pair's first k images with those from all; NaN if none."""
+    """Return Spearman of the ranks from each pair's first k images with those from all; NaN if
+    none.
+    """
 
     def ranked(part: Outcomes) -> NDArray[np.float64] | None:
         a = accuracy_matrix(*part.tally(part.right), smoothing)
@@ -458,8 +469,7 @@ def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[Abla
 
 
 def compared_parts(classifiers: Sequence[str], images: NDArray[Any]) -> list[list[str]]:
-    """Return the classifiers in groups, within which comparisons join all and between which none
-    is.
+    """Return the connected groups of classifiers: no comparison joins two groups.
 
     images: (C, C), more than 0 where a pair was compared.
     """
@@ -475,7 +485,7 @@ def compared_parts(classifiers: Sequence[str], images: NDArray[Any]) -> list[lis
 
 
 def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
-    """Raises RankingError where some classifiers were never compared with the rest."""
+    """Raise RankingError if some classifiers were never compared with the rest."""
     parts = compared_parts(classifiers, images)
     if len(parts) > 1:
         parts_text = " | ".join(", ".join(part) for part in parts)

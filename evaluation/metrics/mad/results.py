@@ -1,5 +1,6 @@
-"""The result of ranking a MAD competition, as docs/explanation/mad.md has it, and what it says in
-sentences."""
+"""The result of ranking a MAD competition, as in docs/explanation/mad.md, and sentences
+about it.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from labeling.plurals import count_of
 from labeling.records import Record
 
 LEVEL = 0.95
-# Above in so many rounds of a bootstrap, one is told apart from another at the level.
+# Share of bootstrap rounds in which one must be above another to differ at the level.
 LEAST = 1 - (1 - LEVEL) / 2
 _MANY = 20
 
@@ -24,7 +25,7 @@ class Bootstrap(Record):
 
 @dataclass(kw_only=True)
 class SureOrder(Record):
-    """What of a bands.Order is printed. places: in the order of the classifiers."""
+    """A bands.Order as printed. places: in the order of the classifiers."""
 
     level: float
     bands: list[list[str]]
@@ -35,7 +36,7 @@ class SureOrder(Record):
 
 @dataclass(kw_only=True)
 class Hodge(Record):
-    """HodgeRank: scores that sum to 0. cyclicity: 0 for consistent comparisons, 1 for a cycle."""
+    """HodgeRank: scores with sum 0. cyclicity: 0 for consistent comparisons, 1 for a cycle."""
 
     scores: list[float]
     ranks: list[float]
@@ -68,7 +69,7 @@ class AblationRow(Record):
 
 @dataclass(kw_only=True)
 class Ranking(Record):
-    """Lists and matrices follow `classifiers`; what is not a number is NaN, in JSON null.
+    """Lists and matrices follow `classifiers`; NaN becomes null in JSON.
 
     accuracy[i][j]: of i on the images of {i, j}; beats[i][j]: P(i ranks above j). cases: images by
     how many of both are right. pending: images of pairs without an answer so far.
@@ -95,7 +96,7 @@ class Ranking(Record):
     top_k: int
     pending: int
     different_images: DifferentImages | None = None
-    # Where every classifier has an accuracy to compare with.
+    # Only if every classifier has a published accuracy.
     accuracy_ranks: list[float] | None = None
     rank_changes: list[float] | None = None
     spearman: float | None = None
@@ -103,13 +104,15 @@ class Ranking(Record):
     ablation: list[AblationRow] | None = None
 
     def by_rank(self) -> list[int]:
-        """Return the classifiers' places in the matrices, best first; ties by name."""
+        """Return the classifiers' indices in the matrices, best first; ties by name."""
         names = self.classifiers
         return sorted(range(len(names)), key=lambda i: (self.ranks[i], names[i]))
 
     def sure_order(self) -> bands.Order:
-        """Return which of the order is sure. A result without `sure`: what the rounds of its
-        bootstrap tell apart, on twenty images of a pair or more.
+        """Return the confirmed order.
+
+        For a result without `sure`: what its bootstrap separates, with twenty images per pair or
+        more.
         """
         names = [self.classifiers[i] for i in self.by_rank()]
         if self.sure is not None:
@@ -125,7 +128,7 @@ class Ranking(Record):
         return bands.order(names, is_apart, LEVEL)
 
     def counted_images(self) -> list[str]:
-        """What is ranked and what is left out, in sentences; an image counts in every pair."""
+        """Return sentences on what is ranked and left out; an image counts in every pair."""
         different = self.different_images
         if different is None:
             return []

@@ -1,10 +1,10 @@
 """MAD's selection: for a pair of classifiers, the images on which they differ most.
 
-The distance of two labels does not depend on the image, so a pool is reduced to bounded lists: per
-cell of two labels its best images. The greedy rule needs no more, and lists of two parts of a pool
-merge exactly. Images are numbers here; `ImageIds` knows their ids, which break ties.
-Source: Wang, Chen, Wang, Ma, ICLR 2020; where we differ from the authors' code, see
-docs/explanation/mad.md.
+The distance of two labels does not depend on the image, so a pool is reduced to bounded lists: the
+best images per cell of two labels. The greedy rule needs no more, and lists of two parts of a pool
+merge exactly. Images are integers here; `ImageIds` has their ids, which break ties.
+Source: Wang, Chen, Wang, Ma, ICLR 2020; docs/explanation/mad.md says where this differs from the
+authors' code.
 """
 
 from collections import Counter
@@ -16,20 +16,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# Cells × images a cell may hold in the table of a thread; beyond, cells are sorted, not indexed.
+# Largest table of a thread (cells × images per cell); beyond it, cells are sorted, not indexed.
 DENSE_LIMIT = 1 << 24
 CHUNK = 1 << 20
-# After so many images the bound is drawn tighter; early is cheap and cuts most.
+# The bound is tightened after this many images; doing it early is cheap and saves most.
 _FIRST_BOUNDS = (1 << 15, 1 << 17, 1 << 20)
-# Drawing a bound costs as much as reading so many images: with fewer to come it saves nothing.
+# Tightening costs as much as reading this many images; with fewer left it saves nothing.
 _WORTH_A_BOUND = 1 << 19
-# Levels whose cells are kept for the next bound of that level.
+# Number of levels whose cells are cached for the next bound of that level.
 _LEVELS_KEPT = 32
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How images are chosen. Raises ValueError for what cannot be meant."""
+    """How images are chosen. Raises ValueError for invalid values."""
 
     top_k: int = 30
     reserve: int = 30
@@ -50,12 +50,12 @@ class Rule:
 
     @property
     def per_cell(self) -> int:
-        """Return the most images that one cell of two labels can ever give."""
+        """Return the most images that one cell of two labels can contribute."""
         return 1 if self.unique_pairs else min(self.max_per_label, self.total)
 
 
 class ImageIds(Protocol):
-    """Ids of images by number. in_order: ids ascend by their bytes as numbers do."""
+    """Ids of images by index. in_order: ids ascend by their bytes as indices do."""
 
     in_order: bool
     text: NDArray[np.uint8]
@@ -76,7 +76,9 @@ class Predictions:
     signed_zero: bool = False
 
     def keys(self, part: slice, wide: bool) -> NDArray[Any]:
-        """Confidences as unsigned integers of the same order: uint16, or uint32 when wide."""
+        """Return the confidences as unsigned integers of the same order: uint16, or uint32
+        if wide.
+        """
         values = self.confidences[part]
         if wide:
             values = values.astype(np.float32)
@@ -100,7 +102,7 @@ class Levels:
 
 @dataclass
 class Candidates:
-    """Images of a pair that the rule may still take, in no order, all arrays (n,).
+    """Images of a pair that the rule may still choose, unordered, all arrays (n,).
 
     a, b: int32 labels. keys: uint32, the bits of the smaller confidence as float32. images: int64.
     """
@@ -117,7 +119,7 @@ class Candidates:
         return Candidates(self.a[chosen], self.b[chosen], self.keys[chosen], self.images[chosen])
 
     def merits(self, levels: Levels) -> NDArray[np.int64]:
-        """Distance, then smaller confidence, as one integer to sort by."""
+        """Return distance, then smaller confidence, as one integer to sort by."""
         return (levels.of[self.a, self.b].astype(np.int64) << 32) | self.keys
 
     @classmethod
@@ -131,7 +133,7 @@ class Candidates:
 
 
 def threshold_key(min_confidence: float, wide: bool) -> int:
-    """Return the key of the least float16 (float32 when wide) that is not under min_confidence.
+    """Return the key of the lowest float16 (float32 if wide) that is not below min_confidence.
 
     >>> hex(threshold_key(0.8, wide=False)), float(np.uint16(0x3A67).view(np.float16)) >= 0.8
     ('0x3a67', True)
@@ -140,14 +142,14 @@ def threshold_key(min_confidence: float, wide: bool) -> int:
     value = kind(min_confidence)
     if float(value) < min_confidence:
         value = np.nextafter(value, kind(2))
-    # −0.0 has the bits of a large number; adding 0 mends it.
+    # −0.0 has the bits of a large number; adding 0 fixes it.
     return int((value + kind(0)).view(np.uint32 if wide else np.uint16))
 
 
 def count_just_below(
     confidences: NDArray[np.floating[Any]], min_confidence: float, piece: int = 1 << 22
 ) -> int:
-    """Return how many lie below min_confidence by at most one step of float16 at it.
+    """Return how many are below min_confidence by at most one step of float16.
 
     A confidence of 0.8 saved as float16 is 0.7998.
 
@@ -157,18 +159,18 @@ def count_just_below(
     wide = confidences.dtype.itemsize == 4
     step = float(np.spacing(np.float16(min_confidence)))
     low, high = (threshold_key(max(at, 0), wide) for at in (min_confidence - step, min_confidence))
-    # Bits of numbers from 0 are in their order, and quicker to compare than float16.
+    # Bits of non-negative floats sort like the floats, and compare faster than float16.
     bits: NDArray[Any] = confidences.view(np.uint32 if wide else np.uint16)
     pieces = (bits[at : at + piece] for at in range(0, len(bits), piece))
     return sum(int(np.count_nonzero((part >= low) & (part < high))) for part in pieces)
 
 
 def choose(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) -> NDArray[np.int64]:
-    """Places in candidates of the images chosen, best first; at most rule.total.
+    """Return the indices in candidates of the chosen images, best first; at most rule.total.
 
     Order: distance descending, smaller confidence descending, image id ascending by bytes. An image
-    is passed over when one of its labels already stands max_per_label times for its classifier, and
-    under unique_pairs when its two labels already stand together.
+    is skipped if one of its labels has already been chosen max_per_label times for its classifier,
+    and under unique_pairs if its two labels have already been chosen together.
     """
     merits = candidates.merits(levels)
     size = max(1024, 8 * rule.total)
@@ -183,9 +185,9 @@ def choose(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) ->
 def _best_first(
     merits: NDArray[np.int64], images: NDArray[np.int64], ids: ImageIds, size: int
 ) -> NDArray[np.int64]:
-    """The places of the size best, and of all that tie with the last of them, best first."""
+    """Return the indices of the `size` best, and of ties with the last of them, best first."""
     if len(merits) > size:
-        # Sorting millions to look at a thousand would be most of the work.
+        # Sorting millions to use a thousand would dominate the time.
         bound = np.partition(merits, len(merits) - size)[len(merits) - size]
         places = np.flatnonzero(merits >= bound)
     else:
@@ -236,28 +238,29 @@ class Bounds:
 def survivors(
     candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds
 ) -> tuple[Candidates, Bounds]:
-    """Return the candidates that may be chosen once more images come, best first, and what rules
-    out the others.
+    """Return the candidates that may be chosen once more images come, best first, and the bounds
+    that rule out the others.
 
-    Let T be rule.total, c max_per_label, q = (T − 1) // c. Say that greedy over these and any other
-    images takes x = (a, b). Before x it took a set G of at most T − 1, so at most q labels of each
-    classifier are full (stand c times), and a and b are not. What was before x and not taken has
-    a full label (or, with unique_pairs, shares both labels with one of G).
+    Let T be rule.total, c max_per_label, q = (T − 1) // c. Suppose that greedy over these and any
+    other images chooses x = (a, b). Before x it chose a set G of at most T − 1, so at most q labels
+    of each classifier are full (chosen c times), and a and b are not. An image before x that was
+    not chosen has a full label (or, with unique_pairs, shares both labels with one of G).
 
-    1. Cell: of the images of x's two labels before x, which all are in G, fewer than c
+    1. Cell: of the images with x's two labels before x, which are all in G, there are fewer than c
        (unique_pairs: none).
-    2. Label: let F be labels of the second classifier known to be full (by 3), b none of them. Of
-       the labels outside F that stand beside a before x, b aside, at most q − |F| are full; each
-       other one has an image in G, with label a. So their number, less q − |F|, plus the images of
+    2. Label: let F be labels of the second classifier known to be full (by 3), b not among them. Of
+       the labels outside F that occur with a before x, except b, at most q − |F| are full; each
+       other one has an image in G, with label a. So their number, minus q − |F|, plus the images of
        1 is less than c.
     3. A label for which 2 leaves no room, whatever the other label, is full once those images have
-       passed, in every larger pool: no later image with it is taken.
-    4. Pair: let S be images before x without labels known to be full, which greedy takes among
-       themselves: no label stands more than c times. A full label that is not known to be full
-       accounts for c of G and at most c of S. With f and g labels known to be full, those of S that
-       a label of the first classifier keeps out of G number at most T − 1 − c·f less |S ∩ G|, of
-       the second T − 1 − c·g less |S ∩ G|. So |S| is at most 2(T − 1) − c·(f + g). With
-       unique_pairs, T − 1 − c·max(f, g) more may share both labels with one of G.
+       passed, in every larger pool: no later image with it is chosen.
+    4. Pair: let S be images before x without labels known to be full, which greedy chooses among
+       themselves: no label occurs more than c times. A full label that is not known to be full
+       accounts for c of G and at most c of S. With f and g labels known to be full, at most
+       T − 1 − c·f minus |S ∩ G| images of S are kept out of G by a label of the first classifier,
+       and at most T − 1 − c·g minus |S ∩ G| by one of the second. So |S| is at most
+       2(T − 1) − c·(f + g). With unique_pairs, T − 1 − c·max(f, g) more may share both labels with
+       one of G.
     """
     from evaluation.metrics.mad.kernels import rule_out
 
@@ -289,7 +292,7 @@ def survivors(
 
 
 def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
-    """How many with the same two labels come before each."""
+    """Return how many with the same two labels come before each."""
     cells = candidates.a.astype(np.int64) * classes + candidates.b
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
@@ -301,7 +304,7 @@ def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
 
 
 class PairReducer:
-    """Reduces the predictions of one pair after another to candidates. One per thread."""
+    """Reduces the predictions of one pair after another to candidates. Use one per thread."""
 
     def __init__(self, levels: Levels, rule: Rule, ids: ImageIds) -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
@@ -311,13 +314,13 @@ class PairReducer:
         self._images = np.empty(shape, np.int64)
         self._keys: dict[bool, NDArray[Any]] = {}
         self._need: NDArray[Any] = np.empty((0, 0), np.uint8)
-        # Cells with images: to read and to clear them without a look at all the others.
+        # Cells with images, so that reading and clearing skip all others.
         self._opened = np.empty(self._classes * self._classes, np.int32)
         self._opened_count = 0
-        # What nothing is kept below of the pair at hand, and the cells of the level of its least.
+        # The current pair's bounds, and the cells of the level of the lowest.
         self._bounds = Bounds.none(self._classes)
         self._tied = np.zeros(0, np.int64)
-        # By level: a bit for each cell at it or above, and the cells at it.
+        # By level: a bit per cell at or above it, and the cells at it.
         self._at_level: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
 
     def reduce(
@@ -328,9 +331,9 @@ class PairReducer:
         bounds: Bounds | None = None,
         more: int = 0,
     ) -> Candidates:
-        """Return the candidates among the images of part (start and stop given).
+        """Return the candidates among the images of part (with start and stop).
 
-        bounds: what is known of the pair from other images. more: images that follow the part.
+        bounds: known for the pair from other images. more: the number of images after the part.
         """
         from evaluation.metrics.mad.kernels import best_per_cell
 
@@ -369,7 +372,7 @@ class PairReducer:
         return self._collect(keys)
 
     def _tables(self, wide: bool, threshold: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Keys and needs for a new pair, everything empty."""
+        """Return empty keys and needs for a new pair."""
         kind = np.uint32 if wide else np.uint16
         if wide not in self._keys:
             self._keys[wide] = np.empty(self._images.shape, kind)
@@ -384,8 +387,9 @@ class PairReducer:
         return self._keys[wide], self._need
 
     def _raise(self, bounds: Bounds, need: NDArray[Any]) -> NDArray[np.uint8]:
-        """Keeps nothing below these bounds from now on. One bit a cell: whether its distance still
-        counts. Equal labels never do.
+        """Rule out everything below these bounds from now on.
+
+        One bit per cell: whether its distance still counts. Equal labels never do.
         """
         from evaluation.metrics.mad.kernels import clear_below
 
@@ -410,7 +414,7 @@ class PairReducer:
         return alive
 
     def _collect(self, keys: NDArray[Any]) -> Candidates:
-        """What the cells hold, less what lies under the bounds."""
+        """Return the images in the cells, without those below the bounds."""
         filled = self._opened[: self._opened_count].astype(np.int64)
         a, b = np.divmod(filled, self._classes)
         bounds = self._bounds
@@ -432,14 +436,14 @@ class PairReducer:
 
 
 def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
-    """Keys of float16 as those of float32."""
+    """Return float16 keys as float32 keys."""
     if keys.dtype == np.uint32:
         return keys
     return keys.view(np.float16).astype(np.float32).view(np.uint32)
 
 
 def _pieces(part: slice, first: Sequence[int]) -> list[slice]:
-    """Consecutive pieces of at most CHUNK images, cut after the first so many too."""
+    """Return consecutive slices of at most CHUNK images, also split after the first few."""
     cuts = [part.start + n for n in first]
     edges = sorted({*cuts, *range(part.start, part.stop, CHUNK), part.start, part.stop})
     edges = [edge for edge in edges if edge <= part.stop]

@@ -1,6 +1,6 @@
 """MAD's reduction by sorting on a torch device: for a GPU, and for tables too large to index.
 
-The same candidates as mad.PairReducer finds, on any device. Import this inside functions only.
+Gives the same candidates as mad.PairReducer on any device. Import this only inside functions.
 """
 
 import numpy as np
@@ -27,9 +27,9 @@ _LARGEST = (1 << _KEY_BITS) - 1
 class SortingReducer:
     """Reduces the predictions of one pair after another to candidates, on one device.
 
-    Images of a cell are ranked by one stable sort of (cell, −key); images come in their order, so
-    among equals the earlier stands first. Where ids do not ascend as numbers do, all that tie with
-    the last one kept stay, and the host decides among them by id.
+    Images of a cell are ranked by one stable sort of (cell, −key); images are in order, so among
+    equals the earlier comes first. If ids do not ascend with the indices, all ties with the last
+    one are kept, and the host decides among them by id.
     """
 
     def __init__(self, levels: Levels, rule: Rule, ids: ImageIds, device: str = "cpu") -> None:
@@ -70,7 +70,7 @@ class SortingReducer:
     def _passing(
         self, a: Predictions, b: Predictions, piece: slice, least: int
     ) -> tuple[Tensor, Tensor]:
-        """Cells and keys, packed, and numbers of the images that pass the thresholds."""
+        """Return packed cells and keys, and indices, of the images that pass the thresholds."""
         confidence = [
             torch.from_numpy(p.confidences[piece].astype(np.float32) + np.float32(0)).to(
                 self.device
@@ -90,7 +90,7 @@ class SortingReducer:
         return packed, images
 
     def _best(self, packed: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
-        """The best of each cell; with ids out of order, also what ties with the last of them."""
+        """Return the best of each cell; if ids are unordered, also ties with the last of them."""
         if len(packed) == 0:
             return packed, images
         packed, order = torch.sort(packed, stable=True)
@@ -114,7 +114,7 @@ class SortingReducer:
         return Candidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
 
     def _resolved(self, candidates: Candidates) -> Candidates:
-        """Exactly the best of each cell, ties settled by id."""
+        """Return exactly the best of each cell, ties decided by id."""
         if self.ids.in_order or len(candidates) == 0:
             return candidates
         names = self.ids.take(candidates.images)

@@ -1,9 +1,9 @@
 """The basic level of a class, guessed from WordNet: dog, not dalmatian and not canine.
 
-WordNet does not say which synsets are basic. Rosch et al. (1976) have it that people name things at
-that level most; so of a class and what is above it, from a depth on, we take the one that the texts
-tagged with WordNet's senses name most often. See docs/how-to/images.md for how often that is what
-the authors of ILSVRC chose by hand.
+WordNet does not say which synsets are basic. People name things most often at that level (Rosch et
+al. 1976); so of a class and its ancestors, from a depth on, this takes the one that is named most
+often in the texts tagged with WordNet's senses. docs/how-to/images.md says how often this agrees
+with the choice of ILSVRC's authors.
 """
 
 from collections.abc import Container
@@ -11,17 +11,17 @@ from collections.abc import Container
 from evaluation.metrics.wordnet.information_content import sense_counts
 from evaluation.metrics.wordnet.nouns import WordNet
 
-# Edges below entity from which on a class is narrow enough: animal is at 6, bird and dog below.
+# Depth from which a class is narrow enough: animal is at 6, bird and dog are below.
 DEPTH = 7
-# Fewer uses than that say nothing.
+# Fewer uses than this are ignored.
 USES = 5
 
 
 def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = USES) -> int:
-    """Return the synset of the basic level that a class is of: itself, or one above it.
+    """Return the synset of a class's basic level: itself or an ancestor.
 
-    Of equally common ones the lower; itself where nothing from that depth on was tagged so often.
-    Raises WordNetMissing without cntlist.rev.
+    Ties go to the lower one; itself if nothing from that depth on was tagged so often. Raises
+    WordNetMissing without cntlist.rev.
     """
     counts = sense_counts(wordnet)
     best = index
@@ -33,8 +33,10 @@ def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = US
 
 
 def listed_level(wordnet: WordNet, index: int, basic: Container[int]) -> int:
-    """Return the same by a list of synsets that are basic: of those above a class or it the
-    nearest, of equally near ones the first by wnid; itself where none is.
+    """Return the basic level by a list of basic synsets: the nearest among the class and its
+    ancestors.
+
+    Ties go to the first by wnid; itself if there is none.
     """
     level = [index]
     while level:

@@ -1,8 +1,8 @@
-"""The common ancestor of two synsets that a measure of similarity asks for, many pairs at once.
+"""The common ancestor of two synsets that a similarity measure needs, for many pairs at once.
 
-The hierarchy above some classes is small (1,700 synsets above ILSVRC's 1,000). Every synset of it
-is laid as a block over the classes below it and the best block wins: a maximum of integers, whose
-low bits name the synset.
+The hierarchy above some classes is small (1,700 synsets above ILSVRC's 1,000). Every synset in it
+is a block over the classes below it, and the best block wins: a maximum of integers, whose low bits
+identify the synset.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.nouns import WordNet
 
 VIRTUAL = -1
-# Edges up to what is no ancestor: more than any path, and twice it fits in int16 beside any key.
+# Distance to a synset that is no ancestor: longer than any path, and twice it fits in int16 with
+# any key.
 FAR = 4096
-# Edges over an ancestor stay below it: the longest root path of WordNet 3.0's nouns has 18, and 19
+# Bound of the edges over an ancestor: the longest root path of WordNet 3.0's nouns has 18, and 19
 # with an instance at its end.
 EDGES = 64
 
@@ -25,13 +26,13 @@ EDGES = 64
 class Ancestry:
     """All synsets above R rows and C columns of classes, U of them, from the top down.
 
-    nodes: (U,) int64 synset numbers, VIRTUAL for the virtual root. They are in the order of depth,
-    then descending number, so that of equals the last is deepest, then the first of WordNet.
-    depth: (U,) int64, nodes on the longest root path, 1 for a top. parents: for each, the places of
-    its hypernyms. rows: (U, R') int16, fewest edges from a class up to a synset, FAR where it is no
-    ancestor, classes once each and in the order of a walk; row_places: (R,) where each row went.
-    columns, column_places: the same. needed: places of the synsets that can be a deepest or nearest
-    common ancestor: not those of a single child, above which nothing joins.
+    nodes: (U,) int64 synset indices, VIRTUAL for the virtual root, ordered by depth, then
+    descending index, so that the last of equals is the deepest, then WordNet's first. depth: (U,)
+    int64, nodes on the longest root path, 1 for a top. parents: for each, the indices of its
+    hypernyms. rows: (U, R') int16, fewest edges from a class up to a synset, FAR if it is no
+    ancestor, classes without duplicates and in the order of a walk; row_places: (R,) where each row
+    went. columns, column_places: the same. needed: indices of the synsets that can be a deepest or
+    nearest common ancestor: not those with a single child, above which nothing joins.
     """
 
     nodes: NDArray[np.int64]
@@ -45,7 +46,7 @@ class Ancestry:
 
     @property
     def base(self) -> int:
-        """Return the power of two that is above every place."""
+        """Return the power of two above every index."""
         return 1 << (len(self.nodes) - 1).bit_length()
 
 
@@ -56,9 +57,10 @@ def ancestry(
     virtual: bool = False,
     instances: bool = False,
 ) -> Ancestry:
-    """What lies above some classes. virtual: under one root above all tops, as WordNet::Similarity
-    has it. instances: instance links lead up as well. columns: the rows again where not given. Both
-    may be empty.
+    """Return the ancestry of some classes. columns: by default the rows. Both may be empty.
+
+    virtual: add one root above all tops, as WordNet::Similarity does. instances: follow instance
+    links as well.
     """
     columns = rows if columns is None else columns
     parents = _parents(wordnet, {*rows, *columns}, virtual, instances)
@@ -111,7 +113,7 @@ def _depths(parents: dict[int, list[int]]) -> dict[int, int]:
 
 
 def _walk(up: list[list[int]]) -> list[tuple[int, ...]]:
-    """For each synset one of its root paths: in their order, what hangs together lies together."""
+    """Return one root path per synset, ordered so that related synsets are adjacent."""
     paths: list[tuple[int, ...]] = []
     for i, above in enumerate(up):
         paths.append((*paths[above[0]], i) if above else (i,))
@@ -134,9 +136,9 @@ def _edges_up(up: list[list[int]], order: list[int]) -> NDArray[np.int16]:
 
 
 def by_any_way(above: Ancestry, edges: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Fewest edges from classes to their ancestors where the way may lead over what lies higher.
+    """Return the fewest edges from classes to their ancestors if the path may go over higher ones.
 
-    edges: rows or columns of the ancestry, of that shape, and FAR where it is.
+    edges: rows or columns of the ancestry, of that shape, with FAR.
     """
     ways = edges.copy()
     for child, parents in enumerate(above.parents):
@@ -147,11 +149,11 @@ def by_any_way(above: Ancestry, edges: NDArray[np.int16]) -> NDArray[np.int16]:
 
 
 def deepest(above: Ancestry, any_way: bool = False, name: bool = False) -> NDArray[np.integer]:
-    """(R, C) of the deepest common ancestor, the depth and the edges from both over it, in one key.
+    """Return (R, C) keys of the deepest common ancestor: its depth and the edges from both over it.
 
-    Of equally deep ones that with fewer edges, then the first of WordNet. Read keys with
-    depth_and_edges(), or with synsets_of() where `name` is given; negative where nothing is common.
-    any_way: edges as by_any_way() counts them.
+    Ties go to fewer edges, then to WordNet's first. Read keys with depth_and_edges(), or with
+    synsets_of() if `name` is given; negative if nothing is common. any_way: edges as counted by
+    by_any_way().
     """
     rows, columns = above.rows, above.columns
     if any_way:
@@ -160,18 +162,18 @@ def deepest(above: Ancestry, any_way: bool = False, name: bool = False) -> NDArr
 
 
 def nearest(above: Ancestry, name: bool = False) -> NDArray[np.integer]:
-    """(R, C) of the common ancestor over which the way is shortest, in keys as of deepest().
+    """Return (R, C) keys, as of deepest(), of the common ancestor with the shortest path over it.
 
-    The key without a name is EDGES - 1 less the edges. Ties: the deepest, then the first.
+    The key without a name is EDGES - 1 minus the edges. Ties: the deepest, then the first.
     """
     keys = np.full(len(above.nodes), EDGES - 1)
     return _best(above, keys, above.rows, above.columns, name)
 
 
 def richest(above: Ancestry, content: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(R, C) places of the common ancestors with the largest content, negative where there is none.
+    """Return (R, C) indices of the common ancestors with the largest content, negative for none.
 
-    content: (U,), none is NaN. Ties: the deepest, then the first.
+    content: (U,), NaN for none. Ties: the deepest, then the first.
     """
     order = np.argsort(content, kind="stable")
     rank = np.empty(len(order), np.int64)
@@ -189,7 +191,7 @@ def depth_and_edges(keys: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDA
 
 
 def synsets_of(above: Ancestry, keys: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Synset numbers that keys made with `name` stand for; VIRTUAL where nothing is common."""
+    """Return the synset indices in keys made with `name`; VIRTUAL if nothing is common."""
     common = keys >= 0
     return np.where(common, above.nodes[np.where(common, keys % above.base, 0)], VIRTUAL)
 
@@ -218,7 +220,9 @@ def _blocks(
     chosen: NDArray[np.int64],
     kind: np.dtype,
 ) -> NDArray[np.integer]:
-    """Maximum over the chosen synsets of key − row − column, negative where none is common."""
+    """Return the maximum over the chosen synsets of key − row − column, negative if none
+    is common.
+    """
     best = np.full((rows.shape[1], columns.shape[1]), -1, kind)
     if not best.size or not len(chosen):
         return best
@@ -235,7 +239,9 @@ def _blocks(
 
 
 def _ends(edges: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(U, 2): the first class below a synset and the end of the last; nothing between for none."""
+    """Return (U, 2): the first class below a synset and the end of the last; an empty range for
+    none.
+    """
     below = edges < FAR
     none = ~below.any(axis=1)
     first = below.argmax(axis=1)

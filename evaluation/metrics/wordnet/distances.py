@@ -1,7 +1,7 @@
-"""How far apart two labels lie in WordNet: the distances of MAD, as class-by-class matrices.
+"""Distances of labels in WordNet for MAD, as class-by-class matrices.
 
-An edge whose upper end lies at depth l (entity = 0) weighs 2^−l, so that two labels that part near
-the root are far apart. All sums are of powers of two and exact in float64.
+An edge whose upper end is at depth l (entity = 0) weighs 2^−l, so that labels that part near the
+root are far apart. All sums are of powers of two and exact in float64.
 """
 
 import heapq
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.nouns import WordNet
 
 DISTANCES = ("weighted", "weighted-undirected", "hops", "hops-undirected", "zero-one")
-# Those that say nothing of WordNet take any class names.
+# Distances without WordNet accept any class names.
 OF_WORDNET = DISTANCES[:-1]
-# Path pairs compared at once: a bound on memory, about 100 MB.
+# Most path pairs compared at once, about 100 MB.
 _BLOCK = 4_000_000
 
 
 class NoPlaceInHierarchy(ValueError):
-    """A class that hypernyms do not lead to entity: an instance, such as a city or a person."""
+    """A class without hypernyms up to entity: an instance, such as a city or a person."""
 
     def __init__(self, wnid: str, name: str) -> None:
         self.wnid = wnid
@@ -28,16 +28,15 @@ class NoPlaceInHierarchy(ValueError):
 
 
 def distance_matrix(wordnet: WordNet, classes: Sequence[int], distance: str) -> NDArray[np.float64]:
-    """Distances of every pair of classes, (C, C) float64, symmetric, 0 on the diagonal.
+    """Return the distances of every pair of classes, (C, C) float64, symmetric, 0 on the diagonal.
 
-    classes: synset numbers of wordnet. distance: one of DISTANCES. C may be 0.
-    `weighted` and `hops` go up, then down: the least, over pairs of root paths of the two labels,
-    of the weights below their common prefix, depth counted along each path. The undirected forms
-    take the true shortest path in the hypernym graph, an edge weighing 2^−(least depth of its upper
-    end). Raises NoPlaceInHierarchy for a class without a root path (but not for zero-one), and
-    ValueError for another distance.
-    Source: MAD, Eq. 3 (Wang et al. 2020). The authors' script reverses a list in place and so gets
-    some pairs with several paths wrong; that is not copied.
+    classes: synset indices of wordnet. distance: one of DISTANCES. C may be 0. `weighted` and
+    `hops` go up, then down: the minimum, over pairs of root paths of the two labels, of the weights
+    below their common prefix, depth counted along each path. The undirected forms take the shortest
+    path in the hypernym graph, an edge weighing 2^−(lowest depth of its upper end). Raises
+    NoPlaceInHierarchy for a class without a root path (but not for zero-one), and ValueError for
+    another distance. Source: MAD, Eq. 3 (Wang et al. 2020). The authors' script reverses a list in
+    place and so computes some pairs with several paths wrongly; this is not copied.
     """
     if distance not in DISTANCES:
         raise ValueError(f"distance is {distance!r}, expected one of {', '.join(DISTANCES)}")
@@ -55,14 +54,14 @@ def distance_matrix(wordnet: WordNet, classes: Sequence[int], distance: str) -> 
 
 def _up_then_down(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> NDArray[np.float64]:
     prefixes, depth, first = _root_paths(wordnet, classes)
-    # The edges of a path from depth d down to depth L weigh 2^(1−d) − 2^(1−L) together.
+    # The edges of a path from depth d down to depth L sum to 2^(1−d) − 2^(1−L).
     weight = 2.0 ** (1 - depth) if weighted else -depth
     result = np.empty((len(classes), len(classes)))
     ends = np.append(first, len(depth))
     rows = max(1, _BLOCK // len(depth))
     start = 0
     while start < len(classes):
-        # As many whole classes as fit in the block, at least one.
+        # As many complete classes as fit in the block, at least one.
         stop = max(start + 1, int(np.searchsorted(ends, ends[start] + rows, "right")) - 1)
         block = slice(ends[start], ends[stop])
         common = _common_depth(prefixes, block)
@@ -77,11 +76,11 @@ def _up_then_down(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> N
 def _root_paths(
     wordnet: WordNet, classes: Sequence[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Every root path of every class, class after class.
+    """Return every root path of every class, class after class.
 
     Returns prefixes (levels, P): the same number at a level where two paths agree from the root
-    down to it, no number twice where a path has ended; depth (P,) of the paths' ends; and the first
-    path (C,) of each class.
+    down to it, and unique numbers after a path has ended; depth (P,) of the paths' ends; and the
+    first path (C,) of each class.
     """
     known: dict[tuple[int, ...], int] = {}
     columns: list[list[int]] = []
@@ -91,7 +90,7 @@ def _root_paths(
         for path in wordnet.root_paths(index):
             columns.append([known.setdefault(path[: i + 1], len(known)) for i in range(len(path))])
     levels = max(len(column) for column in columns)
-    # Padding is negative and different for each path: ended paths agree on nothing further.
+    # Padding is negative and unique per path, so that ended paths never agree further.
     prefixes = -1 - np.tile(np.arange(len(columns), dtype=np.int32), (levels, 1))
     for position, column in enumerate(columns):
         prefixes[: len(column), position] = column
@@ -100,23 +99,23 @@ def _root_paths(
 
 
 def _common_depth(prefixes: NDArray[np.int32], block: slice) -> NDArray[np.float64]:
-    """Depth of the last node on which each path of the block agrees with each path."""
+    """Return the depth of the last node on which each path of the block agrees with each path."""
     rows = prefixes[:, block]
     common = np.full((rows.shape[1], prefixes.shape[1]), -1, np.int8)
     for level in range(len(prefixes)):
         common += rows[level][:, None] == prefixes[level][None, :]
-    # A path agrees with itself in its padding too; the loop must not count that.
+    # A path agrees with itself in its padding too, which must not count.
     itself = np.arange(rows.shape[1])
     common[itself, itself + block.start] = (rows >= 0).sum(axis=0) - 1
     return common.astype(np.float64)
 
 
 def _undirected(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> NDArray[np.float64]:
-    """Shortest paths by eliminating nodes, fewest neighbours first, and putting them back.
+    """Return shortest paths by eliminating nodes, fewest neighbours first, and adding them back.
 
-    Removing a node and joining its neighbours by way of it keeps every distance between those that
-    stay; the graph is nearly a tree, so the neighbourhoods stay small. Put back in reverse order, a
-    node's distances are the least over its neighbours at its removal: one vector step a node.
+    Removing a node and joining its neighbours through it keeps every distance between the remaining
+    nodes; the graph is nearly a tree, so the neighbourhoods stay small. In reverse order, a node's
+    distances are the minimum over its neighbours at its removal: one vector operation per node.
     """
     adjacent = _graph(wordnet, classes, weighted)
     order = _needed(_eliminate(adjacent, set(classes)), set(classes))
@@ -135,7 +134,7 @@ def _undirected(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> NDA
 
 
 def _graph(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> dict[int, dict[int, float]]:
-    """The undirected graph under entity, without twigs that lead to no class."""
+    """Return the undirected graph under entity, without branches that lead to no class."""
     child = np.repeat(np.arange(len(wordnet)), np.diff(wordnet.up_start))
     parent = wordnet.up.astype(np.int64)
     edges = (wordnet.depth[child] >= 0) & (wordnet.depth[parent] >= 0)
@@ -159,9 +158,11 @@ def _graph(wordnet: WordNet, classes: Sequence[int], weighted: bool) -> dict[int
 def _eliminate(
     adjacent: dict[int, dict[int, float]], classes: set[int]
 ) -> list[tuple[int, dict[int, float]]]:
-    """Every node with its neighbours and their distances when it was removed, in that order."""
+    """Return every node with its neighbours and their distances when it was removed, in
+    that order.
+    """
 
-    # What only passes on goes first: nothing else is then put back by way of it.
+    # Nodes with one neighbour go first: nothing else is then added back through them.
     def entry(node: int) -> tuple[bool, int, int]:
         degree = len(adjacent[node])
         return (degree > 2 or node in classes, degree, node)
@@ -188,7 +189,7 @@ def _eliminate(
 def _needed(
     order: list[tuple[int, dict[int, float]]], classes: set[int]
 ) -> list[tuple[int, dict[int, float]]]:
-    """Of the removed nodes, the classes and what must be put back before them."""
+    """Return the removed nodes that are classes or must be added back before them."""
     needed = set(classes)
     kept = []
     for node, near in order:

@@ -1,7 +1,7 @@
-"""From embeddings of words to predicted synsets.
+"""Predicted synsets from embeddings of words.
 
 Source: Frome et al. (2013), DeViSE, appendix A.2. Terms are words and phrases, one vector each; a
-term may name several synsets and a synset have several terms.
+term may name several synsets and a synset may have several terms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.nouns import WordNet
 
 BY = ("first", "random", "mean")
-# Terms looked for, for each prediction that is wanted.
+# Terms searched per requested prediction.
 TERMS_PER_LABEL = 4
-# Similarities held at once: a bound on memory, 64 MB.
+# Most similarities in memory at once, 64 MB.
 _HELD = 16_000_000
 
 
 def term_labels(wordnet: WordNet, terms: Sequence[str], labels: Sequence[int]) -> list[list[int]]:
-    """For every term the numbers of the labels that have it among their lemmas, ascending.
+    """Return for every term the indices of the labels that have it among their lemmas, ascending.
 
-    labels: synsets. Letter case and blanks against underscores do not tell terms apart. The paper
-    leaves the order among the synsets of a term open; ours is that of the labels.
+    labels: synsets. Case, and blanks against underscores, are ignored. The paper leaves the order
+    among the synsets of a term open; this uses that of the labels.
     """
     having: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
@@ -38,10 +38,10 @@ def label_vectors(
     by: str = "first",
     generator: np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """(V, D) the vector that a synset is trained towards, NaN where none of its terms has one.
+    """Return the (V, D) training target of each synset, NaN if none of its terms has a vector.
 
     by: `first` of its terms in WordNet's order, a `random` one (which needs a generator), or the
-    `mean`; terms without a vector are passed over. vectors: by term.
+    `mean`; terms without a vector are skipped. vectors: by term.
     """
     if by not in BY:
         raise ValueError(f"by is {by!r}, expected one of {', '.join(BY)}")
@@ -68,11 +68,11 @@ def nearest_labels(
     k: int,
     nearest: int | None = None,
 ) -> NDArray[np.int32]:
-    """(N, k) numbers of the predicted labels, best first, −1 where there are no more.
+    """Return (N, k) indices of the predicted labels, best first, −1 if there are no more.
 
-    The nearest terms by cosine (4 k of them, or `nearest`), each replaced by all its labels, of
-    which the first occurrence stays, cut at k. queries: (N, D); term_vectors: (T, D), none zero.
-    Terms of equal similarity go by their order; a term of no label takes a place of the nearest.
+    The nearest terms by cosine (4 k of them, or `nearest`), each replaced by all its labels without
+    duplicates, cut at k. queries: (N, D); term_vectors: (T, D), none zero. Ties are ordered as the
+    terms; a term without labels still counts among the nearest.
     """
     term_count = min(TERMS_PER_LABEL * k if nearest is None else nearest, len(term_vectors))
     predicted = np.full((len(queries), k), -1, np.int32)
@@ -94,7 +94,7 @@ def nearest_labels(
 
 
 def _largest(values: NDArray[np.float64], count: int) -> list[int]:
-    """Places of the largest values, the largest first, equal ones in their order."""
+    """Return the indices of the largest values, largest first, ties in order."""
     if count < len(values):
         least = np.partition(values, len(values) - count)[len(values) - count]
         above = np.flatnonzero(values > least)

@@ -1,4 +1,4 @@
-"""lesk: how many and how long phrases the glosses around two synsets share."""
+"""lesk: number and length of the phrases that the glosses around two synsets share."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from evaluation.metrics.wordnet.nouns import WordNet
 
 
 def lesk(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArray[np.float64]:
-    """(R, C) squared lengths of shared phrases, summed over all pairs of related glosses.
+    """Return (R, C) squared lengths of shared phrases, summed over all pairs of related glosses.
 
     The gloss, and those of hypernyms, hyponyms, meronyms and holonyms, of one synset against each
-    of the five of the other; within a pair the longest phrase is taken first, and a word serves
-    once. Phrases neither begin nor end with a function word and run over one gloss only. Of equally
-    long phrases the first of the synset with the smaller wnid is taken, so that both directions are
-    equal. Whole numbers from 0 up; a synset with itself has no fixed value.
-    Source: Banerjee and Pedersen 2003. WordNet::Similarity adds examples, synonyms and attributes.
+    of the five of the other; within a pair the longest phrase is taken first, and each word is used
+    once. Phrases neither begin nor end with a function word and stay within one gloss. Of equally
+    long phrases the first of the synset with the smaller wnid is taken, so that the result is
+    symmetric. Integers from 0 up; a synset with itself has no fixed value. Source: Banerjee and
+    Pedersen 2003. WordNet::Similarity adds examples, synonyms and attributes.
     """
     from evaluation.metrics.wordnet.kernels import overlaps
 
@@ -42,7 +42,7 @@ def lesk(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArr
 
 
 def texts(wordnet: WordNet, index: int) -> list[NDArray[np.int32]]:
-    """Return one text a relation: the glosses of the synsets in it, a GAP after each."""
+    """Return one text per relation: the glosses of its synsets, a GAP after each."""
     known = glosses(wordnet)
     gap = np.array([GAP], np.int32)
     return [

@@ -1,7 +1,7 @@
-"""vector and vector_pairs: synsets as sums of what their glosses' words stand beside.
+"""vector and vector_pairs: synsets as sums of the co-occurrences of their glosses' words.
 
-The co-occurrence matrix is our own, from the glosses of all nouns: that of the published package is
-lost. Two words co-occur where one gloss holds both.
+The co-occurrence matrix is computed from the glosses of all nouns, because that of the published
+package is lost. Two words co-occur if one gloss contains both.
 """
 
 import functools
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 NOTE = "the co-occurrence matrix is our own, from the glosses of WordNet's nouns"
-# In fewer glosses a word says little about any other.
+# Words in fewer glosses are left out: they tell little about others.
 LEAST_GLOSSES = 5
-# Vectors that are whole in memory at once: 512 of 14,000 words take 60 MB.
+# Most dense vectors in memory at once: 512 of 14,000 words take 60 MB.
 _BLOCK = 512
 
 
 def vector(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDArray[np.float64]:
-    """(R, C) cosines, in [0, 1], of the sums over the words of all glosses around two synsets.
+    """Return (R, C) cosines, in [0, 1], of the sums over the words of all glosses around two
+    synsets.
 
-    The gloss and those of hypernyms, hyponyms, meronyms and holonyms as one text; each word of it
-    counts once. 0 where a synset's glosses have no word that the matrix knows.
+    The gloss and those of hypernyms, hyponyms, meronyms and holonyms as one text; each word counts
+    once. 0 if a synset's glosses have no word in the matrix.
     Source: Patwardhan and Pedersen 2006.
     """
     return _cosines(wordnet, rows, columns, [tuple(RELATIONS)])
@@ -37,10 +38,10 @@ def vector(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDA
 def vector_pairs(
     wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]
 ) -> NDArray[np.float64]:
-    """(R, C) means of the cosines over all pairs of relations, in [0, 1].
+    """Return (R, C) means of the cosines over all pairs of relations, in [0, 1].
 
-    As vector(), but each of the five relations is a text of its own. A relation that leads nowhere
-    is left out of the mean. A synset with itself is below 1, as its gloss is not its hypernym's.
+    As vector(), but each of the five relations is its own text. A relation without synsets is left
+    out of the mean. A synset with itself is below 1, as its gloss differs from its hypernym's.
     """
     return _cosines(wordnet, rows, columns, [(relation,) for relation in RELATIONS])
 
@@ -55,14 +56,16 @@ def _cosines(
     for i, above in _blocks(wordnet, rows, texts):
         for j, beside in _blocks(wordnet, columns, texts):
             result[i : i + len(above), j : j + len(beside)] = above @ beside.T
-    # Rounding may leave a cosine a hair above 1.
+    # Rounding may put a cosine slightly above 1.
     return np.clip(result, 0, 1)
 
 
 def _blocks(
     wordnet: WordNet, classes: Sequence[int], texts: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """The mean unit vectors of some classes: the mean of all cosines is the product of means."""
+    """Yield the mean unit vectors of some classes: the mean of all cosines is the product
+    of means.
+    """
     together = cooccurrence(wordnet)
     for start in range(0, len(classes), _BLOCK):
         part = classes[start : start + _BLOCK]
@@ -78,7 +81,7 @@ def _blocks(
 
 
 def _bags(wordnet: WordNet, classes: Sequence[int], relations: tuple[str, ...]) -> "csr_array":
-    """(classes, words) which of the matrix's words the glosses hold: 0 and 1, sparse."""
+    """Return (classes, words) which of the matrix's words the glosses have: 0 and 1, sparse."""
     from scipy.sparse import csr_array
 
     known, column = glosses(wordnet), _columns(wordnet)
@@ -96,7 +99,7 @@ def _bags(wordnet: WordNet, classes: Sequence[int], relations: tuple[str, ...]) 
 
 @functools.lru_cache(maxsize=2)
 def _columns(wordnet: WordNet) -> NDArray[np.int64]:
-    """The column of each word of the vocabulary, −1 for one without."""
+    """Return the column of each word of the vocabulary, −1 for a word without one."""
     known = glosses(wordnet)
     held, _ = _held(wordnet)
     often = np.bincount(held, minlength=len(known.vocabulary)) >= LEAST_GLOSSES
@@ -106,7 +109,7 @@ def _columns(wordnet: WordNet) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=2)
 def _held(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each word of each gloss once: the words, and the synsets whose gloss it is."""
+    """Return each word of each gloss once: the words, and the synsets of the glosses."""
     known = glosses(wordnet)
     owner = np.repeat(np.arange(len(wordnet)), np.diff(known.start))
     pairs = np.sort(owner * len(known.vocabulary) + known.numbers)
@@ -116,7 +119,7 @@ def _held(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @functools.lru_cache(maxsize=2)
 def cooccurrence(wordnet: WordNet) -> "csr_array":
-    """(words, words) in how many glosses two different words stand together, sparse, symmetric."""
+    """Return (words, words) how many glosses contain two different words, sparse, symmetric."""
     from scipy.sparse import csr_array
 
     words, owner = _held(wordnet)

@@ -1,4 +1,4 @@
-"""Glosses as numbers: words of definitions, and the definitions around a synset."""
+"""Glosses as integers: words of definitions, and the definitions around a synset."""
 
 import functools
 import re
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.wordnet.nouns import WordNet
 
-# Whose glosses stand for a synset: its own, and those one link away, instance links among them.
-# Attributes are left out, since they lead to adjectives.
+# The glosses used for a synset: its own and those one link away, including instance links.
+# Attributes are left out, because they lead to adjectives.
 RELATIONS: dict[str, tuple[str, ...]] = {
     "gloss": (),
     "hypernyms": ("@", "@i"),
@@ -18,8 +18,8 @@ RELATIONS: dict[str, tuple[str, ...]] = {
     "meronyms": ("%m", "%s", "%p"),
     "holonyms": ("#m", "#s", "#p"),
 }
-# Pronouns, prepositions, articles, conjunctions and auxiliaries: a phrase neither begins nor ends
-# with one, and none says what a synset is about.
+# Pronouns, prepositions, articles, conjunctions and auxiliaries: phrases neither begin nor end
+# with one, and they carry no topic.
 _FUNCTION_WORDS = """
     a about above across after against all along also although am among an and another any anyone
     anything are around as at be because been before behind being below beneath beside between
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words and numbers of a text, an apostrophe left out.
+    """Return the lower-case words and numbers of a text, without apostrophes.
 
     >>> words("a dog's 2nd-best Bone")
     ['a', 'dogs', '2nd', 'best', 'bone']
@@ -50,9 +50,9 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Glosses:
-    """The gloss of every synset as word numbers; those below `function` are function words.
+    """The gloss of every synset as word indices; those below `function` are function words.
 
-    numbers: all glosses in a row, int32; that of i is `numbers[start[i]:start[i + 1]]`.
+    numbers: all glosses concatenated, int32; that of i is `numbers[start[i]:start[i + 1]]`.
     """
 
     vocabulary: tuple[str, ...]
@@ -66,7 +66,7 @@ class Glosses:
 
 @functools.lru_cache(maxsize=2)
 def glosses(wordnet: WordNet) -> Glosses:
-    """Return all glosses of a WordNet, without examples; a second or two the first time."""
+    """Return all glosses of a WordNet, without examples; the first call takes a second or two."""
     known = {word: number for number, word in enumerate(FUNCTION_WORDS)}
     numbers: list[int] = []
     start = [0]
@@ -78,6 +78,6 @@ def glosses(wordnet: WordNet) -> Glosses:
 
 
 def related(wordnet: WordNet, index: int, relation: str) -> list[int]:
-    """Return the synsets that stand in one of RELATIONS to a synset; itself for `gloss`."""
+    """Return the synsets in one of RELATIONS to a synset; itself for `gloss`."""
     symbols = RELATIONS[relation]
     return wordnet.linked(index, symbols) if symbols else [index]

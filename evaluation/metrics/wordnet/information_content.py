@@ -1,8 +1,8 @@
-"""How much a synset says: −ln of its share of the words that people tagged, from cntlist.rev.
+"""Information content of synsets: −ln of their share of the tagged words, from cntlist.rev.
 
-cntlist.rev comes with WordNet: how often each sense was met in the tagged texts. A synset counts
-for all above it, an instance for the classes that it is one of. Nothing is smoothed: what no text
-used has no information content.
+cntlist.rev comes with WordNet: how often each sense occurs in the tagged texts. A synset counts for
+all above it, an instance for its classes. Nothing is smoothed: a synset that occurs in no text has
+no information content.
 """
 
 import functools
@@ -15,11 +15,11 @@ from evaluation.metrics.wordnet.nouns import ROOT, WordNet, WordNetMissing
 
 @functools.lru_cache(maxsize=2)
 def sense_counts(wordnet: WordNet) -> NDArray[np.int64]:
-    """(N,) how often each synset itself was tagged, over all its lemmas.
+    """Return (N,) how often each synset itself was tagged, over all its lemmas.
 
-    Senses go by their keys: the numbers beside them are in part those of an older WordNet, and 265
-    of the nouns are none any more; these count for nothing. Raises WordNetMissing where the folder
-    has no cntlist.rev, or one of another kind.
+    Senses are matched by their keys: the numbers beside them partly belong to an older WordNet, and
+    265 of the nouns no longer exist; these are ignored. Raises WordNetMissing if the folder has no
+    cntlist.rev, or one of another format.
     """
     path = wordnet.folder / "cntlist.rev"
     keys = wordnet.sense_keys()
@@ -38,10 +38,10 @@ def sense_counts(wordnet: WordNet) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=4)
 def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[np.float64]:
-    """(N,) information content of every synset; NaN where no text used it or what is below it.
+    """Return (N,) information content of every synset; NaN if neither it nor its descendants occur.
 
     `clean` adds a synset's count to each of its ancestors once, `wnsim` once for each path up to
-    it, as WordNet::Similarity does. Shares are of what entity has.
+    it, as WordNet::Similarity does. Shares are of entity's count.
     """
     counts = _totals(wordnet, convention)
     content = np.full(len(wordnet), np.nan)
@@ -53,7 +53,7 @@ def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[
 
 
 def counted(wordnet: WordNet, convention: str = "clean") -> int:
-    """Return how many tagged words entity stands for: all, once or once a path."""
+    """Return how many tagged words entity stands for: all, once or once per path."""
     return int(_totals(wordnet, convention)[wordnet.index(ROOT)])
 
 
@@ -73,7 +73,7 @@ def _once_a_path(wordnet: WordNet, counts: NDArray[np.int64]) -> NDArray[np.int6
     start, up = wordnet.links_up
     waiting = np.bincount(up, minlength=len(counts))
     ready = np.flatnonzero(waiting == 0).tolist()
-    # A synset is whole when all below it have passed theirs on.
+    # A synset is complete once all below it have added theirs.
     while ready:
         child = ready.pop()
         for parent in up[start[child] : start[child + 1]].tolist():

@@ -1,19 +1,19 @@
 # mypy: disable-error-code="assignment,return-value"
-"""Phrases that glosses share, in loops compiled by numba. Import this inside functions only."""
+"""Phrases that glosses share, in loops compiled by numba. Import this only inside functions."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-# By way of it, for it says where numba keeps its machine code.
+# Imported through this module, which sets numba's cache folder.
 from labeling.numba_cache import njit
 
 
 @njit(nogil=True, cache=True)
 def overlap(x: NDArray[np.int32], y: NDArray[np.int32], function: int) -> int:
-    """Sum of squared lengths of the phrases that two texts share, the longest taken first.
+    """Return the sum of squared lengths of the phrases that two texts share, longest first.
 
-    A phrase neither begins nor ends with a word below `function`; negative numbers agree with
-    nothing; a word serves once. Of equally long phrases the first in x, then in y.
+    A phrase neither begins nor ends with a word below `function`; negative numbers match nothing;
+    each word is used once. Of equally long phrases the first in x, then in y.
     """
     starts, longest = 0, 0
     for i in range(x.shape[0]):
@@ -44,7 +44,7 @@ def overlap(x: NDArray[np.int32], y: NDArray[np.int32], function: int) -> int:
     free_x = np.ones(x.shape[0], np.bool_)
     free_y = np.ones(y.shape[0], np.bool_)
     total = 0
-    # What is taken stays taken: once no phrase of a length is free, none of it comes back.
+    # Used words stay used: once no phrase of a length is free, none becomes free again.
     for size in range(longest, 0, -1):
         for start in range(starts):
             i, j, last = at[start, 0], at[start, 1], at[start, 2]
@@ -68,10 +68,10 @@ def overlaps(
     columns: NDArray[np.int64],
     function: int,
 ) -> NDArray[np.int64]:
-    """(R, C) sums of overlap() over all pairs of texts of two things, the smaller as x.
+    """Return (R, C) sums of overlap() over all pairs of texts of two things, the smaller as x.
 
-    numbers: all texts in a row; text k of thing t is `numbers[bounds[t, k]:bounds[t, k + 1]]`.
-    rows, columns: numbers of things.
+    numbers: all texts concatenated; text k of thing t is `numbers[bounds[t, k]:bounds[t, k + 1]]`.
+    rows, columns: indices of things.
     """
     result = np.zeros((rows.shape[0], columns.shape[0]), np.int64)
     kinds = bounds.shape[1] - 1

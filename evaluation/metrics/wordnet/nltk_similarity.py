@@ -1,8 +1,7 @@
-"""Similarity of two classes as the nltk package computes it, over the same files of WordNet 3.0.
+"""Similarity of two classes as computed by the nltk package, from the same files of WordNet 3.0.
 
-nltk is slow (a pair at a time), so this is for comparing with what others published by it. It is
-imported only when somebody asks. docs/reference/similarity.md says where it differs from our
-conventions.
+nltk is slow (one pair at a time), so this is for comparison with results that others published. It
+is imported only when needed. docs/reference/similarity.md says how it differs from ours.
 """
 
 import functools
@@ -17,15 +16,16 @@ from evaluation.metrics.wordnet.nouns import WordNet
 
 CONVENTION = "nltk"
 MEASURES = ("wup", "path", "lch", *similarity.BY_CONTENT)
-# Counts by part of speech and offset, and of the whole by offset 0.
+# Counts by part of speech and offset; offset 0 has the total.
 Contents = Mapping[str, Mapping[int, float]]
-# nltk looks for it among all nouns, which takes 5 s; those of WordNet 3.0 stay the same.
+# nltk searches all nouns for it, which takes 5 s; for WordNet 3.0 the value is fixed.
 MAX_DEPTH_OF_NOUNS = 19
 
 
 class Found(NamedTuple):
-    """value: None where nltk divides by zero: lin of two classes without information content.
-    ancestor: synset number of the one that the value was read at; −1 for none."""
+    """value: None if nltk divides by zero: lin of two classes without information content.
+    ancestor: index of the synset at which the value was read; −1 for none.
+    """
 
     value: float | None
     ancestor: int
@@ -34,14 +34,14 @@ class Found(NamedTuple):
 def compare(
     wordnet: WordNet, first: int, second: int, measure: str, contents: Contents | None = None
 ) -> Found:
-    """Return the similarity of synset `first` to `second` (numbers of wordnet) by `measure`.
+    """Return the similarity of synset `first` to `second` (indices in wordnet) by `measure`.
 
-    contents: counts of a file (content_files.py), which res, lin and jcn need. Ranges as nltk has
-    them: 1e300 is its infinity (jcn of a class with itself; res over an ancestor without a count).
-    wup takes the common ancestor with the largest least depth, and of several the first by name,
-    unless `first` is among them. The ancestor of path and lch is that of our own, which agree
-    with nltk's; that of res, lin and jcn has the largest information content, of several the
-    deepest, then the smallest wnid. Raises ValueError for another measure, or contents missing.
+    contents: counts of a file (content_files.py), which res, lin and jcn need. Ranges are nltk's:
+    1e300 is its infinity (jcn of a class with itself; res over an ancestor without a count).
+    wup takes the common ancestor with the largest minimum depth, and of several the first by name,
+    unless `first` is among them. The ancestors of path and lch are ours, which agree with nltk's;
+    that of res, lin and jcn has the largest information content, of several the deepest, then the
+    smallest wnid. Raises ValueError for another measure, or missing contents.
     """
     if measure not in MEASURES:
         raise ValueError(f"measure is {measure!r}, expected one of {', '.join(MEASURES)}")
@@ -80,40 +80,42 @@ def _number(wordnet: WordNet, synset: Any) -> int:
 
 @functools.lru_cache(maxsize=2)
 def _reader(wordnet: WordNet) -> Any:
-    """nltk's reader over wordnet's data.noun and index.noun; nothing else is read or downloaded."""
+    """Return nltk's reader of wordnet's data.noun and index.noun; nothing else is read or
+    downloaded.
+    """
     import nltk
     from nltk.corpus.reader.wordnet import NOUN, WordNetCorpusReader
 
     folder = wordnet.folder.resolve()
 
     class Nouns(WordNetCorpusReader):
-        """Nouns alone, with what nltk asks other files for."""
+        """Only nouns, with stubs for the other files that nltk asks for."""
 
         _FILEMAP = {NOUN: "noun"}
 
         def open(self, file: str) -> Any:
             if file == "lexnames":
-                # The names of lexicographers' files, which no similarity reads.
+                # The names of lexicographers' files, which no similarity uses.
                 return io.StringIO("".join(f"{i}\tnoun.{i}\t1\n" for i in range(45)))
-            # In memory, since nltk leaves it open.
+            # In memory, because nltk does not close the file.
             return io.TextIOWrapper(io.BytesIO((folder / file).read_bytes()), encoding="utf-8")
 
         def _scan_satellites(self) -> None:
-            """There are no adjectives."""
+            """Do nothing: there are no adjectives."""
 
         def _load_exception_map(self) -> None:
-            """Synsets are found by their offsets, never by an inflected word."""
+            """Do nothing: synsets are found by offset, never by an inflected word."""
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Other languages are mapped to another WordNet; there are none."""
+            """Return nothing: other languages would be mapped to another WordNet."""
 
         def get_version(self) -> str:
             return "3.0"
 
-    # It reads below these folders only.
+    # nltk only reads below these folders.
     if str(folder) not in nltk.data.path:
         nltk.data.path.append(str(folder))
-    # True: without a reader of other languages it would warn.
+    # True: otherwise nltk warns about a missing reader of other languages.
     reader = Nouns(str(folder), True)
     reader._max_depth[NOUN, False] = MAX_DEPTH_OF_NOUNS
     return reader

@@ -1,7 +1,7 @@
-"""The nouns of WordNet 3.0, read straight from its own files.
+"""The nouns of WordNet 3.0, read from its own files.
 
-`load()` gives the one WordNet of this machine; it reads `data.noun` in a fraction of a second and
-leaves glosses and lemmas to be read when asked for. Distances are in distances.py.
+`load()` returns this machine's WordNet; it reads `data.noun` in a fraction of a second, and glosses
+and lemmas on demand. Distances are in distances.py.
 """
 
 import functools
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Of offsets and hypernym links alone: Debian's build numbers verbs and adjectives differently from
-# Princeton's, so data.noun has two faces, and one hierarchy.
+# Hash of offsets and hypernym links only: Debian's build numbers verbs and adjectives differently
+# from
+# Princeton's, so data.noun exists in two versions with one hierarchy.
 HIERARCHY_3_0 = "6e9640dbcb3de61fa7739705543f783314473a4d367901f9fb9337104144fbff"
 CURE = "run make setup, or set ASSAY_WORDNET to a folder with WordNet 3.0's data.noun"
 WNID = re.compile(r"n\d{8}")
@@ -28,7 +29,7 @@ ROOT = "n00001740"
 
 
 class WordNetMissing(ValueError):
-    """WordNet 3.0 is not where we look, or it is another version; `cure` says what to do."""
+    """WordNet 3.0 was not found, or it is another version; `cure` says what to do."""
 
     cure = CURE
 
@@ -40,7 +41,7 @@ class WordNetMissing(ValueError):
 class UnknownLabel(ValueError):
     """A label that names no noun synset of WordNet 3.0, or more than one.
 
-    candidates: (wnid, name, gloss) of what may have been meant; may be empty.
+    candidates: (wnid, name, gloss) of possible meanings; may be empty.
     """
 
     def __init__(self, label: str, candidates: list[tuple[str, str, str]]) -> None:
@@ -66,12 +67,12 @@ class Synset:
 
 
 class WordNet:
-    """The noun hierarchy: synsets are numbered 0 … N − 1 in the order of their wnids.
+    """The noun hierarchy: synsets are indexed 0 … N − 1 in the order of their wnids.
 
     offsets: (N,) int32, the number in each wnid. up_start: (N + 1,) and up: hypernyms (`@` only,
-    instance links left out) of i are `up[up_start[i]:up_start[i + 1]]`. depth: (N,) int16, fewest
-    edges up to entity, −1 where entity is out of reach (instances: Paris, Einstein).
-    Similarities follow instance links (`@i`) as well: parents().
+    without instance links) of i are `up[up_start[i]:up_start[i + 1]]`. depth: (N,) int16, fewest
+    edges up to entity, −1 if entity is not reached (instances: Paris, Einstein).
+    Similarities also follow instance links (`@i`): parents().
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -89,7 +90,7 @@ class WordNet:
         return len(self.offsets)
 
     def index(self, wnid: str) -> int:
-        """Return the index of a synset. Raises UnknownLabel for what is no noun wnid of 3.0."""
+        """Return the index of a synset. Raises UnknownLabel for anything but a noun wnid of 3.0."""
         if WNID.fullmatch(wnid):
             offset = int(wnid[1:])
             position = int(np.searchsorted(self.offsets, offset))
@@ -104,28 +105,28 @@ class WordNet:
         return self.up[self.up_start[index] : self.up_start[index + 1]].tolist()
 
     def parents(self, index: int) -> list[int]:
-        """Hypernyms, and the classes that a synset is an instance of, in WordNet's order."""
+        """Return the hypernyms, and the classes that a synset is an instance of, in WordNet's
+        order.
+        """
         start, up = self.links_up
         return up[start[index] : start[index + 1]].tolist()
 
     def is_instance(self, index: int) -> bool:
-        """Return whether WordNet has a synset as an instance (Paris), or below one (Blighty)."""
+        """Return whether a synset is an instance in WordNet (Paris), or below one (Blighty)."""
         start, _ = self.links_up
         hypernym_count = self.up_start[index + 1] - self.up_start[index]
         return bool(self.depth[index] < 0 or start[index + 1] - start[index] > hypernym_count)
 
     @functools.cached_property
     def links_up(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """As up_start and up, with instance links (`@i`) too: every noun then reaches entity."""
+        """Return up_start and up with instance links (`@i`): every noun then reaches entity."""
         return _links_up(self._data, self._starts, self.offsets, instances=True)
 
     def hyponyms(self, index: int) -> list[int]:
         return self.down[self.down_start[index] : self.down_start[index + 1]].tolist()
 
     def root_paths(self, index: int) -> list[tuple[int, ...]]:
-        """Return every path from entity down to a synset, both ends included; none for an
-        instance.
-        """
+        """Return every path from entity down to a synset, both included; none for an instance."""
         if self.offsets[index] == int(ROOT[1:]):
             return [(index,)]
         return [
@@ -144,9 +145,9 @@ class WordNet:
 
     @functools.cached_property
     def heights(self) -> NDArray[np.int16]:
-        """(N,) the longest way down to a leaf, in edges; 0 for a leaf."""
+        """Return (N,) the longest path down to a leaf, in edges; 0 for a leaf."""
         height = np.zeros(len(self), np.int16)
-        # Peel leaves: a synset is done when all below it are.
+        # Peel off leaves: a synset is done when all below it are.
         waiting = np.diff(self.down_start)
         ready = np.flatnonzero(waiting == 0).tolist()
         while ready:
@@ -159,11 +160,11 @@ class WordNet:
         return height
 
     def ancestor_height(self, a: int, b: int) -> int:
-        """Return the hierarchical error of b for a: least height of a common ancestor; 0 when a =
-        b.
+        """Return the hierarchical error of b for a: the lowest height of a common ancestor; 0 if a
+        = b.
 
         Heights are those of the whole of WordNet. Source: ILSVRC 2010's hierarchical error.
-        Raises ValueError where the two share no ancestor.
+        Raises ValueError if the two share no ancestor.
         """
         if a == b:
             return 0
@@ -173,7 +174,7 @@ class WordNet:
         return min(int(self.heights[i]) for i in common)
 
     def synset(self, index: int) -> Synset:
-        """Lemmas, gloss and examples of a synset, read from its line."""
+        """Return lemmas, gloss and examples of a synset, read from its line."""
         text, *rest = self._line(index)[1].split('; "')
         return Synset(
             wnid=self.wnid(index),
@@ -184,9 +185,7 @@ class WordNet:
         )
 
     def lemmas(self, index: int) -> tuple[str, ...]:
-        """Return the words of a synset, blanks for underscores; of many synsets faster
-        than names.
-        """
+        """Return the words of a synset with spaces; faster than names for many synsets."""
         return tuple(lemma.replace("_", " ") for lemma in self._line(index)[0])
 
     def name(self, index: int) -> str:
@@ -196,7 +195,7 @@ class WordNet:
         return f"{lemma}.n.{sense:02d}"
 
     def find(self, label: str) -> int:
-        """Return the synset a person means by `n02084071`, `dog.n.01` or a lemma of one noun sense.
+        """Return the synset of `n02084071`, `dog.n.01` or a lemma with one noun sense.
 
         Raises UnknownLabel with the candidates for a lemma of several senses or of none.
         """
@@ -214,18 +213,14 @@ class WordNet:
         raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in synsets])
 
     def first_sense(self, word: str) -> int:
-        """Return the synset that WordNet lists first for a noun. Raises UnknownLabel for
-        no noun.
-        """
+        """Return WordNet's first synset of a noun. Raises UnknownLabel for no noun."""
         senses = self._senses(_lemma(word))
         if not senses:
             raise UnknownLabel(word, [])
         return int(np.searchsorted(self.offsets, senses[0]))
 
     def sense_keys(self) -> dict[str, int]:
-        """Return every sense as WordNet's lists of counts name it, `dog%1:05:00::`, with its
-        synset.
-        """
+        """Return every sense key of WordNet's lists of counts, `dog%1:05:00::`, with its synset."""
         keys = {}
         for index, start in enumerate(self._starts.tolist()):
             words = self._data[start : self._data.find(b" | ", start)].decode().split(" ")
@@ -235,7 +230,7 @@ class WordNet:
         return keys
 
     def first_lemma(self, index: int) -> str:
-        """Return the word that WordNet lists first in a synset, with spaces."""
+        """Return the first word of a synset, with spaces."""
         return self._line(index)[0][0].replace("_", " ")
 
     def gloss(self, index: int) -> str:
@@ -243,7 +238,7 @@ class WordNet:
         return self._line(index)[1].split('; "')[0].strip()
 
     def linked(self, index: int, symbols: Container[str]) -> list[int]:
-        """Nouns that a synset points to by one of WordNet's pointer symbols, in its order."""
+        """Return the nouns that a synset links to by a pointer symbol, in order."""
         start = int(self._starts[index])
         words = self._data[start : self._data.find(b" | ", start)].decode().split(" ")
         first = 4 + 2 * int(words[3], 16)
@@ -263,9 +258,9 @@ class WordNet:
         return _mapped(self.folder / "index.noun")
 
     def _senses(self, lemma: str) -> list[int]:
-        """Offsets of a lemma's noun senses in WordNet's order."""
+        """Return the offsets of a lemma's noun senses in WordNet's order."""
         word = lemma.encode() + b" "
-        # The lines are sorted by bytes; those of the licence begin with blanks and come first.
+        # Lines are sorted by bytes; those of the licence begin with blanks and come first.
         start = bisect_left(range(len(self._index)), word, key=self._line_after)
         line = self._line_after(start)
         return _sense_offsets(line) if lemma and line.startswith(word) else []
@@ -294,10 +289,10 @@ class WordNet:
 
 
 def folders() -> list[Path]:
-    """Return where WordNet is looked for, in this order."""
+    """Return the folders to search for WordNet, in order."""
     configured = os.environ.get("ASSAY_WORDNET")
     if configured:
-        # Named means meant: nothing else is tried behind the person's back.
+        # An explicit folder is the only one tried.
         return [Path(configured), Path(configured) / "dict"]
     project = Path(os.environ.get("ASSAY_DATA") or Path(__file__).resolve().parents[3] / "var")
     nltk = [
@@ -319,7 +314,7 @@ def _read(folder: Path) -> WordNet:
 
 
 def load() -> WordNet:
-    """Return the WordNet 3.0 of this machine, read once a process. Raises WordNetMissing."""
+    """Return this machine's WordNet 3.0, read once per process. Raises WordNetMissing."""
     for folder in folders():
         if (folder / "data.noun").is_file():
             return _read(folder)
@@ -328,7 +323,7 @@ def load() -> WordNet:
 
 
 def load_or_none() -> WordNet | None:
-    """Return the WordNet 3.0 of this machine, or None."""
+    """Return this machine's WordNet 3.0, or None."""
     try:
         return load()
     except WordNetMissing:
@@ -344,11 +339,11 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def _line_starts(data: mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each synset's line begins, and the wnid numbers that open them."""
+    """Return where each synset's line begins, and the number of its wnid."""
     text = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(text == ord("\n"))
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.zeros(0, np.int64)
-    # The licence at the head is indented by two blanks.
+    # The licence at the top is indented by two blanks.
     starts = starts[text[starts] != ord(" ")]
     if len(starts) == 0 or len(text) - starts[-1] < 8:
         raise WordNetMissing("data.noun holds no synsets")
@@ -366,7 +361,7 @@ def _links_up(
     offsets: NDArray[np.int32],
     instances: bool = False,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Links `@ OFFSET n 0000` of every line, but not those that a gloss happens to spell.
+    """Return links `@ OFFSET n 0000` of every line, except those in the text of a gloss.
 
     instances: links `@i OFFSET n 0000` as well.
     """
@@ -374,7 +369,7 @@ def _links_up(
     at = np.flatnonzero(text == ord("@"))
     at = at[(at > starts[0]) & (at + 12 < len(text)) & (text[at - 1] == ord(" "))]
     if instances:
-        # The offset stands one further behind `@i`.
+        # After `@i` the offset is one position further.
         at = at + (text[at + 1] == ord("i"))
     at = at[text[at + 1] == ord(" ")]
     owner = np.searchsorted(starts, at, "right") - 1

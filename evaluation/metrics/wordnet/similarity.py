@@ -1,7 +1,7 @@
-"""How alike two classes are by WordNet: the nine measures of WordNet::Similarity, two conventions.
+"""Similarity of two classes in WordNet: WordNet::Similarity's nine measures in two conventions.
 
 `clean` is ours; `wnsim` follows WordNet::Similarity, which Sarvadevabhatla et al. (2016) used for
-CDS. docs/reference/similarity.md tells them apart. Every result should name its measure and its
+CDS. docs/reference/similarity.md compares them. Every result should state its measure and its
 convention.
 """
 
@@ -31,15 +31,15 @@ def similarity_matrix(
     measure: str = "wup",
     convention: str = "clean",
 ) -> NDArray[np.float64]:
-    """Similarities of every row to every column, (R, C) float64; R and C may be 0.
+    """Return the similarities of every row to every column, (R, C) float64; R and C may be 0.
 
-    rows, columns: synset numbers of wordnet, any of them repeatedly; columns are the rows again
-    where not given, and the matrix is then symmetric. Ranges: wup, path, lin, vector and
-    vector_pairs [0, 1], lch, res and lesk from 0 up, jcn from 0 to infinity (clean: for two synsets
-    of one information content below which nothing lies, such as any synset with itself).
-    Instance links lead up as hypernym links do, so that an instance (Paris) is as like a class as
-    its place below its own class (a national capital) makes it. Raises ValueError for another
-    measure or convention, and WordNetMissing where a measure by content finds no cntlist.rev.
+    rows, columns: synset indices of wordnet, with repetitions; columns default to the rows, and the
+    matrix is then symmetric. Ranges: wup, path, lin, vector and vector_pairs [0, 1], lch, res and
+    lesk from 0 up, jcn from 0 to infinity (clean: for two synsets of the same information content
+    without descendants, such as any synset with itself).
+    Instance links are followed like hypernym links, so that an instance (Paris) is as similar to a
+    class as its position below its own class (a national capital) implies. Raises ValueError for
+    another measure or convention, and WordNetMissing if a measure by content finds no cntlist.rev.
     """
     _check(measure, convention)
     columns = rows if columns is None else columns
@@ -67,13 +67,12 @@ def ancestor_matrix(
     measure: str = "wup",
     convention: str = "clean",
 ) -> NDArray[np.int64]:
-    """Return the common ancestor that a measure reads, (R, C) synset numbers, −1 where there is
-    none.
+    """Return the common ancestor that a measure uses, (R, C) synset indices, −1 for none.
 
-    wup: the deepest, its longest root path counted; among equals the one with the larger value.
-    path and lch: the one over which the way is shortest. res, lin and jcn: the one with the largest
-    information content. lesk, vector and vector_pairs read none: they get that of wup. Ties go to
-    the deepest, then to the smallest wnid. −1 stands for wnsim's virtual root.
+    wup: the deepest, by its longest root path; among equals the one with the larger value. path and
+    lch: the one with the shortest path over it. res, lin and jcn: the one with the largest
+    information content. lesk, vector and vector_pairs use none: they get that of wup. Ties go to
+    the deepest, then to the smallest wnid. −1 also stands for wnsim's virtual root.
     """
     _check(measure, convention)
     columns = rows if columns is None else columns
@@ -91,10 +90,10 @@ def ancestor_matrix(
 def meant(wordnet: WordNet, label: str, by: str = "wnid") -> int:
     """Return the synset of a label: exactly, or `by` word as the authors of CDS looked it up.
 
-    By wnid: a wnid, dog.n.01, or a lemma of one noun sense. By word: the first noun sense of the
-    word; a wnid or dog.n.01 stands for its synset's first lemma. Raises UnknownLabel.
+    By wnid: a wnid, dog.n.01, or a lemma with one noun sense. By word: the first noun sense of the
+    word; a wnid or dog.n.01 is replaced by its synset's first lemma. Raises UnknownLabel.
 
-    By word n01494475, the hammerhead shark, is hammerhead.n.01, the dolt.
+    By word n01494475, the hammerhead shark, becomes hammerhead.n.01, the dolt.
     """
     text = label.strip()
     if by == "wnid":
@@ -110,7 +109,9 @@ def as_word(wordnet: WordNet, index: int) -> int:
 
 
 def instances(wordnet: WordNet, indices: Iterable[int]) -> list[str]:
-    """Wnids, ascending, of those synsets that are instances, which every result should name."""
+    """Return the wnids, ascending, of synsets that are instances, which every result
+    should state.
+    """
     return sorted({wordnet.wnid(index) for index in indices if wordnet.is_instance(index)})
 
 
@@ -122,18 +123,20 @@ def _check(measure: str, convention: str) -> None:
 
 
 def _wup(keys: NDArray[np.integer]) -> NDArray[np.float64]:
-    """2 d / (l_1 + l_2), where l_i is d and the edges from i to the ancestor."""
+    """Return 2 d / (l_1 + l_2), where l_i is d plus the edges from i to the ancestor."""
     values = np.arange(int(keys.max()) + 2)
     depth, edges = ca.depth_and_edges(values)
     with np.errstate(invalid="ignore"):
         table = 2.0 * depth / (2.0 * depth + edges)
-    # A key of −1 reads the last.
+    # A key of −1 reads the last entry.
     table[-1] = 0
     return table[keys]
 
 
 def _contents(wordnet: WordNet, above: Ancestry, convention: str) -> NDArray[np.float64]:
-    """Information content of the ancestry; −1 for what was never tagged, 0 for the virtual root."""
+    """Return the information content of the ancestry; −1 if never tagged, 0 for the
+    virtual root.
+    """
     content = np.nan_to_num(information_content(wordnet, convention)[above.nodes], nan=-1.0)
     content[above.nodes == ca.VIRTUAL] = 0
     return content
@@ -155,7 +158,7 @@ def _by_content(
     class_contents = information_content(wordnet, convention)
     row, column = class_contents[list(rows)][:, None], class_contents[list(columns)][None, :]
     both = row + column
-    # Nothing is known of what was never tagged; to wnsim neither of what everything is.
+    # Synsets that were never tagged have no content; in wnsim the root has none either.
     known = np.isfinite(both) & (places >= 0)
     if convention == "wnsim":
         known &= (row > 0) & (column > 0)
@@ -170,7 +173,9 @@ def _by_content(
 
 
 def _largest_jcn(wordnet: WordNet) -> float:
-    """What WordNet::Similarity gives for a distance of 0: a hundredth of a word below the root."""
+    """Return WordNet::Similarity's value for a distance of 0: a hundredth of a word below
+    the root.
+    """
     words = counted(wordnet, "wnsim")
     return float(-1 / np.log((words - 0.01) / words))
 

@@ -1,4 +1,4 @@
-"""How well a measure of similarity fits a mapping made by people: Supplement B's two criteria."""
+"""How well a similarity measure fits a mapping made by people: the two criteria of Supplement B."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from evaluation.metrics.wordnet.similarity import similarity_matrix
 class Criteria:
     """Both shares in [0, 1]; criterion 2 is NaN for a single category.
 
-    mapped: classes that criterion 1 is the share of, a class once for each category it is mapped
-    to. ties: those of them with several most similar classes, where the first of the pool counted.
+    mapped: denominator of criterion 1, a class once per category it is mapped to. ties: those of
+    them with several most similar classes, of which the first in the pool counted.
     """
 
     criterion_1: float
@@ -31,14 +31,14 @@ def criteria(
     measure: str = "wup",
     convention: str = "clean",
 ) -> Criteria:
-    """Criteria #1 and #2 of Sarvadevabhatla et al. (2016), Supplement B.
+    """Return criteria #1 and #2 of Sarvadevabhatla et al. (2016), Supplement B.
 
-    categories: (K,) synset numbers. pool: (P,) synset numbers of all classes; two classes may share
-    a synset, as by word. mapping: places in `categories` → places in the pool, at least one each.
-    #1: over the mapped classes of all categories together, the share whose most similar class of
-    the pool, itself left out, is mapped to the same category. Ties: the first of the pool, so that
-    a measure which is 0 everywhere gains nothing. #2: the share of categories whose largest
-    similarity to a mapped class is strictly above the largest to another category.
+    categories: (K,) synset indices. pool: (P,) synset indices of all classes; two classes may share
+    a synset, as by word. mapping: indices in `categories` → indices in the pool, at least one each.
+    #1: over the mapped classes of all categories together, the share whose most similar other class
+    of the pool is mapped to the same category. Ties: the first of the pool, so that a measure which
+    is 0 everywhere gains nothing. #2: the share of categories whose largest similarity to a mapped
+    class is strictly above the largest to another category.
     Raises ValueError for a pool of fewer than two classes or a category without any.
     """
     if len(pool) < 2:

@@ -1,21 +1,21 @@
-"""Classes in the order of the hypernym graph, with the groups that they fall in."""
+"""Classes in the order of the hypernym graph, with their groups."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from evaluation.metrics.wordnet.nouns import WordNet
 
-# A group of more of the classes than that says nothing.
+# Larger shares of the classes are no useful group.
 MOST_OF_ALL = 0.75
 
 
 def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
-    """By key the names of the groups above it, the widest first, in topological order.
+    """Return by key the names of the groups above it, widest first, in topological order.
 
-    places: key → synset. The graph is taken as a tree by WordNet's first hypernym of each synset.
-    A synset is a group where it parts the classes: it has several children with classes below them,
-    or is a class itself and has classes below it; but for groups of most of all classes. A class
-    comes right before its own group, and children go by name.
+    places: key → synset. The graph is treated as a tree by WordNet's first hypernym of each synset.
+    A synset is a group if it splits the classes: it has several children with classes below them,
+    or is a class itself and has classes below it; but not groups of most of all classes. A class
+    comes directly before its own group, and children are ordered by name.
     """
     children: dict[int, set[int]] = defaultdict(set)
     roots: set[int] = set()
@@ -30,7 +30,7 @@ def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
         roots.add(at)
     by_synset = {synset: key for key, synset in places.items()}
     paths: dict[str, list[str]] = {}
-    # Depth first, children in the order of their names.
+    # Depth first, children by name.
     waiting: list[tuple[int, list[str]]] = [(root, []) for root in sorted(roots, reverse=True)]
     while waiting:
         synset, path = waiting.pop()

@@ -1,8 +1,8 @@
 """Scores of weakly supervised object localization by boxes: MaxBoxAcc and MaxBoxAccV2.
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §4.1. Two
-protocols: `paper` is the text, `reference` gives the numbers of the authors' published code. Where
-they differ stands in docs/reference/metrics.md.
+protocols: `paper` is the text, `reference` gives the numbers of the authors' published code.
+docs/reference/metrics.md lists the differences.
 """
 
 import math
@@ -19,7 +19,7 @@ MOST_THRESHOLDS = 65_000
 # Side of a score map, in pixels.
 LARGEST_SIZE = 4096
 DELTAS = (0.3, 0.5, 0.7)
-# From this IoU on the box of the largest component is right.
+# Required IoU of the largest component's box.
 LARGEST_DELTA = 0.5
 
 Floats = NDArray[np.float64]
@@ -27,10 +27,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How score maps are cut and boxes compared.
+    """How score maps are thresholded and boxes compared.
 
-    thresholds: how many, at 0, 1/n, 2/n, …. size: side of a score map, and of the picture that
-    ground truth is brought to, under `reference`; `paper` works at each image's own size.
+    thresholds: their number, at 0, 1/n, 2/n, …. size: side of a score map, and of the image that
+    the ground truth is scaled to, under `reference`; `paper` works at each image's own size.
     """
 
     name: str = "paper"
@@ -48,7 +48,7 @@ class Protocol:
 
     @property
     def taus(self) -> Floats:
-        """(n,) the thresholds: k times 1/n in floats, as numpy's arange makes them."""
+        """Return the (n,) thresholds: k times 1/n in floats, as numpy's arange makes them."""
         taus: Floats = np.arange(self.thresholds) * np.float64(1 / self.thresholds)
         return taus
 
@@ -56,9 +56,9 @@ class Protocol:
 def normalized(scores: NDArray[Any], how: str = "min-max") -> Floats:
     """Return the score map in [0, 1], as float64.
 
-    min-max: the least score becomes 0, the greatest 1; a constant map becomes 0. max: divided by
-    the greatest score, and what is below 0 becomes 0; where no score is above 0, all do. none: as
-    it is. Source: Choe et al., table 1.
+    min-max: the lowest score becomes 0, the highest 1; a constant map becomes 0. max: divided by
+    the highest score, negative scores become 0; if no score is positive, all do. none: unchanged.
+    Source: Choe et al., table 1.
 
     >>> normalized(np.array([[1.0, 2.0, 5.0]]))
     array([[0.  , 0.25, 1.  ]])
@@ -68,9 +68,9 @@ def normalized(scores: NDArray[Any], how: str = "min-max") -> Floats:
 
 
 def scale_of(scores: NDArray[Any], how: str) -> tuple[float, float]:
-    """(low, span) such that (s − low) / span, cut to [0, 1], is the score s normalised.
+    """Return (low, span) such that (s − low) / span, clipped to [0, 1], is the normalized score s.
 
-    A map without any span has an endless one, so all its scores become 0.
+    A constant map has an infinite span, so all its scores become 0.
     """
     if how == "none":
         return 0.0, 1.0
@@ -80,7 +80,7 @@ def scale_of(scores: NDArray[Any], how: str) -> tuple[float, float]:
 
 
 def resized(scores: NDArray[Any], height: int, width: int) -> Floats:
-    """(height, width), bilinear between pixel centres, the outer ones continued to the edge.
+    """Return the map in (height, width), bilinear between pixel centres, extended to the edges.
 
     >>> resized(np.array([[0.0, 1.0]]), 1, 4)
     array([[0.  , 0.25, 0.75, 1.  ]])
@@ -94,7 +94,7 @@ def resized(scores: NDArray[Any], height: int, width: int) -> Floats:
 
 
 def plain(scores: NDArray[Any]) -> NDArray[Any]:
-    """Return the scores as the compiled loops take them: float32 where that holds them, else
+    """Return the scores for the compiled loops: float32 if it represents them exactly, else
     float64.
     """
     kind = np.float32 if scores.dtype.itemsize <= 4 else np.float64
@@ -104,7 +104,7 @@ def plain(scores: NDArray[Any]) -> NDArray[Any]:
 def fitted(
     scores: NDArray[Any], protocol: Protocol, width: int, height: int
 ) -> tuple[NDArray[Any], tuple[float, float]]:
-    """Return the score map in the pixels that it is scored in, and the scale that normalises it.
+    """Return the score map in the pixels in which it is scored, and the scale that normalizes it.
 
     paper: those of its image, (height, width), and the scale after resizing. reference: its own.
     """
@@ -115,7 +115,7 @@ def fitted(
 
 
 def check_size(scores: NDArray[Any], protocol: Protocol) -> None:
-    """Raise ValueError for a map that `reference` does not take as it is."""
+    """Raise ValueError for a map that `reference` does not accept."""
     if protocol.name == "reference" and scores.shape != (protocol.size, protocol.size):
         raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
 
@@ -123,13 +123,13 @@ def check_size(scores: NDArray[Any], protocol: Protocol) -> None:
 def prepared(scores: NDArray[Any], protocol: Protocol, width: int, height: int) -> Floats:
     """Return the score map as the protocol scores it on an image of this size, in [0, 1].
 
-    paper: resized to the image, then normalised. reference: normalised.
+    paper: resized to the image, then normalized. reference: normalized.
     """
     return normalized(fitted(scores, protocol, width, height)[0], protocol.normalize)
 
 
 def truncated(boxes: Floats, width: int, height: int, size: int) -> Floats:
-    """Boxes of an image in a picture of size × size, cut down to whole numbers.
+    """Return the boxes of an image scaled to size × size and truncated to integers.
 
     >>> truncated(np.array([[10.0, 10.0, 499.0, 374.0]]), 500, 375, 224)
     array([[  4.,   5., 223., 223.]])
@@ -139,11 +139,11 @@ def truncated(boxes: Floats, width: int, height: int, size: int) -> Floats:
 
 
 def ious(a: Floats, b: Floats, protocol: str = "paper") -> Floats:
-    """(N, M) IoU of every box in a (N, 4) with every box in b (M, 4).
+    """Return the (N, M) IoU of every box in a (N, 4) with every box in b (M, 4).
 
-    paper: x1 and y1 exclusive, continuous; 0 for two empty boxes. reference: one pixel more on both
-    sides, so a mask of ten pixels a side, whose box ends at x0 + 10, has 100/121 with the ten
-    pixels x0 … x0 + 9.
+    paper: x1 and y1 exclusive, continuous; 0 for two empty boxes. reference: both sides are one
+    pixel longer, so a mask of ten pixels a side, whose box ends at x0 + 10, has 100/121 with the
+    ten pixels x0 … x0 + 9.
 
     >>> ious(np.array([[0.0, 0, 10, 10]]), np.array([[0.0, 0, 9, 9]]), "reference").round(2)
     array([[0.83]])
@@ -160,13 +160,13 @@ def ious(a: Floats, b: Floats, protocol: str = "paper") -> Floats:
 
 
 def cut(scores: Floats, protocol: Protocol) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """Return the map in whole levels, and for each threshold the level that a pixel must exceed.
+    """Return the map as integer levels, and for each threshold the level that a pixel must exceed.
 
-    scores: in [0, 1], normalised. Under `paper` a constant map is 0 everywhere.
+    scores: in [0, 1], normalized. Under `paper` a constant map is 0 everywhere.
     """
     if protocol.name == "reference":
         image = (scores * 255).astype(np.uint8)
-        # numpy's float64 times a small integer, as the authors' code multiplies.
+        # numpy's float64 times a small integer, as in the authors' code.
         above = (protocol.taus * float(image.max())).astype(np.int64)
         return image.astype(np.uint16), above
     if scores.min() == scores.max():
@@ -183,12 +183,13 @@ def box_hits(
     deltas: tuple[float, ...] = DELTAS,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(D, n) and (n,): where some box of the map, and that of its largest component, is right.
+    """Return (D, n) and (n,): where some box of the map, and that of its largest component, is
+    right.
 
     At each of the n thresholds: whether the best IoU of the map's boxes with the ground truth
-    reaches each delta, and whether that of the box of the largest component reaches 0.5.
-    scores: (H, W), in [0, 1] or with the scale that normalises them. boxes: (G, 4), in pixels of
-    the map, as the protocol wants them.
+    reaches each delta, and whether that of the largest component's box reaches 0.5. scores: (H, W),
+    in [0, 1] or with the scale that normalizes them. boxes: (G, 4), in pixels of the map, as the
+    protocol requires them.
     """
     from evaluation.metrics.wsol import kernels_boxes
     from evaluation.metrics.wsol.kernels_levels import Scale
@@ -199,17 +200,17 @@ def box_hits(
         hits, largest = kernels_boxes.step_hits(*scaled_map, protocol.thresholds, *truth)
         return hits, largest
     hits, largest, highest = kernels_boxes.byte_hits(*scaled_map, *truth)
-    # numpy's float64 times a small integer, as the authors' code multiplies.
+    # numpy's float64 times a small integer, as in the authors' code.
     above = (protocol.taus * float(highest)).astype(np.int64)
     return hits[:, above], largest[above]
 
 
 @dataclass
 class BoxScore:
-    """Sums over images; add() each image, or join() sums of others, then read result().
+    """Sums over images; add() each image, or join() other sums, then read result().
 
-    The order of images changes nothing: what is kept are counts. histograms: whether scores are
-    counted, too, for the curves.
+    Only counts are kept, so the order of images does not matter. histograms: also count scores, for
+    the curves.
     """
 
     protocol: Protocol
@@ -237,7 +238,7 @@ class BoxScore:
         height: int,
         class_right: bool | None = None,
     ) -> None:
-        """Take one image in: its score map, and its boxes in pixels of the image.
+        """Add one image: its score map, and its boxes in pixels of the image.
 
         class_right: whether a classifier gave the image its class, for top-1 localization.
         """
@@ -256,7 +257,7 @@ class BoxScore:
         largest: NDArray[np.bool_],
         classes_right: Sequence[bool | None],
     ) -> None:
-        """Add what box_hits returns for B images, (B, D, n) and (B, n), and classes_right (B,)."""
+        """Add the result of box_hits for B images, (B, D, n) and (B, n), and classes_right (B,)."""
         right = np.array([bool(is_right) for is_right in classes_right])
         self.images += len(hits)
         self.hits += hits.sum(axis=0)
@@ -265,16 +266,16 @@ class BoxScore:
         self.named_largest += largest[right].sum(axis=0)
 
     def join(self, score: "BoxScore") -> None:
-        """Take in what another has summed over other images."""
+        """Add the sums of another over other images."""
         self.images += score.images
         self.class_hits += score.class_hits
         for name in ("hits", "largest", "named_largest", "pixels"):
             getattr(self, name).__iadd__(getattr(score, name))
 
     def result(self, curves: bool = False, top1: bool = False) -> dict[str, Any]:
-        """Accuracies as fractions of 1, each with its best threshold: the lowest of equals.
+        """Return accuracies in [0, 1], each with its best threshold, the lowest in a tie.
 
-        NaN without images. top1: localization that also wants the class right. curves: wants
+        NaN without images. top1: localization that also requires the right class. curves: needs
         histograms.
         """
         best = {
@@ -316,9 +317,9 @@ class BoxScore:
 
 
 def covered(boxes: Floats, shape: tuple[int, ...], protocol: str) -> NDArray[np.uint8]:
-    """(H, W) 1 at the pixels whose centre lies in a box of pixels of the map, else 0.
+    """Return (H, W) 1 at the pixels whose centre is in a box in pixels of the map, else 0.
 
-    reference: the last pixel of a box belongs to it.
+    reference: the last pixel of a box is included.
 
     >>> covered(np.array([[1.0, 0.0, 2.4, 1.0]]), (1, 4), "paper")
     array([[0, 1, 0, 0]], dtype=uint8)
@@ -337,10 +338,10 @@ def add_scores(
     kinds: NDArray[np.uint8],
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Counts each score in [τ_k, τ_k+1), and those of 1 in the last place.
+    """Count each score in [τ_k, τ_k+1), and scores of 1 in the last bin.
 
-    counts: (K, n + 1), a row for each kind. scores: (H, W), in [0, 1] or with the scale that
-    normalises them. kinds: (H, W); what is beyond the rows is left out.
+    counts: (K, n + 1), a row per kind. scores: (H, W), in [0, 1] or with the scale that normalizes
+    them. kinds: (H, W); kinds without a row are ignored.
     """
     from evaluation.metrics.wsol import kernels_levels
 
@@ -350,9 +351,9 @@ def add_scores(
 
 
 def center_gaussian(height: int, width: int) -> Floats:
-    """(height, width) the baseline that looks at nothing: round, and highest in the middle.
+    """Return (height, width) the baseline that ignores the image: round, and highest in the middle.
 
-    Its spread is 1 where the shorter side reaches from −1 to 1; between pixel centres.
+    Its deviation is 1 if the shorter side spans −1 to 1, between pixel centres.
     """
     return _bell(height)[:, None] * _bell(width)[None, :]
 

@@ -1,4 +1,4 @@
-"""Whether objects of a class can be localized at all from image labels: the posterior ratio α.
+"""The posterior ratio α: whether objects of a class can be localized from image labels at all.
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §3.3.
 """
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def posteriors(counts: NDArray[Any]) -> Floats:
-    """(M,) p(class | cue): of a cue's patches, the share that lies in images of the class.
+    """Return (M,) p(class | cue): the share of a cue's patches in images of the class.
 
     counts: (M, 2) labeled patches of each cue in other images and in images of the class. NaN for a
     cue without patches.
@@ -26,11 +26,12 @@ def posteriors(counts: NDArray[Any]) -> Floats:
 
 
 def posterior_ratios(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> Floats:
-    """(F, B) α = p(class | foreground cue) / p(class | background cue), in the order of the cues.
+    """Return (F, B) α = p(class | foreground cue) / p(class | background cue), in the order of the
+    cues.
 
-    foreground: (M,) which cues belong to the object. Under 1, a map of even the true posterior
-    takes the background cue for object before the foreground one. Infinite where the background
-    cue never comes with the class; NaN where neither does, or a cue has no patches.
+    foreground: (M,) which cues belong to the object. Below 1, even a map of the true posterior
+    ranks the background cue above the foreground one. Infinite if the background cue never occurs
+    with the class; NaN if neither does, or a cue has no patches.
     """
     posterior = posteriors(counts)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -39,11 +40,9 @@ def posterior_ratios(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> Flo
 
 
 def well_posed(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> bool:
-    """Return whether one threshold on p(class | cue) parts object from background: every α is 1 or
-    more.
+    """Return whether one threshold on p(class | cue) separates object from background: every α ≥ 1.
 
-    Two cues of which neither ever comes with the class are alike, so they count as 1. Cues without
-    patches count nowhere.
+    Two cues that both never occur with the class count as 1. Cues without patches are ignored.
     """
     seen = counts.sum(axis=1) > 0
     ratios = posterior_ratios(counts[seen], foreground[seen])

@@ -2,10 +2,10 @@
 # numba infers the types of these loops, and its hints lack _nrt.
 """Boxes of every component, and of every hole, at every threshold, in one pass over the pixels.
 
-A component grows as the threshold falls and keeps its box until it takes a pixel beyond it. So
-pixels are taken level by level into a forest of sets, and each set whose box is about to change
-records for which thresholds it stood. Most pixels touch one set and lie within its box: that can be
-seen from their eight neighbours alone. Compiled by numba: import this inside functions only.
+A component grows as the threshold falls and keeps its box until it includes a pixel outside it. So
+pixels are added level by level to a forest of sets, and each set whose box is about to change
+records the thresholds at which it was valid. Most pixels touch one set and lie within its box,
+which their eight neighbours already show. Compiled by numba: import this only inside functions.
 """
 
 from typing import Any, NamedTuple
@@ -30,15 +30,15 @@ from evaluation.metrics.wsol.kernels_rings import (
 from labeling.numba_cache import njit
 
 NO_RIVAL = (np.int64(0), np.int64(0), np.int64(0), np.int64(-1), False)
-# What a pixel is worth where its count is asked for, or nothing is.
+# The worth of a pixel if pixels are counted, and if nothing is.
 ONES, NOTHING = np.ones(256, np.int32), np.zeros(256, np.int32)
 
 
 class Truth(NamedTuple):
-    """What boxes are held against.
+    """The true boxes.
 
-    boxes: (G, 4) float64. deltas: (D,) the IoUs wanted. extra: how many pixels more a side counts
-    than its edges are apart. least, most: an area outside of these reaches no delta, nor 0.5.
+    boxes: (G, 4) float64. deltas: (D,) the required IoUs. extra: pixels added to each side. least,
+    most: an area outside these bounds reaches no delta, nor 0.5.
     """
 
     boxes: Any
@@ -49,12 +49,12 @@ class Truth(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Where boxes that have stood are counted. wide, tall: of the framed map.
+    """Counts of boxes. wide, tall: of the framed map.
 
-    wider: by how much a box reaches beyond its set, 1 around holes. exact: whether it matters which
+    wider: by how much a box extends beyond its set, 1 around holes. exact: whether it matters which
     of the sets with the greatest sum begins first. changes: (D, T + 1) by how many more boxes reach
-    each delta from that threshold on. floors: (T,) the least that the largest component has at each
-    threshold, or (0,). rivals: what may be it, as _settle reads them.
+    each delta from that threshold on. floors: (T,) a lower bound of the largest component at each
+    threshold, or (0,). rivals: candidates for it, as _settle reads them.
     """
 
     truth: Any
@@ -69,12 +69,13 @@ class Marks(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def byte_hits(scores, scale, boxes, deltas):
-    """(D, 255) and (255,): where a box is right, and where that of the largest contour has IoU 0.5.
+    """Return (D, 255) and (255,): where a box is right, and where the largest contour's has IoU
+    0.5.
 
     For the masks ⌊255 s⌋ > t; then the highest byte. scores: (H, W). boxes: (G, 4), inclusive.
-    Contours of holes give boxes too, right and bottom edges are cut at the last pixel, an empty
+    Contours of holes give boxes too, right and bottom edges are clipped at the last pixel, an empty
     mask has the box 0, 0, 0, 0, and the largest component is the one whose contour encloses most,
-    of equals the last to begin by rows.
+    the last by rows in a tie.
     """
     picture = bytes_of(scores, scale)
     truth = _truth(boxes, deltas, 1.0)
@@ -92,10 +93,9 @@ def byte_hits(scores, scale, boxes, deltas):
 
 @njit(nogil=True, cache=True)
 def step_hits(scores, scale, bins, boxes, deltas):
-    """(D, n) and (n,) the same for the thresholds s ≥ k / n, of exclusive edges and without holes.
+    """Return (D, n) and (n,) the same for the thresholds s ≥ k / n, exclusive edges and no holes.
 
-    An empty mask has no box; the largest component has most pixels, of equals it is the first to
-    begin by rows.
+    An empty mask has no box; the largest component has most pixels, the first by rows in a tie.
     """
     picture = steps_of(scores, scale, bins)
     truth = _truth(boxes, deltas, 0.0)
@@ -111,14 +111,14 @@ def _truth(boxes, deltas, extra):
     for g in range(boxes.shape[0]):
         area = (boxes[g, 2] - boxes[g, 0] + extra) * (boxes[g, 3] - boxes[g, 1] + extra)
         least, most = min(least, area), max(most, area)
-    # An IoU is at most the ratio of the areas. A little wider, lest rounding silence a box.
+    # An IoU is at most the ratio of the areas; slightly wider to allow for rounding.
     ratio = min(deltas.min(), 0.5) * (1 - 1e-9)
     return Truth(boxes, deltas, extra, least * ratio, most / ratio)
 
 
 @njit(nogil=True, cache=True)
 def _where_right(changes):
-    """Where more boxes have come to be right than have ceased to."""
+    """Return where more boxes have started than stopped being right."""
     count = changes.shape[1] - 1
     hits = np.zeros((changes.shape[0], count), np.bool_)
     for d in range(changes.shape[0]):
@@ -131,7 +131,7 @@ def _where_right(changes):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def _best(x0, y0, x1, y1, truth):
-    """The greatest IoU of a box with a true one, or 0 where it can reach no delta."""
+    """Return the highest IoU of a box with a true one, or 0 if it can reach no delta."""
     extra = truth.extra
     area = (x1 - x0 + extra) * (y1 - y0 + extra)
     best = 0.0
@@ -160,7 +160,7 @@ def _count(iou, truth, begin, end, changes):
 
 @njit(nogil=True, cache=True)
 def _overlap(x0, y0, x1, y1, marks):
-    """The best IoU of the box of a set of the framed map."""
+    """Return the best IoU of the box of a set of the framed map."""
     left, top = np.float64(x0 - 1 - marks.wider), np.float64(y0 - 1 - marks.wider)
     right, bottom = np.float64(x1 + marks.wider), np.float64(y1 + marks.wider)
     if marks.truth.extra > 0:
@@ -170,7 +170,7 @@ def _overlap(x0, y0, x1, y1, marks):
 
 @njit(nogil=True, cache=True)
 def _mark(spans, counts, marks):
-    """Counts the boxes in spans, and makes room for more."""
+    """Count the boxes in spans, and make room for more."""
     floors = marks.floors
     for row in range(counts[RECORDED]):
         x0, y0, x1, y1, begin, end, top = spans[row]
@@ -188,7 +188,7 @@ def _mark(spans, counts, marks):
 
 @njit(nogil=True, cache=True)
 def _take(places, level, rings, kinds, worth, flat, woods, marks):
-    """Takes the pixels of one level into the forest; spans are counted when there are many."""
+    """Add the pixels of one level to the forest; spans are counted when there are many."""
     labels, parents, sums, boxes, spans, counts = woods
     wide, most, largest = marks.wide, counts[MOST], counts[LARGEST]
     steps = DY * wide + DX
@@ -202,7 +202,7 @@ def _take(places, level, rings, kinds, worth, flat, woods, marks):
             if kind < NONE:
                 y = p // wide
                 x = p - y * wide
-                # A call costs more than to see here that there is nothing to do.
+                # Checking here is cheaper than a call that has nothing to do.
                 if (x < boxes[at, X0] or x > boxes[at, X1]) or (
                     y < boxes[at, Y0] or y > boxes[at, Y1]
                 ):
@@ -223,16 +223,16 @@ def _take(places, level, rings, kinds, worth, flat, woods, marks):
 
 @njit(nogil=True, cache=True)
 def _components(picture, truth, changes, largest):
-    """Marks in changes where boxes of components count, and fills largest.
+    """Mark in changes where boxes of components count, and fill largest.
 
-    By pixels the largest set is known as they are taken. By contours the pixels of a set enclose
-    its sum by themselves, so its contour encloses that at least, and what its box does at most:
-    nearly always one set is then seen to be the largest.
+    By pixels the largest set is known as pixels are added. By contours a set's own pixels give a
+    lower bound of what its contour encloses, and its box an upper bound: nearly always this shows
+    which set is the largest.
     """
     flat, wide, order, starts, highest = picture
     contours, rings = truth.extra > 0, downwards(flat, wide)
     worth = ENCLOSED if contours else ONES
-    # Nothing at level 0 is ever above a threshold.
+    # Level 0 is never above a threshold.
     woods = forest.planted(order[starts[1] :], rings, JOINS)
     rivals, floors = [NO_RIVAL], np.zeros(highest if contours else 0, np.int64)
     marks = Marks(truth, wide, flat.shape[0] // wide, 0, not contours, changes, floors, rivals)
@@ -253,15 +253,15 @@ def _components(picture, truth, changes, largest):
 
 @njit(nogil=True, cache=True)
 def _holes(picture, truth, changes):
-    """The same for holes: sets of side by side pixels below that do not reach the frame.
+    """Do the same for holes: 4-connected sets of lower pixels that do not reach the frame.
 
-    The contour around a hole runs through the pixels beside it. It stands for the thresholds from
+    The contour around a hole runs through the pixels beside it. It is valid for the thresholds from
     the level of its box on, until it grows.
     """
     flat, wide, order, starts, highest = picture
     rings, tall = upwards(flat, wide), flat.shape[0] // wide
     woods = forest.planted(order[: starts[highest]], rings, HOLES)
-    # The frame is the first set, with the widest box there is: it swallows what touches it.
+    # The frame is the first set, with the widest box: it absorbs whatever touches it.
     woods.counts[USED] = 1
     woods.boxes[0, X1], woods.boxes[0, Y1] = wide - 1, tall - 1
     marks = Marks(truth, wide, tall, 1, False, changes, np.zeros(0, np.int64), [NO_RIVAL])
@@ -273,7 +273,7 @@ def _holes(picture, truth, changes):
 
 @njit(nogil=True, cache=True)
 def _tell_all(first, level, woods, marks):
-    """Counts the boxes of the sets that are left when the last level has been taken."""
+    """Count the boxes of the sets that are left after the last level."""
     _, parents, _, boxes, spans, counts = woods
     for at in range(first, counts[USED]):
         if counts[RECORDED] > forest.ROWS - forest.SPARE:
@@ -285,10 +285,10 @@ def _tell_all(first, level, woods, marks):
 
 @njit(nogil=True, cache=True)
 def _settle(flat, wide, floors, rivals, largest):
-    """Fills largest below the highest level from (top, begin, end, most, right) of sets.
+    """Fill largest below the highest level from (top, begin, end, most, right) of sets.
 
-    A set may be the largest where most, twice what its box encloses, reaches the floor. Where all
-    such sets agree on being right, so does the largest; else their contours are followed.
+    A set may be the largest if most, twice what its box encloses, reaches the floor. If all such
+    sets agree on being right, so does the largest; otherwise their contours are traced.
     """
     votes = np.zeros((2, floors.shape[0]), np.int64)
     for _, begin, end, most, right in rivals:
@@ -301,7 +301,7 @@ def _settle(flat, wide, floors, rivals, largest):
         area, first = np.int64(-1), 0
         for top, begin, end, most, right in rivals:
             if begin <= t < end and most >= max(area, floors[t]):
-                # A level in flat is one more, and t is exceeded from the next on.
+                # Levels in flat are one higher, and t is exceeded from the next one on.
                 enclosed, begins = _contour(flat, wide, top, t + 2)
                 if enclosed > area or (enclosed == area and begins > first):
                     area, first, largest[t] = enclosed, begins, right
@@ -309,10 +309,11 @@ def _settle(flat, wide, floors, rivals, largest):
 
 @njit(nogil=True, cache=True)
 def _contour(flat, wide, start, level):
-    """Twice the area within the outer contour, through pixel centres, and its first place by rows.
+    """Return twice the area within the outer contour, through pixel centres, and its first
+    position.
 
-    Of the component of flat >= level that has start in its first row. The border is followed as
-    Suzuki and Abe (1985) do it, and the area summed on the way.
+    Of the component of flat >= level that has start in its first row. The border is traced as in
+    Suzuki and Abe (1985), and the area summed on the way.
     """
     for turn in range(8):
         # Clockwise from the north, which is empty.

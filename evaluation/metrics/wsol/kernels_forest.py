@@ -1,11 +1,11 @@
 # mypy: disable-error-code="assignment,return-value,no-untyped-def,call-overload,call-arg"
 # numba infers the types of these loops, and its hints lack _nrt.
-"""Sets of pixels that grow and join as a threshold moves, and the boxes that they have had.
+"""Sets of pixels that grow and join as a threshold moves, and their successive boxes.
 
-Pixels are taken level by level into a forest of sets. Each set whose box is about to change records
-where it stood until then. Most pixels touch one set and lie within its box, which their rings say
-already. Compiled by numba: import this inside functions only. Loops that make no array are compiled
-without counts of who holds one (_nrt=False): those took most of their time.
+Pixels are added level by level to a forest of sets. Each set whose box is about to change records
+the box until then. Most pixels touch one set and lie within its box, which their rings already
+show. Compiled by numba: import this only inside functions. Loops that create no array are compiled
+without reference counting (_nrt=False), which took most of their time.
 """
 
 from typing import Any, NamedTuple
@@ -15,21 +15,22 @@ import numpy as np
 from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
 from labeling.numba_cache import njit
 
-# The columns of boxes: (S, 6) int32. Corners in the framed map, X1 and Y1 inclusive. SINCE is the
-# level from which on the box stands, TOP a place in its first row.
+# Columns of boxes: (S, 6) int32. Corners in the framed map, X1 and Y1 inclusive. SINCE is the
+# level from which the box is valid, TOP a position in its first row.
 X0, Y0, X1, Y1, SINCE, TOP = range(6)
-# The columns of spans: (T, 7) int32. A box stood between two levels.
+# Columns of spans: (T, 7) int32. A box was valid between two levels.
 SPAN_X0, SPAN_Y0, SPAN_X1, SPAN_Y1, SPAN_FROM, SPAN_TO, SPAN_TOP = range(7)
-# Places in counts, (4,) int64: sets so far, rows of spans, the greatest sum so far and its set.
+# Indices of counts, (4,) int64: sets so far, rows of spans, the greatest sum so far and its set.
 USED, RECORDED, MOST, LARGEST = range(4)
-# Rows of spans, and what must be free: a pixel joins four sets at most, each records one or two.
+# Rows of spans, and how many must be free: a pixel joins at most four sets, each records one or
+# two.
 ROWS, SPARE = 4096, 16
 
 
 class Forest(NamedTuple):
-    """S sets at most. labels: (P,) a set that each pixel came to. parents: (S,), a root is its own.
+    """At most S sets. labels: (P,) a set of each pixel. parents: (S,), a root is its own.
 
-    sums: (S,) of what the pixels of a root are worth. boxes, spans, counts: as above.
+    sums: (S,) of the worth of a root's pixels. boxes, spans, counts: as above.
     """
 
     labels: Any
@@ -42,7 +43,7 @@ class Forest(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def planted(order, rings, kinds):
-    """A forest with room for these pixels: a set begins where one touches none."""
+    """Return a forest with room for these pixels: a set begins where a pixel touches none."""
     count = 1
     for p in order:
         count += kinds[rings[p]] & FIRST == NONE
@@ -58,7 +59,7 @@ def planted(order, rings, kinds):
 
 @njit(nogil=True, cache=True, _nrt=False, inline="always")
 def root(parents, at):
-    """The root of a set; on the way each set is hung to its parent's parent."""
+    """Return the root of a set, halving the path on the way."""
     up = parents[at]
     while up != at:
         parents[at] = parents[up]
@@ -68,9 +69,9 @@ def root(parents, at):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def mingle(p, level, kind, wide, labels, parents, sums, boxes, spans, counts):
-    """The set of a pixel that begins one, or joins several, or lies beyond the box of its own.
+    """Return the set of a pixel that begins one, joins several, or lies outside its set's box.
 
-    kind: of its ring. labels: (P,) a set that each pixel came to.
+    kind: of its ring. labels: (P,) a set of each pixel.
     """
     y = p // wide
     x = p - y * wide
@@ -94,7 +95,7 @@ def mingle(p, level, kind, wide, labels, parents, sums, boxes, spans, counts):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def _join(kept, merged, level, parents, sums, boxes, spans, counts):
-    """The set of both: that with the larger box, which then is the likelier to stay."""
+    """Return the joined set: that with the larger box, which is likelier to stay unchanged."""
     if _spread(boxes, merged) > _spread(boxes, kept):
         kept, merged = merged, kept
     record(merged, level, boxes, spans, counts)
@@ -107,7 +108,7 @@ def _join(kept, merged, level, parents, sums, boxes, spans, counts):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def widen(at, corners, top, level, boxes, spans, counts):
-    """The box of a set takes in another with this top; a box that changes is recorded before."""
+    """Extend the box of a set by another with this top; record a box before it changes."""
     x0, y0, x1, y1 = corners
     if x0 < boxes[at, X0] or y0 < boxes[at, Y0] or x1 > boxes[at, X1] or y1 > boxes[at, Y1]:
         record(at, level, boxes, spans, counts)
@@ -125,7 +126,7 @@ def _spread(boxes, at):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def record(at, level, boxes, spans, counts):
-    """Write down the box of a set, if it stood at some threshold up to this level."""
+    """Record the box of a set if it was valid at some threshold up to this level."""
     since = boxes[at, SINCE]
     if since == level:
         return
@@ -139,7 +140,7 @@ def record(at, level, boxes, spans, counts):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def begins_before(first, second, p, flat, wide, labels, parents, boxes):
-    """Whether the first pixel by rows of a set comes before another's, p being the last taken."""
+    """Return whether a set's first pixel by rows precedes another's. p: the last pixel added."""
     if boxes[first, Y0] != boxes[second, Y0]:
         return boxes[first, Y0] < boxes[second, Y0]
     row = boxes[first, Y0] * wide

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="assignment,return-value,no-untyped-def"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Score maps as whole levels in a frame, their pixels in order of level, and counts of scores.
+# numba infers the types of these loops; type hints cannot express them all.
+"""Score maps as integer levels in a frame, their pixels ordered by level, and counts of scores.
 
-Every rounding is that of numpy's float64, step by step: a level is the same as numpy would give.
-Compiled by numba: import this inside functions only.
+Every rounding is that of numpy's float64, step by step: levels equal numpy's. Compiled by numba:
+import this only inside functions.
 """
 
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ import numpy as np
 
 from labeling.numba_cache import njit
 
-# Scores are put into their bins in blocks, so that what a block needs stays in the nearest cache.
+# Scores are binned in blocks, so that a block stays in the L1 cache.
 _BLOCK = 2048
 
 
 class Scale(NamedTuple):
-    """A score s is (s − low) / span, and not below 0 nor above 1."""
+    """A score s becomes (s − low) / span, clipped to 0 … 1."""
 
     low: float
     span: float
@@ -27,8 +27,8 @@ class Picture(NamedTuple):
     """A map of H × W in levels 0 … T.
 
     flat: ((H + 2)(W + 2),) uint16, each level plus 1 within a frame of 0. wide: W + 2. order: (HW,)
-    int32, places in flat by level, and by rows within one. starts: (T + 2,) where in order each
-    level starts. highest: the highest level there is.
+    int32, positions in flat by level, and by rows within one. starts: (T + 2,) where in order each
+    level starts. highest: the highest level that occurs.
     """
 
     flat: Any
@@ -46,9 +46,11 @@ def _scaled(score, scale):
 
 @njit(nogil=True, cache=True, inline="always")
 def _bin(value, bins, step):
-    """The k with k · step ≤ value < (k + 1) · step, the last from there on; step is 1 / bins."""
+    """Return the k with k · step ≤ value < (k + 1) · step; the last for larger values. step is 1 /
+    bins.
+    """
     at = np.int32(value * bins)
-    # k / n in floats may lie on either side of k times 1 / n.
+    # k / n in floats may be on either side of k times 1 / n.
     at += np.int32(value >= (at + 1) * step)
     at -= np.int32(value < at * step)
     return min(at, np.int32(bins - 1))
@@ -56,7 +58,7 @@ def _bin(value, bins, step):
 
 @njit(nogil=True, cache=True)
 def bytes_of(scores, scale):
-    """The Picture of ⌊255 s⌋. scores: (H, W) float32 or float64."""
+    """Return the Picture of ⌊255 s⌋. scores: (H, W) float32 or float64."""
     height, width = scores.shape
     flat = np.zeros((height + 2) * (width + 2), np.uint16)
     for y in range(height):
@@ -68,7 +70,7 @@ def bytes_of(scores, scale):
 
 @njit(nogil=True, cache=True)
 def steps_of(scores, scale, bins):
-    """The Picture of how many of the thresholds 0, 1/n, … (n - 1)/n each score reaches.
+    """Return the Picture of how many of the thresholds 0, 1/n, … (n - 1)/n each score reaches.
 
     All 0 for a map that is constant. scores: (H, W) float32 or float64. bins: n.
     """
@@ -95,7 +97,7 @@ def _sorted(flat, height, width, top):
     for y in range(height):
         row = flat[(y + 1) * wide + 1 :]
         for x in range(width):
-            # A level's own place is flat's; its end is the next one's start.
+            # A level's end is the start of the next.
             starts[row[x]] += 1
     for level in range(top + 1):
         starts[level + 1] += starts[level]
@@ -115,7 +117,7 @@ def _sorted(flat, height, width, top):
 
 @njit(nogil=True, cache=True)
 def stretched(scores, height, width):
-    """(height, width) float64, bilinear between pixel centres, the outer ones continued."""
+    """Return (height, width) float64, bilinear between pixel centres, extended to the edges."""
     low_x, high_x, part_x = _between(scores.shape[1], width)
     low_y, high_y, part_y = _between(scores.shape[0], height)
     out = np.empty((height, width))
@@ -131,7 +133,7 @@ def stretched(scores, height, width):
 
 @njit(nogil=True, cache=True)
 def _between(old, new):
-    """For every new place the old ones beside it, and how far it is from the lower."""
+    """Return for every new position the old ones around it, and its distance from the lower."""
     low, high, part = np.empty(new, np.int64), np.empty(new, np.int64), np.empty(new)
     for i in range(new):
         at = min(max((i + 0.5) * old / new - 0.5, 0.0), old - 1.0)
@@ -145,8 +147,8 @@ def _between(old, new):
 def count_scores(scores, scale, kinds, counts):
     """Add each score to counts[its kind, its bin], the bins [k/n, (k + 1)/n) and a last one for 1.
 
-    scores: (P,) float32 or float64. kinds: (P,) uint8; a kind beyond the rows of counts is left
-    out. counts: (K, n + 1) int64.
+    scores: (P,) float32 or float64. kinds: (P,) uint8; a kind without a row is ignored. counts:
+    (K, n + 1) int64.
     """
     rows, columns = counts.shape
     bins, step = columns - 1, 1.0 / (columns - 1)

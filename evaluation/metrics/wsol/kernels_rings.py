@@ -1,9 +1,9 @@
 # mypy: disable-error-code="assignment,return-value,no-untyped-def"
-# numba infers the types of these loops; a hint cannot say them all.
-"""Which of a pixel's eight neighbours are taken before it, and what that says about its set.
+# numba infers the types of these loops; type hints cannot express them all.
+"""Which of a pixel's eight neighbours are added before it, and what that says about its set.
 
-Pixels are taken by level, and by rows within one. Compiled by numba: import this inside functions
-only.
+Pixels are added by level, and by rows within one. Compiled by numba: import this only inside
+functions.
 """
 
 import numpy as np
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from labeling.numba_cache import njit
 
-# East, north-east, north, … in turn, anticlockwise as the picture is seen; y goes down. Bit i of a
+# East, north-east, north, …, anticlockwise on screen; y points down. Bit i of a
 # ring is neighbour i.
 DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 DY = np.array([0, -1, -1, -1, 0, 1, 1, 1])
 
 
-# What a ring says of the pixel within, in one number. The lowest four bits: a neighbour of a set
-# that it joins, NONE where there is no such set. PLAIN: it joins one set, and lies within its box.
-# From bit OTHERS on: a bit for one neighbour of each further set (the same set may come twice).
+# What a ring says about its pixel, in one number. The lowest four bits: a neighbour in a set
+# that it joins, NONE for no set. PLAIN: it joins one set, and is inside its box.
+# From bit OTHERS on: a bit for one neighbour in each further set (a set may occur twice).
 FIRST, NONE, PLAIN, OTHERS = 15, 8, 16, 8
 
 
 def _kinds(diagonal: bool) -> NDArray[np.int32]:
-    """(256,) of sets whose pixels are side by side, or may also touch at corners."""
+    """Return (256,) kinds for sets of 4-connected, or 8-connected, pixels."""
     return np.array([_kind(ring, diagonal) for ring in range(256)], np.int32)
 
 
@@ -33,7 +33,7 @@ def _kind(ring: int, diagonal: bool) -> int:
     touching = [i for i in taken if diagonal or i % 2 == 0]
     sets = _joined(taken, diagonal)
     ones = sorted({min(i for i in touching if sets[i] == sets[j]) for j in touching})
-    # The pixel lies beyond a side of the box only where nothing of its set is beside it or there.
+    # The pixel is outside a side of the box only if its set has no pixel beside it or on that side.
     beyond = any(
         all((side + turn) % 8 not in touching for turn in (-2, -1, 0, 1, 2))
         for side in (0, 2, 4, 6)
@@ -43,7 +43,7 @@ def _kind(ring: int, diagonal: bool) -> int:
 
 
 def _joined(taken: list[int], diagonal: bool) -> dict[int, int]:
-    """For each neighbour the first one that it hangs together with through the ring."""
+    """Return for each neighbour the first one that it is connected with through the ring."""
     sets = {i: i for i in taken}
     for _ in taken:
         for i in taken:
@@ -55,7 +55,7 @@ def _joined(taken: list[int], diagonal: bool) -> dict[int, int]:
 
 
 def _enclosed(ring: int) -> int:
-    """By how many halves of a pixel the pixel adds to what the centres of its set enclose.
+    """Return by how many halves of a pixel this pixel extends what its set's centres enclose.
 
     Four centres in a square make a whole, three a half.
     """
@@ -69,7 +69,7 @@ ENCLOSED = np.array([_enclosed(ring) for ring in range(256)], np.int32)
 
 @njit(nogil=True, cache=True)
 def downwards(flat, wide):
-    """(P,) uint8 the ring of each pixel where the highest level comes first; 0 in the frame."""
+    """Return (P,) uint8 the ring of each pixel if the highest level comes first; 0 in the frame."""
     rings = np.zeros(flat.shape[0], np.uint8)
     count = wide - 2
     for start in range(wide + 1, flat.shape[0] - wide, wide):
@@ -93,7 +93,7 @@ def downwards(flat, wide):
 
 @njit(nogil=True, cache=True)
 def upwards(flat, wide):
-    """(P,) uint8 the same where the lowest level comes first; the frame is taken before all."""
+    """Return (P,) uint8 the same if the lowest level comes first; the frame comes before all."""
     rings = np.zeros(flat.shape[0], np.uint8)
     count = wide - 2
     for start in range(wide + 1, flat.shape[0] - wide, wide):

@@ -1,7 +1,7 @@
 """Scores of weakly supervised object localization by pixels: PxAP, mPxAP and PxAcc.
 
 Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §3.3 and
-§4.1. All of it comes from two histograms a class: scores on the object, and beside it.
+§4.1. Everything is computed from two histograms per class: scores on the object, and outside it.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Counts = NDArray[np.int64]
 
 
 def truth_of(masks: list[NDArray[np.bool_]], ignore: list[NDArray[np.bool_]]) -> NDArray[np.uint8]:
-    """FOREGROUND where any mask is, else IGNORED where any ignore region is, else BACKGROUND."""
+    """Return FOREGROUND inside any mask, else IGNORED inside any ignore region, else BACKGROUND."""
     truth = np.full(masks[0].shape, BACKGROUND, np.uint8)
     for region in ignore:
         truth[region] = IGNORED
@@ -28,7 +28,7 @@ def truth_of(masks: list[NDArray[np.bool_]], ignore: list[NDArray[np.bool_]]) ->
 
 
 def nearest(mask: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
-    """(size, size): each pixel from the place that its upper left corner falls on, as OpenCV.
+    """Return (size, size): each pixel from the position of its upper left corner, as in OpenCV.
 
     >>> nearest(np.array([[True, False, False]]), 2)
     array([[ True, False],
@@ -42,10 +42,10 @@ def nearest(mask: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
 
 
 def curves_of(counts: Counts) -> tuple[Floats, Floats, Floats]:
-    """(n,) precision, recall and share of pixels right at each threshold; NaN over nothing.
+    """Return (n,) precision, recall and share of right pixels at each threshold; NaN if undefined.
 
-    counts: (2, n + 1) scores beside the object and on it, in the bins [τ_k, τ_k+1), then those of
-    1. A pixel is called object where its score is in bin k or above.
+    counts: (2, n + 1) scores outside the object and on it, in the bins [τ_k, τ_k+1), then scores of
+    1. A pixel counts as object if its score is in bin k or above.
     """
     false, true = counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, :-1]
     outside, inside = counts.sum(axis=1)
@@ -56,12 +56,12 @@ def curves_of(counts: Counts) -> tuple[Floats, Floats, Floats]:
 
 
 def average_precision(counts: Counts) -> float:
-    """Σ precision · gain in recall, from the highest threshold down; NaN without an object.
+    """Return Σ precision · gain in recall, from the highest threshold down; NaN without an object.
 
     >>> average_precision(np.array([[2, 0, 0], [0, 0, 2]]))
     1.0
     """
-    # An empty bin above 1, as the authors' code has it: recall starts at 0.
+    # An empty bin above 1, as in the authors' code: recall starts at 0.
     false, true = np.pad(counts, ((0, 0), (0, 1)))[:, ::-1].cumsum(axis=1)
     if true[-1] == 0 or false[-1] == 0:
         return float("nan")
@@ -73,9 +73,9 @@ def average_precision(counts: Counts) -> float:
 
 @dataclass
 class MaskScore:
-    """Histograms of every class; add() each image, or join() those of others, then result().
+    """Histograms of every class; add() each image, or join() others, then read result().
 
-    The order of images changes nothing: what is kept are counts.
+    Only counts are kept, so the order of images does not matter.
     """
 
     protocol: Protocol
@@ -83,7 +83,7 @@ class MaskScore:
     classes: dict[str, Counts] = field(default_factory=dict)
 
     def add(self, scores: NDArray[Any], truth: NDArray[np.uint8], label: str) -> None:
-        """Take one image in. truth: (h, w), as truth_of gives it; ignored pixels count nowhere.
+        """Add one image. truth: (h, w), from truth_of; ignored pixels do not count.
 
         paper: the map is resized to the truth. reference: both are size × size.
         """
@@ -94,19 +94,20 @@ class MaskScore:
         self.images += 1
 
     def add_counts(self, counts: Counts, labels: list[str]) -> None:
-        """Take in B images that are counted already: (B, 2, n + 1), and the class of each."""
+        """Add B images that are already counted: (B, 2, n + 1), and the class of each."""
         for image_counts, label in zip(counts, labels, strict=True):
             self._counts(label).__iadd__(image_counts)
         self.images += len(counts)
 
     def join(self, score: "MaskScore") -> None:
-        """Take in what another has counted on other images."""
+        """Add the counts of another over other images."""
         self.images += score.images
         for label, counts in score.classes.items():
             self._counts(label).__iadd__(counts)
 
     def result(self, curves: bool = False) -> dict[str, Any]:
-        """pxap over all pixels, mpxap the mean over classes, per_class, and px_acc at its best τ.
+        """Return pxap over all pixels, mpxap the mean over classes, per_class, and px_acc at its
+        best τ.
 
         A class without object pixels, or without background, has NaN and is left out of the mean.
         reason: why pxap is NaN.

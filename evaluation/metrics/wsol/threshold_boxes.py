@@ -1,6 +1,6 @@
-"""The boxes of a score map at one threshold, as box_scores.py counts them at every threshold.
+"""The boxes of a score map at one threshold; box_scores.py counts them at every threshold.
 
-Slow and plain: to look at what stands behind a number, image by image.
+A slow, plain version to inspect single images.
 """
 
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from evaluation.metrics.wsol.box_scores import Floats, Protocol, cut, ious, prep
 
 
 class Found(NamedTuple):
-    """A box x0, y0, x1, y1 in pixels of the image, None where there is none, and its best IoU."""
+    """A box x0, y0, x1, y1 in pixels of the image, None if there is none, and its best IoU."""
 
     iou: float
     box: list[float] | None
 
 
 class Cut:
-    """A map made ready once, with its image's true boxes; asked at as many thresholds as wanted.
+    """A map prepared once, with its image's true boxes, to read at any threshold.
 
     scores: as in the file. boxes: (G, 4) true ones in pixels of the image.
     """
@@ -34,7 +34,9 @@ class Cut:
         self.truth = truncated(boxes, width, height, protocol.size) if self.reference else boxes
 
     def best(self, k: int) -> Found:
-        """Of the boxes at threshold k the one that fits a true box best; of equals the first."""
+        """Return the box at threshold k with the highest IoU with a true box, the first in
+        a tie.
+        """
         return self._found(boxes_of(self._mask(k), self.reference))
 
     def largest(self, k: int) -> Found:
@@ -55,10 +57,10 @@ class Cut:
 
 
 def boxes_of(mask: NDArray[np.bool_], reference: bool) -> Floats:
-    """(B, 4) boxes of the components of a mask (8 neighbours); by reference, of holes as well.
+    """Return (B, 4) boxes of the components of a mask (8 neighbours); for reference also of holes.
 
-    reference: edges are cut at the last pixel, and an empty mask has the box 0, 0, 0, 0. Else
-    edges are exclusive, and an empty mask has no box.
+    reference: edges are clipped at the last pixel, and an empty mask has the box 0, 0, 0, 0.
+    Otherwise edges are exclusive, and an empty mask has no box.
     """
     from scipy import ndimage
 
@@ -70,16 +72,16 @@ def boxes_of(mask: NDArray[np.bool_], reference: bool) -> Floats:
         return boxes
     beyond = np.pad(~mask, 1, constant_values=True)
     holes = _extents(ndimage.label(beyond)[0])[1:]
-    # The contour around a hole runs through the pixels beside it; the padding adds one.
+    # The contour around a hole runs through its adjacent pixels; the padding adds one.
     holes += np.array([-2, -2, 0, 0])
     return _cut_at_last(np.concatenate([boxes, holes]), mask.shape)
 
 
 def largest_box(mask: NDArray[np.bool_], reference: bool) -> Floats:
-    """(1, 4) the box of the largest component, or (0, 4).
+    """Return (1, 4) the box of the largest component, or (0, 4).
 
-    reference: the largest contour area, of equals the last to begin by rows; an empty mask has the
-    box 0, 0, 0, 0. Else most pixels, of equals the first to begin by rows.
+    reference: the largest contour area, the last by rows in a tie; an empty mask has the box 0, 0,
+    0, 0. Otherwise most pixels, the first by rows in a tie.
     """
     from scipy import ndimage
 
@@ -93,7 +95,7 @@ def largest_box(mask: NDArray[np.bool_], reference: bool) -> Floats:
 
 
 def _largest_contour(labels: NDArray[np.int32], boxes: Floats) -> int:
-    """Which component's outer contour encloses most; only those are measured that could."""
+    """Return which component's outer contour encloses most; only candidates are measured."""
     from scipy import ndimage
 
     sides = (boxes[:, 2:] - boxes[:, :2] - 1).prod(axis=1)
@@ -110,9 +112,9 @@ def _largest_contour(labels: NDArray[np.int32], boxes: Floats) -> int:
 
 
 def _contour_area(filled: NDArray[np.bool_]) -> float:
-    """The area of the polygon through the centres of the outer pixels of a set without holes.
+    """Return the area of the polygon through the outer pixel centres of a set without holes.
 
-    Every four neighbouring centres that lie in the set make a square, every three half of one.
+    Every four adjacent centres in the set make a square, every three half of one.
     """
     whole = filled.astype(np.int8)
     corners = whole[1:, 1:] + whole[1:, :-1] + whole[:-1, 1:] + whole[:-1, :-1]
@@ -120,7 +122,7 @@ def _contour_area(filled: NDArray[np.bool_]) -> float:
 
 
 def _extents(labels: NDArray[np.int32]) -> Floats:
-    """(B, 4) the box of each label from 1 on, its right and bottom edges exclusive."""
+    """Return (B, 4) the box of each label from 1 on, with exclusive right and bottom edges."""
     from scipy import ndimage
 
     slices = ndimage.find_objects(labels)

@@ -127,7 +127,7 @@ def histograms(
     cds: dict[str, Floats],
 ) -> Histograms:
     """Return every CL-ratio of sequences that were asked, and the parts of each object."""
-    # Each begins with nothing, which can be joined where there is nothing else.
+    # Start with an empty array, so that concatenation never fails.
     owner, classifier, index, bins = ([np.zeros(0, np.int64)] for _ in range(4))
     for number, (name, flags) in enumerate((right or {}).items()):
         ratios = cl_ratios(flags, starts)

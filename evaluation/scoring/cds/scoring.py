@@ -30,9 +30,9 @@ from evaluation.scoring.cds.similarity import Meanings
 from evaluation.scoring.cds.tabulating import few_objects, tables_of
 from labeling.files import BadInput
 
-# Means that differ by less are equal.
+# Means that differ by less count as equal.
 SAME = 1e-12
-# Those whose values lie in [0, 1], as CDS needs them.
+# Measures with values in [0, 1], as CDS needs.
 MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
 
@@ -201,7 +201,7 @@ def _apart(
         for name, values in cds_of.items()
         if name not in options.people
     }
-    # Who saw no object whole is in no order.
+    # Classifiers that saw no whole object have no place in the order.
     means = {name: scores for name, scores in means.items() if not np.isnan(scores).all()}
 
     def is_apart(a: str, b: str) -> bool:

@@ -27,10 +27,10 @@ class Meanings:
     ) -> None:
         self.wordnet, self.predictions = wordnet, predictions
         self.measure, self.convention, self.by = measure, convention, by
-        # A category as it stands in the sequences → the first line that names it.
+        # Category as written in the sequences → its first line.
         self.lines = {line.category: line.line for line in reversed(lines)}
         self.exact = [self._class(number) for number in range(len(predictions.classes))]
-        # What every class is compared as: by word often another synset.
+        # The synset that each class is compared as; by word it is often another one.
         self.meant = [as_word(wordnet, i) for i in self.exact] if by == "word" else self.exact
 
     def similarities(self, categories: list[str]) -> NDArray[np.float64]:
@@ -44,7 +44,7 @@ class Meanings:
             )
         except WordNetMissing as missing:
             raise BadInput(missing.message, cure=missing.cure) from missing
-        # Cosines may stand a hair above 1.
+        # Rounding may put cosines slightly above 1.
         return np.pad(np.clip(matrix, 0, 1), ((0, 0), (0, -NOT_ASKED)))
 
     def right(self, categories: list[str], mapping: dict[str, list[str]]) -> NDArray[np.bool_]:

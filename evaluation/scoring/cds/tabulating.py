@@ -16,7 +16,7 @@ from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
 from evaluation.scoring.cds.result import CdsTables, Options
 
-# Objects of a category below which its interval is not to be relied on.
+# With fewer objects a category's interval is unreliable.
 FEW = 5
 LISTED = 5
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ AVERAGING = {
     "text": "median over images, mean over part schemes, mean over categories",
     "script": "median over images and part schemes pooled, median over categories",
 }
-# What an object's hardness is of: the values of `form` in that table.
+# Names of the values of `form` in the table of hardness.
 HARDNESS = {"content_scheme": "content scheme", "classifier": "classifier"}
 PART_SCHEME_WORDS = {
     "E_U": "fixations on the part",

@@ -126,7 +126,7 @@ def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -
         for tag in judgement.tags:
             tagged.setdefault(tag, set()).add(image)
 
-    # Of its own, so that no tag changes the other intervals.
+    # Separate, so that tags do not change the other intervals.
     (of_tags,) = generator.spawn(1)
 
     def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> Share:

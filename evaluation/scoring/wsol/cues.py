@@ -17,7 +17,7 @@ COLUMNS = ("class", "cue", "region", "with_class", "without_class")
 REGIONS = ("foreground", "background")
 # More patches than any data set has; sums stay exact.
 MOST = 10**15
-# Of one class: the result has every pair of a foreground and a background cue.
+# Per class: the result has every pair of a foreground and a background cue.
 MOST_CUES = 1000
 
 

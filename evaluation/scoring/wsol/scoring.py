@@ -23,14 +23,14 @@ from labeling import processors
 Item = TypeVar("Item")
 Part = TypeVar("Part")
 Row = TypeVar("Row", Image, MaskedImage)
-# What a map is compared with, and what sums up the comparisons.
+# The truth of an image, and the sums over images.
 Truth = TypeVar("Truth")
 Sums = TypeVar("Sums", BoxScore, MaskScore)
 Result = TypeVar("Result", BoxResult, MaskResult)
 Maps = list[NDArray[Any]]
 Read = Callable[[str], NDArray[Any]]
 
-# Of the maps that torch works on at once: 1,300 of 224 × 224, which take some 10 GB.
+# Most pixels that torch processes at once: 1,300 maps of 224 × 224, some 10 GB.
 BATCH_PIXELS = 1 << 26
 
 
@@ -185,7 +185,7 @@ class Boxes(Scoring[Image, None, BoxScore, BoxResult]):
         return image.height, image.width
 
     def in_order(self) -> list[Image]:
-        # Like sizes together: a batch has room for the widest and the highest of its maps.
+        # Similar sizes together: a batch is as wide and high as its largest maps.
         return sorted(self.images, key=lambda image: (image.height, image.width))
 
     def _right(self, image: Image) -> bool | None:

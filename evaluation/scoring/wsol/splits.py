@@ -19,7 +19,7 @@ from evaluation.scoring.wsol.scoring import in_parts
 from labeling.files import BadInput
 
 WEAK, FULL, TEST = SPLITS = ("train-weaksup", "train-fullsup", "test")
-# The files that identify a truth. Sizes and masks' pixels belong to the images.
+# The files that identify a truth. Sizes and mask pixels belong to the images.
 _TRUTH = ("image_ids.txt", "class_labels.txt", "localization.txt")
 
 

@@ -23,7 +23,7 @@ from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers.wsol_folders import Image, MaskedImage, ScoreMaps
 from evaluation.scoring.wsol import scoring
 
-# Images of a task: a second of work for small ones.
+# Images per task: a second of work for small ones.
 IMAGES = 1000
 OF_BOXES = ("hits", "largest", "named_largest", "pixels")
 Row = TypeVar("Row", Image, MaskedImage)

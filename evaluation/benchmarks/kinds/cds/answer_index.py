@@ -16,7 +16,7 @@ from evaluation.scoring.cds.result import AnsweredSequence
 from labeling.files import BadInput
 from labeling.release_files.line_index import Line, Objects
 
-# The head of a line is small; a quote within a name is written \", so this is the key.
+# The start of a line is short; quotes in names are escaped, so this is the key.
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
 
 

@@ -41,7 +41,7 @@ from labeling.releases import freezing
 LINES = "sequences.jsonl"
 UNSETTLED = "No object of {} is settled yet. Let people draw its parts first."
 MAX_NAME = 100
-# One file a classifier is open while an upload is cut up.
+# While an upload is split, one file per classifier is open.
 MAX_CLASSIFIERS = 100
 
 
@@ -161,7 +161,7 @@ def add_predictions(
         parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
         for classifier, part in parts.items():
-            # Before the lock: it may take long.
+            # Before taking the lock, because it may take long.
             shared_files.put(part, _predictions_name(benchmark, hashes[classifier]))
         with transaction.atomic():
             benchmark = locked(benchmark)
@@ -246,7 +246,7 @@ def _check_classifier(name: str) -> None:
             field="file",
         )
     if not name.isprintable() or name != name.strip():
-        # Two names that look alike would be two classifiers.
+        # Otherwise two names that look the same would be two classifiers.
         raise Refusal(
             f"The name {name!r} has characters that cannot be seen. Give the classifier a name of "
             "printable characters, without spaces around it.",

@@ -17,11 +17,11 @@ from labeling.records import to_json
 from labeling.release_files.frozen import Frozen
 
 MAX_BOOTSTRAP = 10_000
-# Every object has a sequence for each: a file of thousands of orders would keep the site busy.
+# Every object has a sequence per order: thousands of orders would overload the site.
 MAX_SCHEMES = 50
-# How a run compares and averages; the rest of a benchmark's settings says what is revealed.
+# Settings of scoring; the other settings of a benchmark say what is revealed.
 SCORED_BY = ("measure", "convention", "by", "bootstrap", "seed")
-# How many are named of what is wrong.
+# Most faults that a message lists.
 LISTED = 5
 
 Orders = Mapping[str, Mapping[str, Sequence[str]]]
@@ -92,7 +92,7 @@ class Counted:
         for line in self.lines:
             self.categories.setdefault(line.category, self.names.get(line.category, ""))
             self.sequences += 1
-            # A frame belongs to one sequence only.
+            # A frame belongs to only one sequence.
             self.frames += len(set(line.frames))
             yield line
 

@@ -33,7 +33,7 @@ MEASURED = {
 }
 WAYS = {"clean": "clean: ours", "wnsim": "wnsim: WordNet::Similarity, as the paper"}
 NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense, as the paper"}
-# All of WordNet's nouns for each of twenty categories would not fill it.
+# Enough for all of WordNet's nouns in each of twenty categories.
 MAX_FILE = 16 * 1024 * 1024
 
 

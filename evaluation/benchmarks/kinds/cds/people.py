@@ -38,7 +38,7 @@ from labeling.releases import freezing
 
 JOB = "frame campaign"
 QUESTION = "What is it?"
-# Neutral: a benchmark's own title may say what its objects are.
+# Neutral: a benchmark's title may reveal what its objects are.
 TITLE = "Image naming: single frames"
 INSTRUCTIONS = (
     "You see a part of one object; the rest is black or blurred. Find the object in the list. If "

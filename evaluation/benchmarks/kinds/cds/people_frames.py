@@ -175,7 +175,7 @@ def _written(benchmark: Benchmark) -> Iterator[tuple[dict[str, str], Any]]:
     part.parent.mkdir(parents=True, exist_ok=True)
     with open(part, "ab+") as file:
         file.seek(0)
-        # A last line that was cut off is written again.
+        # A truncated last line is written again.
         whole = file.read().rpartition(b"\n")[0]
         file.truncate(len(whole) + 1 if whole else 0)
         rows = [json.loads(line) for line in whole.splitlines()]

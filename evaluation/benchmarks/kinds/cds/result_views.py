@@ -71,7 +71,7 @@ def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> Htt
     except FileNotFoundError:
         raise Http404 from None
     response = FileResponse(file, content_type="image/webp")
-    # A benchmark's release and orders never change, so neither does a frame.
+    # A benchmark's release, orders and frames never change.
     response["Cache-Control"] = "private, max-age=3600"
     return response
 

@@ -74,7 +74,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         naming = benchmark.naming
         return {
             "release": benchmark.own_release.sha256,
-            # Orders and mapping are long, and every run keeps this.
+            # Hashed, because orders and mapping are long and every run stores this.
             "settings": canonical_sha256(benchmark.settings),
             "classifiers": [
                 list(row)

@@ -24,7 +24,7 @@ from labeling.models import Item
 
 PAGE = 30
 CAPTCHAS = 24
-# How wide a tile is on the page: a thumbnail that shows less of the object than that is too small.
+# Width of a tile on the page: a thumbnail whose crop of the object is narrower is too small.
 TILE_PX = 150
 GALLERIES = ("easiest", "median", "hardest")
 NOTHING = "nothing"
@@ -259,7 +259,7 @@ def _frames(row: Benchmark, run: Run, number: int, line: AnsweredSequence) -> li
     repeats = [index > 0 and ids[index] == ids[index - 1] for index in range(count)]
     lacking = [*repeats]
     if line.parts is not None and line.present is not None and not row.settings["include_empty"]:
-        # Where the first part is missing there is no frame before to repeat.
+        # If the first part is missing, there is no previous frame to repeat.
         lacking[0] = sum(repeats) < line.parts - line.present
     return [
         Frame(

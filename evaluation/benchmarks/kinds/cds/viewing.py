@@ -41,15 +41,15 @@ from labeling.releases import freezing
 
 KIND = "frames"
 FOLDER = "frames"
-# What is on its way out of the cache.
+# Folders being removed from the cache.
 GONE = ".gone-"
 # More lines or frames than any benchmark has.
 MOST = 10**9
-# Sequences that a person may have waiting to be drawn: some ten seconds of work.
+# Most waiting sequences per user: some ten seconds of work.
 MOST_WAITING = 10
-# Looking is noted at most so often.
+# Views are recorded at most this often.
 NOTED_SECONDS = 60
-# The quickest of WebP's lossless ways: 45 ms for 500 × 375 pixels and a tenth larger than the next.
+# WebP's fastest lossless method: 45 ms for 500 × 375 pixels, a tenth larger than the next.
 WEBP = {"lossless": True, "method": 0}
 
 
@@ -88,7 +88,7 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
     one user's requests must not delay everybody's scores.
     """
     with transaction.atomic():
-        # Two who ask at once get one job.
+        # Two simultaneous requests get one job.
         locked(benchmark)
         current = state(benchmark, number)
         if current.state not in {"missing", "failed"}:
@@ -112,7 +112,7 @@ def state(benchmark: Benchmark, number: int) -> State:
     if job is None:
         return State("missing", ready, total)
     if job.state == Job.State.DONE:
-        # Drawn on another machine?
+        # It may have been drawn on another machine.
         _fetch(benchmark, number)
         ready = _count_ready(benchmark, number, total)
         return State("done" if ready == total else "missing", ready, total)
@@ -121,7 +121,7 @@ def state(benchmark: Benchmark, number: int) -> State:
 
 def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
     """Open a frame, numbered from 1, as WebP. Raises FileNotFoundError if it is not drawn."""
-    # A longer number may be no file's name.
+    # A longer number may not be a valid file name.
     path = _path(benchmark, min(number, MOST), min(frame, MOST))
     if not path.parent.exists():
         _fetch(benchmark, min(number, MOST))
@@ -210,7 +210,7 @@ def forget_unused(keep: Path) -> int:
                 cached.append((folder.stat().st_mtime_ns, folder))
     too_many = max(0, len(cached) + 1 - settings.ASSAY_FRAME_SEQUENCES)
     for _, folder in sorted(cached)[:too_many]:
-        # Renamed first: half a folder would pass for one that is being drawn.
+        # Renamed first: a half-removed folder would look like one being drawn.
         leaving = folder.with_name(f"{GONE}{folder.name}-{secrets.token_hex(4)}")
         with suppress(FileNotFoundError):
             folder.rename(leaving)

@@ -51,7 +51,7 @@ EARLIER = "earlier_attempts"
 SENT = "sent"
 MAX_NAME = 100
 MAX_CLASSIFIERS = 100
-# Of a zip of score maps.
+# For a zip of score maps.
 MAX_ZIP_BYTES = 2 * 1024**3
 
 
@@ -153,8 +153,8 @@ def add_submission(
     with saying_full(), scratch() as folder:
         with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
             laid = _laid_out(benchmark, path, folder / SENT, file_name)
-            # Of maps, not of their zip: packed again it would be another attempt.
-            # Nor of a release's zip.
+            # Hash the maps, not their zip, so that packing them again is no new attempt.
+            # The same holds for a release's zip.
             read = sha256_of if benchmark.kind == CLASSIFICATION else file_sha256
             sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else read(laid)
             existing = benchmark.submissions.filter(name=name, sha256=sha256).first()
@@ -162,7 +162,7 @@ def add_submission(
                 return existing
             chosen = chosen_of(benchmark)
             scoring.check(benchmark.kind, truth_folder(benchmark), laid, chosen)
-        # Before the lock: it may take long.
+        # Before taking the lock, because it may take long.
         shared_files.put(laid, submission_name(benchmark, sha256))
         with transaction.atomic():
             benchmark = locked(benchmark)
@@ -223,8 +223,8 @@ def _place(laid: Path, row: Submission) -> None:
     """Move the files to the row's path: the last step before it is committed."""
     goal = submission_place(row)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    # What a transaction that never ended may have left under this number, or the same file
-    # that came at this moment.
+    # A rolled-back transaction may have left files under this number, or the same file
+    # may have been uploaded concurrently.
     _remove(goal)
     os.replace(laid, goal)
 
@@ -235,7 +235,7 @@ def remove_later(row: Submission) -> None:
 
     def remove_both() -> None:
         _remove(path)
-        # Another classifier may have sent the same.
+        # Another classifier may have submitted the same file.
         if not benchmark.submissions.filter(sha256=sha256).exists():
             shared_files.remove(path, submission_name(benchmark, sha256))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More classes than that are a curve, not names.
+# More classes are drawn as a curve, without names.
 NAMED_CLASSES = 30
 BINS = 20
 
@@ -156,7 +156,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
         )
     shares = [100 * at for row in scales for at, _, _ in row.points if at > 0] or [1.0]
     axes.set_xscale("log")
-    # So wide that one of 1, 2 and 5 is inside.
+    # Wide enough to contain a tick at 1, 2 or 5.
     axes.set_xlim(min(shares) / 1.6, max(shares) * 1.6)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
@@ -203,7 +203,7 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     drawn_as = styles([row.name for row in number_rows], theme)
     for index, (row, (words, colour, mark)) in enumerate(zip(number_rows, drawn_as, strict=True)):
         for at, cell in enumerate(row.cells):
-            # Equal values stay apart.
+            # Jitter, so that equal values do not overlap.
             y = at + (index - (len(number_rows) - 1) / 2) * step
             dot(axes, vars(cell), y, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=words)

@@ -87,7 +87,7 @@ class LabeledForm(NewBenchmarkForm):
         for name in self.fields.keys() & {
             key for defaults in DEFAULTS.values() for key in defaults
         }:
-            # Another kind's settings are hidden, and may be missing.
+            # Settings of other kinds are hidden, and may be missing.
             if kind in DEFAULTS and name not in DEFAULTS[kind]:
                 self.fields[name].required = False
 

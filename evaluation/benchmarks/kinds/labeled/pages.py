@@ -35,7 +35,7 @@ from labeling.files import BadInput
 from labeling.models import Campaign, Release
 from labeling.releases import freezing
 
-# More classes are in the CSV file alone.
+# More classes are only in the CSV file.
 MOST_CLASSES = 200
 
 

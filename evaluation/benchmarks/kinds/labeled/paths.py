@@ -15,7 +15,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark, Submission
 from labeling.jobs import shared_files
 
-# So much of a hash tells the files of one classifier apart.
+# This much of a hash distinguishes the files of one classifier.
 _DIGITS = 12
 
 

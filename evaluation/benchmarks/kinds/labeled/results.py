@@ -77,7 +77,7 @@ class LabeledResult(Record):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        # The first results lacked these.
+        # The oldest results lack these.
         rows = [{"attempts": 1} | row for row in value["submissions"]]
         early: dict[str, object] = {"comparison": None, "objects": None, "notes": []}
         result = super().from_json({**early, **value, "submissions": rows})

@@ -55,7 +55,7 @@ from labeling.releases import freezing
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
 NOBODY = "Nobody takes part yet. Add a submission, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
-# Of the fingerprint.
+# A key of the fingerprint.
 LABEL_SETS = "label_sets"
 Found = TypeVar("Found")
 MEASURES = {
@@ -101,7 +101,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
                 list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
             ],
         }
-        # Absent as in runs of before there were any.
+        # Absent if there are none, as in older runs.
         if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
             inputs[LABEL_SETS] = versions
         return inputs
@@ -261,7 +261,7 @@ def _compared(
         assert scored.classes is not None, "it has errors"
         kept = np.ones(len(scored.wrong), bool)
         if common is not None:
-            # Of people's own images, or of all.
+            # Among the images that people settled, or all.
             kept = common if scored.settled is None else common[scored.settled]
         wrong[name] = scored.wrong[kept]
         classes = [scored.classes[index] for index in np.flatnonzero(kept).tolist()]
@@ -282,7 +282,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     if not truth.is_dir():
         raise Refusal(benchmarks.TRUTH_GONE)
     settings = benchmarks.chosen_of(benchmark)
-    # Other kinds have nothing for a GPU: no need to ask for one.
+    # Other kinds do not use a GPU.
     device = scoring_device() if benchmark.kind == WSOL else devices.CPU
     scores = _Scores(Analyst(benchmark.kind, truth, settings))
     parts: list[Path] = []
@@ -297,7 +297,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
                 parts.append(folder / f"{row.position}.part.jsonl")
                 write_lines(parts[-1], scored.outcomes())
         write_lines(folder / IMAGES, _merged([row.name for row in rows], parts))
-        # Here, where nobody waits for a page.
+        # Build the index here, so that no page waits for it.
         image_index.index(folder / IMAGES, benchmark.kind)
         if scores.curves:
             with atomic_write(folder / CURVES) as file:

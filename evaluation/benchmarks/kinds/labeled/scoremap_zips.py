@@ -10,9 +10,9 @@ from labeling.datasets.image_sources import Refused, in_zip, open_zip
 from labeling.errors import Refusal
 from labeling.files import BadInput
 
-# Ten thousand maps of 224 × 224 in float64 have four.
+# Ten thousand maps of 224 × 224 in float64 take four.
 MAX_UNPACKED_BYTES = 16 * 1024**3
-# Beside the maps there may be a word about them.
+# The zip may contain a few other files, such as a readme.
 MORE_FILES = 1000
 ENDING = ".npy"
 

@@ -34,7 +34,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "protocol": box_scores.PROTOCOLS,
     "normalize": box_scores.NORMALIZATIONS,
 }
-# Whole numbers, from and to.
+# Ranges of integer settings.
 _RANGES = {
     "seed": (0, 2**32 - 1),
     "size": (1, box_scores.LARGEST_SIZE),

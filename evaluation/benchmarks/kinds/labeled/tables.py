@@ -73,7 +73,7 @@ def _either_right(pair: Pair) -> Cell | None:
     return rows.cell_of(pair.either_right) if pair.either_right else None
 
 
-# Of pages alone.
+# Only on pages.
 LEAD = Table("lead", rows.submission_rows, _lead_columns, "the leading numbers")
 AT_K = Table("at-k", rows.at_k, _measure_columns, "hp@k and hit@k")
 THRESHOLDS = Table("thresholds", rows.thresholds, _measure_columns, "accuracies and thresholds")

@@ -8,7 +8,7 @@ KINDS = {
     "detection": "Detection",
     "wsol": "WSOL",
 }
-# What each asks, and what a submission to it is.
+# What each kind asks, and what is submitted to it.
 ASKED = {
     "classification": "Is the right class among the first five?",
     "localization": "Is the right class among the first five, and its box in the right place?",
@@ -27,7 +27,7 @@ NORMALIZATIONS = {
     "min-max": "min-max: from the least to the greatest score of a map",
     "max": "max: by the greatest score of a map, negative ones at 0",
 }
-# One line of a file of predictions, and what it says.
+# An example line of a predictions file, and its explanation.
 EXAMPLES = {
     "classification": (
         "image,rank,wnid,confidence",
@@ -98,14 +98,14 @@ CURVES = {
     "px_rec": "PxRec",
     "px_acc": "PxAcc",
 }
-# One value a class; in each the more the better.
+# One value per class; higher is better.
 PER_CLASS = {
     "classification": "Accuracy among the first five",
     "localization": "Localization accuracy",
     "detection": "AP",
     "wsol": "PxAP",
 }
-# The number whose images a class's value leads to.
+# The number whose images a class's value links to.
 CLASS_IMAGES = {
     "classification": "top5_error",
     "localization": "error",

@@ -29,7 +29,7 @@ from labeling.reports import forecasts
 
 BATCH = 1000
 LISTED = 10
-# How a run ranks; the rest of a benchmark's settings says what it ranks.
+# Settings of ranking; the other settings of a benchmark say what is ranked.
 DEFAULTS: dict[str, object] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
 Key = tuple[str, str]
 
@@ -155,7 +155,7 @@ def add_classifier(
         _refuse_missing(part, benchmark.campaign.dataset)
         _add_submissions(benchmark, actor, new, first=len(old))
         _add_lines(benchmark, part, wordnet)
-        # A shared image may have been too hard already: it never enters the new pairs.
+        # A shared image may already have been dropped as too hard; it must not enter the new pairs.
         waiting = _drop(benchmark, _dropped_keys(benchmark, {line.image for line in fresh}))
         benchmark.settings["meta"] |= {"classifiers": [*old, *new]}
         benchmark.save(update_fields=["settings"])
@@ -336,7 +336,7 @@ def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet 
         ],
         batch_size=BATCH,
     )
-    # Reserves' classes as well: WordNet need not be there when one is called.
+    # Including those of reserves: WordNet may be missing when a reserve is used.
     lifecycle.define_topics(benchmark.campaign, topics_of(selection.wnids(), wordnet))
     dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen()})
     _ask(benchmark, [key for key in selection.questions() if key not in dropped])
@@ -346,7 +346,7 @@ def _ask(benchmark: Benchmark, keys: Sequence[Key], lane: int = Question.Lane.FR
     if keys:
         added = asking.add_questions(benchmark.campaign, keys, lane=lane)
         if added.missing_images:
-            # Deleted since it was looked for.
+            # Deleted in the meantime.
             raise Conflict(f"Images left the dataset: {_some(added.missing_images)}. Try again.")
 
 
@@ -397,7 +397,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
     ]
     Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
     taken, waiting = _fill(benchmark)
-    # Before asking, which holds the campaign's row: questions are locked first (sql.py).
+    # Before asking, which locks the campaign's row: questions are locked first (sql.py).
     _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
     _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
     Decision.objects.bulk_create(
@@ -442,7 +442,7 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
                 taken.append(row)
                 needed -= 1
             else:
-                # The list's order is the method's: the next one may not overtake it.
+                # The order of the list is part of the method: the next one must not replace it.
                 waiting.append(row.image)
                 break
         Selection.objects.bulk_update([r for r in rows if r.state != reserve], ["state"])

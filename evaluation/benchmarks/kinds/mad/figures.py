@@ -18,7 +18,7 @@ def heatmap(result: Ranking, theme: Theme) -> Figure:
 
     names = [short(name) for name in result.classifiers]
     count = len(names)
-    # As wide as the other figures, so that letters have one size on the page; as high as it needs.
+    # As wide as the other figures, so that text has the same size on the page.
     figure, axes = canvas(theme, 7.0, min(1.6 + 0.48 * count, 7.0))
     values = [
         [math.nan if i == j or value is None else float(value) for j, value in enumerate(row)]

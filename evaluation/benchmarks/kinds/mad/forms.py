@@ -17,7 +17,7 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
 MAX_ACCURACIES = 1024 * 1024
-# All of WordNet's nouns are 0.8 MB of wnids; a list to choose from is far shorter.
+# All of WordNet's nouns are 0.8 MB of wnids; a vocabulary is far shorter.
 MAX_VOCABULARY = 512 * 1024
 LABELS = {
     "votes": "Votes per question",
@@ -63,7 +63,7 @@ class CompetitionForm(NamedForm):
     )
     seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, initial=0)
 
-    # Filled in by New campaign, when it is given a selection.
+    # Filled in by New campaign for a selection.
     from_address = ("title", "name", "dataset")
     fault_field = "selection"
     groups = {
@@ -143,7 +143,7 @@ class AccuracyForm(KeepsFiles):
         super().__init__(*args, **kwargs)
         self.names = {}
         for row in benchmark.submissions.all():
-            # By place: a classifier may have any name, a field may not.
+            # By position, because a classifier's name may be invalid as a field name.
             key = f"accuracy_{row.position}"
             self.names[key] = row.name
             self.fields[key] = forms.FloatField(

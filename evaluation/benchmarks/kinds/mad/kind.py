@@ -34,7 +34,7 @@ class Mad(MadScoring, MadPages):
     has_plan = True
     made = "The benchmark is made. Nobody is asked until you open its campaign."
     names_in_file = True
-    # Nobody was asked about the new pairs yet.
+    # The new pairs have no answers yet.
     scores_at_once = False
     files = {"selection.jsonl": "The selection as it now is, for “mad rank” and “mad add”."}
     run_files = {"answers.jsonl": "mad: what people settled on, by image and class."}

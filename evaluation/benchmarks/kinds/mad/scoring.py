@@ -95,7 +95,7 @@ class MadScoring(BenchmarkKind[MadResult]):
             Exists(settled.filter(topic=OuterRef("second_label"))),
             state=Selection.State.CHOSEN,
         )
-        # Without the order of the table, which would make every line distinct.
+        # Without the default order, which would make every row distinct.
         for first, second in pairs.order_by().values_list("first__name", "second__name").distinct():
             a, b = names.index(first), names.index(second)
             compared[a, b] = compared[b, a] = True

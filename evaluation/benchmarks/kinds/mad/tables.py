@@ -112,7 +112,7 @@ def _of(path: str) -> Callable[[RankRow], object]:
     return cell
 
 
-# The columns of pages and CSV files; `page` has those of pages in their order.
+# Columns of pages and CSV files; `page` lists those of pages in order.
 _OWN = "evaluation/mad/_cell.html"
 RANKS = Table(
     "ranks",
@@ -150,7 +150,7 @@ TABLES = (
     *(RANKS, ACCURACY, Square("dominance", lambda result: ()), BEATS),
     *(Table("pairs", pairs), Table("cases", cases), ABLATION),
 )
-# On pages alone; its rows are pages.PairLine.
+# Only on pages; its rows are pages.PairLine.
 PAIRS = Table(
     "pairs",
     lambda lines: lines,

@@ -76,7 +76,7 @@ def vocabulary_of(benchmark: Benchmark, wordnet: WordNet | None) -> list[dict[st
         if wordnet is not None:
             return class_lists.classes(wnids, wordnet)
     except UnknownLabel:
-        # A competition by zero-one or a user's distances, over classes of any names.
+        # A competition by zero-one or a user's distances may have any class names.
         pass
     return [{"key": wnid, "name": wnid} for wnid in wnids]
 

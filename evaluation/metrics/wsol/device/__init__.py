@@ -1,22 +1,22 @@
-"""Scores of score maps on any torch device, many maps at once: a GPU's way to the CPU's numbers.
+"""Scores of score maps on any torch device, many maps at once; a GPU gives the CPU's numbers.
 
-What box_hits and add_scores of box_scores.py give, equal to the compiled loops to the last bit. The
-steps of a batch: scaled.py (scores → levels), neighbours.py (pixels → the peaks that they lead to),
-merge_tree.py (peaks → the tree of sets that join as the level falls), set_rows.py (a row for each
-set at each level: its box, its sum of pixels), contours.py (what outer contours enclose), hits.py
-(boxes → IoUs → hits). batches.py puts them together, and halves what is too much work.
+The results of box_hits and add_scores of box_scores, equal to the compiled loops to the last bit.
+The steps of a batch: scaled.py (scores → levels), neighbours.py (pixels → the peaks that they lead
+to), merge_tree.py (peaks → the tree of sets that join as the level falls), set_rows.py (a row per
+set and level: its box, its sum of pixels), contours.py (what outer contours enclose), hits.py
+(boxes → IoUs → hits). batches.py combines them, and halves batches that are too large.
 
-What holds in all of them, so that a GPU gives the CPU's bits:
-- Counts, places, boxes and areas are whole numbers: their sums and minima come out alike in every
-  order. Scores and IoUs are float64, one operation after the other as numpy does them.
+Rules that keep the bits equal:
+- Counts, positions, boxes and areas are integers: their sums and minima do not depend on the order.
+  Scores and IoUs are float64, one operation after the other as in numpy.
 - On CUDA a tensor divided by a host scalar is multiplied by its reciprocal: every divisor is a
   tensor with a dimension. Nothing that fuses a product with a sum (addcmul, lerp, interpolate,
-  torch.compile), no histc and no one-dimensional cummin: those round or scan otherwise there.
-- The host waits for each value that it asks for. Loops ask once a round, and rounds grow with the
-  logarithm of the work: there is no loop over maps, thresholds or pixels.
+  torch.compile), no histc and no one-dimensional cummin: those round or scan differently there.
+- The host waits for each value that it reads. Loops read one per round, and the number of rounds
+  grows with the logarithm of the work: there is no loop over maps, thresholds or pixels.
   A batch of maps of 224 × 224 takes 1,100 to 3,000 launches and 110 to 370 waits
   (docs/how-to/clusters-and-gpus.md).
 
-On the CPU this is 8 to 180 times slower than the compiled loops, which stay there. Import these
-modules inside functions only: they import torch.
+On the CPU this is 8 to 180 times slower than the compiled loops, which are used there. Import these
+modules only inside functions: they import torch.
 """

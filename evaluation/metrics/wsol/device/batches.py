@@ -1,5 +1,4 @@
-"""What box_hits of box_scores gives, of many maps at once. By torch; import this inside functions
-only."""
+"""box_hits of box_scores for many maps at once, with torch. Import this only inside functions."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -35,9 +34,9 @@ from evaluation.metrics.wsol.device.set_rows import SetRows, measured, row_count
 from evaluation.metrics.wsol.kernels_rings import HOLES, JOINS
 from evaluation.metrics.wsol.mask_scores import MaskScore
 
-# Rows of sets at once; noise has a hundred times as many a map as smooth maps have.
+# Most rows of sets at once; a noise map has a hundred times as many as a smooth one.
 MOST_ROWS = 200_000_000
-# Beyond every pixel.
+# Larger than every pixel index.
 _NO_EDGE = 1 << 20
 
 
@@ -46,7 +45,9 @@ class TooManyRows(Exception):
 
 
 def box_hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
-    """(B, D, n) and (B, n) bool, as box_hits of box_scores gives each map. Raises TooManyRows."""
+    """Return (B, D, n) and (B, n) bool, as box_hits of box_scores for each map. Raises
+    TooManyRows.
+    """
     level = levels(scaled_maps, protocol)
     if protocol.name == "paper":
         return _step_hits(level, truth, protocol)
@@ -54,8 +55,10 @@ def box_hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> tuple[Ten
 
 
 def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
-    """Exclusive edges, no holes; the largest component has most pixels, of equals it is the first
-    to begin by rows; an empty mask has no box."""
+    """Return the hits with exclusive edges and without holes.
+
+    The largest component has most pixels, the first by rows in a tie; an empty mask has no box.
+    """
     rows = _rows(level, JOINS, False, protocol.thresholds)
     set_measures = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
     # The corners are in the framed map, x1 and y1 inclusive.
@@ -67,19 +70,21 @@ def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
 
 
 def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
-    """Contours of sets and of holes, right and bottom edges cut at the last pixel; the largest
-    component's contour encloses most, of equals it is the last to begin by rows; an empty mask has
-    the box 0, 0, 0, 0."""
+    """Return the hits with contours of sets and of holes, edges clipped at the last pixel.
+
+    The largest component's contour encloses most, the last by rows in a tie; an empty mask has the
+    box 0, 0, 0, 0.
+    """
     device, (height, width) = level.device, level.shape[1:]
     sets = _rows(level, JOINS, False, contours.HIGHEST)
     set_measures = measured(sets, contours.enclosed(device))
     # A hole of levels ≤ t is a set of TURNED − level, at its level TURNED − t.
     holes = _rows(contours.TURNED - level, HOLES, True, contours.TURNED)
     hole = measured(holes, contours.filled(device))
-    # Each threshold is below the highest byte, unless that is 0: then all masks are empty.
+    # Every threshold is below the highest byte; if that is 0, all masks are empty.
     highest = level.flatten(1).amax(1)
     empty = torch.nonzero(highest == 0).reshape(-1)
-    # The contour around a hole runs through the pixels beside it.
+    # The contour around a hole runs through its adjacent pixels.
     edges = [
         set_measures.corners.int() - _column([1, 1, 0, 0], device),
         torch.zeros((4, len(empty)), dtype=torch.int32, device=device),
@@ -97,7 +102,7 @@ def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     tie = torch.cat([set_measures.begins, torch.zeros_like(empty)])
     best = largest(rank, tie, boxes, right, hits.shape)
 
-    # Thresholds as the authors' code multiplies them, float64 times a small integer.
+    # Thresholds as in the authors' code, float64 times a small integer.
     above = (taus(protocol, device)[None] * highest.double()[:, None]).long()
     each = above[:, None].expand(-1, len(truth.deltas), -1)
     return hits.gather(2, each), best.gather(1, above)
@@ -121,8 +126,7 @@ Result = TypeVar("Result")
 
 
 def halved(count: int, work: Callable[[slice], Result]) -> list[Result]:
-    """What work gives for slices of range(count), in order: for all at once, or for each half of
-    what was TooManyRows."""
+    """Yield work(slice) for range(count) in order: all at once, or in halves after TooManyRows."""
     waiting, results = [slice(0, count)], []
     while waiting:
         part = waiting.pop()
@@ -142,9 +146,9 @@ def hits_of(
     deltas: tuple[float, ...] = DELTAS,
     device: str = "cpu",
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(B, D, n) and (B, n): what box_hits of box_scores gives of each map.
+    """Return (B, D, n) and (B, n): box_hits of box_scores for each map.
 
-    maps: as in their files. boxes: (G, 4) of each, in the pixels that its map is scored in.
+    maps: as in their files. boxes: (G, 4) of each, in the pixels in which its map is scored.
     """
 
     def work(part: slice) -> tuple[Tensor, Tensor]:
@@ -160,10 +164,10 @@ def hits_of(
 def counts_of(
     maps: Scores, kinds: list[NDArray[np.uint8]], protocol: Protocol, rows: int, device: str = "cpu"
 ) -> NDArray[np.int64]:
-    """(B, rows, n + 1): what add_scores of box_scores counts in each map.
+    """Return (B, rows, n + 1): the counts of add_scores of box_scores for each map.
 
-    kinds: (h, w) of each, in the pixels that its map is scored in; those from `rows` on are left
-    out.
+    kinds: (h, w) of each, in the pixels in which its map is scored; those from `rows` on are
+    ignored.
     """
     scaled_maps = scaled(maps, [kind.shape[::-1] for kind in kinds], protocol, device)
     height, width = scaled_maps.values.shape[1:]
@@ -185,7 +189,7 @@ def add_boxes(
     classes_right: list[bool | None],
     device: str = "cpu",
 ) -> None:
-    """What add() of the score does with each image; the score changes only when all is computed.
+    """Add images to the score like its add(); the score changes only when all is computed.
 
     maps: as in their files. boxes: (G, 4) of each, in pixels of its image. classes_right: as
     `class_right` of add().
@@ -212,5 +216,5 @@ def add_masks(
     labels: list[str],
     device: str = "cpu",
 ) -> None:
-    """What add() of the score does with each image; the score changes only when all is computed."""
+    """Add images to the score like its add(); the score changes only when all is computed."""
     score.add_counts(counts_of(maps, truths, score.protocol, 2, device), labels)

@@ -1,11 +1,10 @@
-"""Twice the area that the outer contour of each set encloses, without following any. By torch;
-import this inside functions only.
+"""Twice the area that the outer contour of each set encloses, without tracing contours.
 
-Each square of four pixel centres is worth two halves where all four lie within the contour, and
-one where three do. A pixel that is taken adds halves by its ring alone (ENCLOSED); so does a pixel
-of a hole, when holes are filled from their highest level down. What a contour encloses is then a
-sum over its set, the holes in that, the sets in those and so on: over the nesting tree, whose links
-go from the first place of each. Whole numbers, exactly.
+With torch; import this only inside functions. Each square of four pixel centres counts two halves
+if all four lie within the contour, and one if three do. An added pixel contributes halves by its
+ring alone (ENCLOSED); so does a pixel of a hole, if holes are filled from their highest level down.
+What a contour encloses is then a sum over its set, the holes in that, the sets in those and so on:
+over the nesting tree, whose links start at the first position of each. Exact integers.
 """
 
 import torch
@@ -16,30 +15,30 @@ from evaluation.metrics.wsol.device.set_rows import Measured, SetRows
 from evaluation.metrics.wsol.kernels_rings import ENCLOSED
 
 HIGHEST = 255
-# Levels of holes are these, less their own: the lowest bytes come first.
+# Holes have this minus their own level: the lowest bytes come first.
 TURNED = HIGHEST + 1
 
 
 def enclosed(device: torch.device) -> Tensor:
-    """(256,) int32 halves that a pixel adds to what its set encloses."""
+    """Return (256,) int32 halves that a pixel adds to what its set encloses."""
     return torch.from_numpy(ENCLOSED).to(device)
 
 
 def filled(device: torch.device) -> Tensor:
-    """(256,) int32 halves that a pixel of a hole adds, by its ring in the hole.
+    """Return (256,) int32 halves that a pixel of a hole adds, by its ring in the hole.
 
-    It is filled after all that its ring does not have.
+    It is filled after everything that its ring does not contain.
     """
     return torch.from_numpy(ENCLOSED[::-1].copy()).to(device)
 
 
 def areas(sets: SetRows, set_measures: Measured, holes: SetRows, hole: Measured) -> Tensor:
-    """(S,) int64 of each row of sets. Rows of holes are at TURNED − level."""
-    # A set at ℓ is what exceeds ℓ − 1; beside its first place lies a hole of levels ≤ ℓ − 1.
+    """Return (S,) int64 areas of the rows of sets. Rows of holes are at TURNED − level."""
+    # A set at ℓ exceeds ℓ − 1; its first position is adjacent to a hole of levels ≤ ℓ − 1.
     size, wide = sets.links.size, sets.links.wide
     west = sets.owner.long() * size + set_measures.begins - 1
     around = holes.at(west, TURNED - sets.level + 1)
-    # Above the first place of a hole lies the set that it is in.
+    # The set around a hole is above the hole's first position.
     north = holes.owner.long() * size + hole.begins - wide
     within = sets.at(north, TURNED - holes.level + 1)
     none = len(sets) + len(holes)

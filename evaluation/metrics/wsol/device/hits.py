@@ -1,5 +1,7 @@
-"""At which thresholds the boxes of rows are right: IoUs with true boxes in float64, as _best of
-kernels_boxes reckons them. By torch; import this inside functions only."""
+"""Thresholds at which the boxes of rows are right: IoUs with true boxes in float64.
+
+The same arithmetic as _best of kernels_boxes, with torch. Import this only inside functions.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +13,7 @@ from evaluation.metrics.wsol.box_scores import LARGEST_DELTA
 
 
 class Boxes(NamedTuple):
-    """N boxes that stand at one threshold each.
+    """N boxes at one threshold each.
 
     edges: (4, N) int32 x0, y0, x1, y1 in pixels of the map. owner: (N,) int64, the map of each.
     threshold: (N,) int64.
@@ -24,9 +26,9 @@ class Boxes(NamedTuple):
 
 @dataclass(frozen=True)
 class Truth:
-    """boxes: (B, G, 4) float64 the true boxes of each map. there: (B, G) bool which there are.
+    """boxes: (B, G, 4) float64 the true boxes of each map. there: (B, G) bool which exist.
 
-    extra: how many pixels more a side counts than its edges are apart. deltas: the IoUs wanted.
+    extra: pixels added to each side. deltas: the required IoUs.
     """
 
     boxes: Tensor
@@ -35,8 +37,9 @@ class Truth:
     deltas: tuple[float, ...]
 
     def hits(self, boxes: Boxes, thresholds: int) -> tuple[Tensor, Tensor]:
-        """(B, D, T) bool where some box of a map reaches each delta, and (N,) bool which of the
-        boxes reach LARGEST_DELTA."""
+        """Return (B, D, T) bool whether some box of a map reaches each delta, and (N,) bool which
+        boxes reach LARGEST_DELTA.
+        """
         edges, owner, threshold = boxes
         device, deltas = edges.device, len(self.deltas)
         least, most = self._reach()
@@ -53,21 +56,25 @@ class Truth:
         return hits, right
 
     def _reach(self) -> tuple[Tensor, Tensor]:
-        """(B,) float64 each: an area outside of these reaches no delta, nor LARGEST_DELTA."""
+        """Return (B,) float64 each: an area outside these bounds reaches no delta, nor
+        LARGEST_DELTA.
+        """
         sides = self.boxes[..., 2:] - self.boxes[..., :2] + self.extra
         areas = sides[..., 0] * sides[..., 1]
-        # An IoU is at most the ratio of the areas. A little wider, lest rounding silence a box.
+        # An IoU is at most the ratio of the areas; slightly wider to allow for rounding.
         ratio = min(*self.deltas, LARGEST_DELTA) * (1 - 1e-9)
         least = areas.masked_fill(~self.there, torch.inf).amin(1) * ratio
         most = areas.masked_fill(~self.there, 0.0).amax(1)
         return least, most / torch.full_like(most, ratio)
 
     def ious(self, edges: Tensor, owner: Tensor) -> Tensor:
-        """(N,) the greatest of each box of (4, N) float64 with the true ones of its map, (N,)."""
+        """Return (N,) the highest IoU of each box of (4, N) float64 with the true ones of its map,
+        (N,).
+        """
         x0, y0, x1, y1 = edges
         extra, best = self.extra, torch.zeros_like(x0)
         area = (x1 - x0 + extra) * (y1 - y0 + extra)
-        # A loop over the true boxes of an image: few, and all pairs at once would not fit memory.
+        # Loop over an image's few true boxes: all pairs at once would not fit into memory.
         for g in range(self.boxes.shape[1]):
             left, top, right, bottom = self.boxes[:, g].T[:, owner]
             wide = torch.minimum(x1, right) - torch.maximum(x0, left) + extra
@@ -80,7 +87,7 @@ class Truth:
 
 
 def largest(rank: Tensor, tie: Tensor, boxes: Boxes, right: Tensor, shape: torch.Size) -> Tensor:
-    """(B, T) bool: `right` of the box with the greatest rank, among equals the greatest tie.
+    """Return (B, T) bool: `right` of the box with the highest rank, in a tie the highest tie.
 
     rank, tie: (M,) int64 below 2^30 and 2^32, of the first M boxes. shape: (B, D, T).
     """

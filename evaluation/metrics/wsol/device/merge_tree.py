@@ -1,10 +1,9 @@
-"""The tree of sets that join as the level falls: few nodes, whatever the pixels. By torch; import
-this inside functions only.
+"""The tree of sets that join as the level falls: few nodes, however many pixels.
 
-Peaks are its leaves. An edge joins two peaks from a level on. Not a loop over levels: by bisection.
-Of every block of levels the edges of the upper half are joined, and those of the lower half then
-lead from what that has made, so that after log2(levels) steps each edge leads from the sets as they
-are just above its own level. A step joins all blocks of all maps at once.
+With torch; import this only inside functions. Peaks are its leaves. An edge joins two peaks from a
+level on. Instead of a loop over levels it bisects: the edges in the upper half of every block of
+levels are joined, and those of the lower half then connect the results, so that after log2(levels)
+steps each edge connects the sets just above its own level. A step joins all blocks of all maps.
 """
 
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from evaluation.metrics.wsol.device.neighbours import Pointers, doubled, joins
 class MergeTree:
     """n nodes: sets from the level where they begin down to where their parent does.
 
-    The first nodes are the leaves, one for each peak; then sets that were joined. Of several that
-    begin at one level the last stands. Node n is above the roots, and begins at level −1.
-    level: (n + 1,) int32 where it begins. parent: (n + 1,) int32. ancestors: of them, 1, 2, 4, …
-    nodes up. owner: (n + 1,) int32 its map. leaf: (P,) int32 the leaf of a peak's place.
+    The first nodes are the leaves, one per peak; then joined sets. Of several that begin at one
+    level the last is valid. Node n is above the roots, and begins at level −1. level: (n + 1,)
+    int32 where it begins. parent: (n + 1,) int32. ancestors: those 1, 2, 4, … nodes up. owner: (n +
+    1,) int32 its map. leaf: (P,) int32 the leaf of a peak's position.
     """
 
     level: Tensor
@@ -50,7 +49,7 @@ def merge_tree(links: Pointers, top: int) -> MergeTree:
     first, second, at = joins(links)
     first, second = leaf[first].long(), leaf[second].long()
     joined, parent = _merged(first, second, flat[at].long(), len(peaks), top)
-    # The first leaf of a joined set says its map.
+    # A joined set belongs to the map of its first leaf.
     owner = torch.cat([peaks, peaks[joined.first]]) // links.size
     level = torch.cat([flat[peaks], joined.level.int()])
     last = torch.full((1,), -1, dtype=torch.int32, device=flat.device)
@@ -65,7 +64,7 @@ def merge_tree(links: Pointers, top: int) -> MergeTree:
 
 @dataclass(frozen=True)
 class _Joined:
-    """The sets that edges make: where each begins, and the first of its leaves, (m,) int64."""
+    """Sets made by edges: where each begins, and the first of its leaves, (m,) int64."""
 
     level: Tensor
     first: Tensor
@@ -74,10 +73,10 @@ class _Joined:
 def _merged(
     first: Tensor, second: Tensor, level: Tensor, leaves: int, top: int
 ) -> tuple[_Joined, Tensor]:
-    """What edges between leaves join, and the (n + 1,) parents of leaves and of what is joined.
+    """Return the sets that edges between leaves make, and the (n + 1,) parents of leaves and sets.
 
     A set is named after the first of its leaves: vertices are pairs of a block of levels (in the
-    end, of a level) and the name of a set as it is above that block, as one whole number.
+    end, of a level) and the name of a set just above that block, as one integer.
     """
     names = max(leaves, 1)
     for bit in reversed(range(top.bit_length())):
@@ -107,7 +106,7 @@ def _merged(
 def _vertices(
     block: Tensor, first: Tensor, second: Tensor, names: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The pairs (block, name) that edges touch, in order, and which are those of each edge."""
+    """Return the pairs (block, name) that edges touch, in order, and those of each edge."""
     vertices, at = torch.unique(
         torch.cat([block * names + first, block * names + second]), return_inverse=True
     )
@@ -115,8 +114,11 @@ def _vertices(
 
 
 def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tensor:
-    """(V,) the node that a name stands for just above a level: the last that was made of it above,
-    or the leaf itself. vertices: pairs (level, name)."""
+    """Return (V,) the node of a name just above a level: the last set made above, or the leaf
+    itself.
+
+    vertices: pairs (level, name).
+    """
     names, high = leaves, top + 2
     level, name = vertices // names, vertices % names
     order = torch.sort(joined.first * high + (top - joined.level))
@@ -127,9 +129,10 @@ def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tens
 
 
 def connected(first: Tensor, second: Tensor, count: int) -> Tensor:
-    """(count,) int64: of each vertex the first that edges connect it with.
+    """Return (count,) int64: for each vertex the first that edges connect it with.
 
-    Each round hangs the later of two labels to the least that an edge offers it, and shortens.
+    Each round links the later of two labels to the lowest that an edge offers, and shortens the
+    links.
     """
     label = torch.arange(count, device=first.device)
     a, b = first, second
@@ -143,7 +146,7 @@ def connected(first: Tensor, second: Tensor, count: int) -> Tensor:
 
 
 def _ancestors(parent: Tensor) -> list[Tensor]:
-    """parent, then the parents' parents and so on, doubled until all are the last node."""
+    """Return parent, then the parents' parents and so on, doubled until all are the last node."""
     ancestors = [parent]
     while bool((ancestors[-1] != len(parent) - 1).any()):
         ancestors.append(ancestors[-1][ancestors[-1]])
@@ -151,10 +154,10 @@ def _ancestors(parent: Tensor) -> list[Tensor]:
 
 
 def gathered(up: Tensor, none: int, sums: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
-    """Sum and minima over all that hangs on each of a forest, itself among them.
+    """Return the sum and minima over the subtree of each node of a forest.
 
-    up: (S,) int64 what each hangs on; none for a root. sums: (S,) int64. least: (K, S).
-    Every round adds what is 2^k above, for k = 0, 1, …: all is counted once.
+    up: (S,) int64 the parent of each; none for a root. sums: (S,) int64. least: (K, S). Every round
+    adds what is 2^k above, for k = 0, 1, …: everything is counted once.
     """
     while True:
         at = torch.nonzero(up != none).reshape(-1)

@@ -1,7 +1,7 @@
-"""The pointers by which every pixel finds the peak of its set. Import this inside functions only.
+"""The pointers by which every pixel finds the peak of its set. Import this only inside functions.
 
 A set at level ℓ is a component of levels ≥ ℓ. Pixels are taken by falling level, and by rows within
-one, as kernels_rings has it: a pixel's ring says which of its eight neighbours come before it, and
+one, as in kernels_rings: a pixel's ring says which of its eight neighbours come before it, and
 indexes the tables JOINS (8 neighbours) or HOLES (4). Most pixels join one set and need one pointer,
 to the first neighbour of that set. Pixels that join none are peaks; few join several.
 """
@@ -13,19 +13,19 @@ from torch import Tensor
 
 from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
 
-# Where no level is, and its neighbours': beyond all levels that a map has.
+# Level outside the map: above all levels of a map.
 _BEYOND = 1 << 20
-# The neighbours that come before a pixel of their own level: north-east, north, north-west, west.
+# Neighbours that precede a pixel of the same level: north-east, north, north-west, west.
 _EARLIER = (1, 2, 3, 4)
 
 
 class Pointers(NamedTuple):
-    """Of every place in the framed maps of a batch, P = B · high · wide of them.
+    """Data of every position in the framed maps of a batch, P = B · high · wide of them.
 
-    flat: (P,) int32 levels. size: high · wide, the places of a map. wide: of a framed map.
-    pixels: (P,) bool, what belongs to some set: no frame and no level 0. ring: (P,) uint8.
-    kind: (P,) int32, what JOINS or HOLES says of the ring. peak: (P,) int32, the place of the peak
-    that each pixel leads to, on a way that never falls. peaks: (R,) int64 places in order.
+    flat: (P,) int32 levels. size: high · wide, the positions of a map. wide: of a framed map.
+    pixels: (P,) bool, whether it belongs to a set: no frame and no level 0. ring: (P,) uint8. kind:
+    (P,) int32, JOINS or HOLES of the ring. peak: (P,) int32, the position of the peak that each
+    pixel leads to, on a path that never falls. peaks: (R,) int64 positions in order.
     """
 
     flat: Tensor
@@ -39,10 +39,11 @@ class Pointers(NamedTuple):
 
 
 def pointers(level: Tensor, kinds: Tensor, surrounded: bool) -> Pointers:
-    """level: (B, H, W) int32. kinds: (256,) int32, JOINS or HOLES, on its device.
+    """Return the pointers. level: (B, H, W) int32. kinds: (256,) int32, JOINS or HOLES, on its
+    device.
 
     surrounded: the frame belongs to one set of each map, above all levels, with the map's first
-    place for its peak. Else it belongs to none.
+    position as its peak. Otherwise it belongs to none.
     """
     beyond = _BEYOND if surrounded else 0
     framed = torch.nn.functional.pad(level, (1, 1, 1, 1), value=beyond)
@@ -66,15 +67,13 @@ def pointers(level: Tensor, kinds: Tensor, surrounded: bool) -> Pointers:
 
 
 def steps(wide: int, device: torch.device) -> Tensor:
-    """(9,) int32 how far each neighbour is from a place; NONE is the place itself."""
+    """Return (9,) int32 offsets of each neighbour; NONE is the position itself."""
     far = [int(y) * wide + int(x) for x, y in zip(DX, DY, strict=True)]
     return torch.tensor([*far, 0], dtype=torch.int32, device=device)
 
 
 def doubled(up: Tensor) -> Tensor:
-    """Return where each pointer leads in the end: the longest way is halved twice for every
-    question.
-    """
+    """Return where each pointer finally leads; the longest path is halved twice per host read."""
     while True:
         further = up[up]
         further = further[further]
@@ -84,7 +83,7 @@ def doubled(up: Tensor) -> Tensor:
 
 
 def _rings(framed: Tensor) -> Tensor:
-    """(B, high, wide) uint8: bit i is set where neighbour i comes before; 0 in the frame."""
+    """Return (B, high, wide) uint8: bit i is set if neighbour i comes before; 0 in the frame."""
     centre = framed[:, 1:-1, 1:-1]
     rings = torch.zeros_like(framed, dtype=torch.uint8)
     inner = rings[:, 1:-1, 1:-1]
@@ -98,9 +97,9 @@ def _rings(framed: Tensor) -> Tensor:
 
 
 def joins(links: Pointers) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where pixels join sets: (E,) int64 each, two peaks' places and the place of the pixel.
+    """Return where pixels join sets: (E,) int64 each, two peaks' positions and that of the pixel.
 
-    One for every further set that a pixel with two or more around it touches.
+    One for every further set that a pixel touches.
     """
     flat, wide = links.flat, links.wide
     at = torch.nonzero(links.pixels & (links.kind >> OTHERS > 0)).reshape(-1)

@@ -1,6 +1,6 @@
-"""Score maps of a batch: normalised in float64, as whole levels, and counted by bin.
+"""Score maps of a batch: normalized in float64, as integer levels, and counted by bin.
 
-Import this inside functions only.
+Import this only inside functions.
 """
 
 import math
@@ -19,10 +19,10 @@ Sizes = list[tuple[int, int]]
 
 
 class Scaled(NamedTuple):
-    """The maps of a batch as prepared() of box_scores gives each, side by side.
+    """The maps of a batch, each as in prepared() of box_scores, stacked.
 
-    values: (B, H, W) float64 in [0, 1]. inside: (B, H, W) bool, the pixels of each map, or None
-    where all have the same size; beyond a map its last row and column are repeated.
+    values: (B, H, W) float64 in [0, 1]. inside: (B, H, W) bool, the pixels of each map, or None if
+    all have the same size; beyond a map its last row and column are repeated.
     """
 
     values: Tensor
@@ -30,9 +30,9 @@ class Scaled(NamedTuple):
 
 
 def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scaled:
-    """Return the maps on a device, normalised.
+    """Return the maps on a device, normalized.
 
-    paper: each resized to its image. reference: each has protocol.size squared.
+    paper: each resized to its image. reference: each is protocol.size squared.
     """
     for score_map in maps:
         check_size(score_map, protocol)
@@ -52,7 +52,7 @@ def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scale
 
 
 def _stacked(maps: Scores) -> NDArray[Any]:
-    """(B, h, w), float32 where that holds all scores; each map in the upper left corner."""
+    """Return (B, h, w), float32 if it represents all scores; each map in the upper left corner."""
     ready = [plain(score_map) for score_map in maps]
     height, width = (max(score_map.shape[axis] for score_map in ready) for axis in (0, 1))
     stacked = np.zeros(
@@ -64,8 +64,9 @@ def _stacked(maps: Scores) -> NDArray[Any]:
 
 
 class _Between(NamedTuple):
-    """Old rows (or columns) beside each new one of each map, (B, n) int64; how far it is from the
-    lower, (B, n) float64; and whether the map has it, (B, n) bool."""
+    """Old rows (or columns) around each new one of each map, (B, n) int64; its distance from the
+    lower, (B, n) float64; and whether the map has it, (B, n) bool.
+    """
 
     low: Tensor
     high: Tensor
@@ -74,7 +75,7 @@ class _Between(NamedTuple):
 
 
 def _between(olds: NDArray[np.int64], news: NDArray[np.int64], device: str) -> _Between:
-    """As _between of kernels_levels has them, on the host: they are few."""
+    """Return the same as _between of kernels_levels, computed on the host because they are few."""
     old, new = olds[:, None], news[:, None]
     places = np.arange(news.max())[None]
     centres = (np.minimum(places, new - 1) + 0.5) * old / new - 0.5
@@ -85,7 +86,9 @@ def _between(olds: NDArray[np.int64], news: NDArray[np.int64], device: str) -> _
 
 
 def _resized(scores: Tensor, rows: _Between, columns: _Between) -> Tensor:
-    """(B, H, W) float64, bilinear, in the order of operations of kernels_levels.stretched."""
+    """Return (B, H, W) float64, bilinear, in the order of operations of
+    kernels_levels.stretched.
+    """
     each = torch.arange(len(scores), device=scores.device)[:, None, None]
     left, right = columns.low[:, None, :], columns.high[:, None, :]
     share, part = columns.part[:, None, :], rows.part[:, :, None]
@@ -98,7 +101,7 @@ def _resized(scores: Tensor, rows: _Between, columns: _Between) -> Tensor:
 
 
 def _scale(scores: Tensor, how: str) -> tuple[Tensor, Tensor]:
-    """(B, 1, 1) float64 each: scale_of of box_scores. Tensors, since a divisor must be one."""
+    """Return scale_of of box_scores, (B, 1, 1) float64 each: a divisor must be a tensor."""
     if how == "none":
         low = torch.zeros((len(scores), 1, 1), dtype=torch.float64, device=scores.device)
         return low, torch.ones_like(low)
@@ -109,7 +112,7 @@ def _scale(scores: Tensor, how: str) -> tuple[Tensor, Tensor]:
 
 
 def levels(scaled_maps: Scaled, protocol: Protocol) -> Tensor:
-    """(B, H, W) int32: as cut() of box_scores has them. 0 beyond each map, which is in no mask."""
+    """Return (B, H, W) int32 levels as in cut() of box_scores. 0 beyond each map, in no mask."""
     values, inside = scaled_maps
     if protocol.name == "reference":
         return (values * 255.0).to(torch.int32)
@@ -120,14 +123,14 @@ def levels(scaled_maps: Scaled, protocol: Protocol) -> Tensor:
 
 
 def taus(protocol: Protocol, device: torch.device) -> Tensor:
-    """(n,) float64 the thresholds, on a device."""
+    """Return the (n,) float64 thresholds on a device."""
     return torch.from_numpy(protocol.taus).to(device)
 
 
 def score_counts(scaled_maps: Scaled, kinds: Tensor, rows: int, protocol: Protocol) -> Tensor:
-    """(B, rows, n + 1) int64: what add_scores of box_scores counts in each map.
+    """Return (B, rows, n + 1) int64: the counts of add_scores of box_scores for each map.
 
-    kinds: (B, H, W) uint8; those from `rows` on are left out, and so is what lies beyond a map.
+    kinds: (B, H, W) uint8; those from `rows` on, and pixels beyond a map, are ignored.
     """
     values, inside = scaled_maps
     count, bins = len(values), protocol.thresholds + 1
@@ -136,7 +139,7 @@ def score_counts(scaled_maps: Scaled, kinds: Tensor, rows: int, protocol: Protoc
     kind = kinds.clamp(max=rows)
     if inside is not None:
         kind = kind.masked_fill(~inside, rows)
-    # Bins of each map's own: no two maps are ever mixed, however many pixels they have.
+    # Each map has its own bins.
     each = torch.arange(count, device=values.device)[:, None, None]
     at += (each * (rows + 1) + kind) * bins
     counts = torch.bincount(at.flatten(), minlength=count * (rows + 1) * bins)
@@ -144,7 +147,7 @@ def score_counts(scaled_maps: Scaled, kinds: Tensor, rows: int, protocol: Protoc
 
 
 def padded_boxes(boxes: list[Floats], device: str) -> tuple[Tensor, Tensor]:
-    """(B, G, 4) float64 the true boxes of each map, and (B, G) bool which of them there are."""
+    """Return (B, G, 4) float64 the true boxes of each map, and (B, G) bool which of them exist."""
     most = max(len(map_boxes) for map_boxes in boxes)
     truth, there = np.zeros((len(boxes), most, 4)), np.zeros((len(boxes), most), np.bool_)
     for number, map_boxes in enumerate(boxes):

@@ -1,9 +1,9 @@
-"""A row for each set at each level: its box, its first place and the sum of its pixels.
+"""A row per set and level: its box, its first position and the sum of its pixels.
 
-By torch; import this inside functions only. Sets are the nodes of the merge tree, and the rows of a
-node lie side by side from the level where it begins down. What pixels add at their own level is put
-into rows at once; totals of whole nodes then go down the tree; and along the rows of a node sums
-run on (in one cumulative sum), and minima do (doubling the step).
+With torch; import this only inside functions. Sets are the nodes of the merge tree, and the rows of
+a node are adjacent from the level where it begins down. What pixels add at their own level is put
+into rows at once; totals of whole nodes are then passed down the tree; along the rows of a node,
+sums accumulate (in one cumulative sum), and so do minima (by doubling the step).
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,17 @@ from evaluation.metrics.wsol.device.merge_tree import MergeTree, gathered
 from evaluation.metrics.wsol.device.neighbours import Pointers
 from evaluation.metrics.wsol.kernels_rings import PLAIN
 
-# The bits of a ring for the neighbours that come before by rows: who has none may begin a set.
+# Ring bits of the neighbours that precede by rows: a pixel without them may begin a set.
 _BEFORE = 0b11110
-# Beyond every place; beyond every corner of a map with sides below that.
+# Larger than every position; larger than every corner of a map with sides below it.
 _NO_PLACE, _SHORT = (1 << 31) - 1, 32_000
 
 
 @dataclass(frozen=True)
 class SetRows:
-    """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set that
-    has the frame. node, level, owner: (S,) int32 of each row; owner is its map."""
+    """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set with
+    the frame. node, level, owner: (S,) int32 of each row; owner is its map.
+    """
 
     links: Pointers
     tree: MergeTree
@@ -39,9 +40,7 @@ class SetRows:
         return len(self.node)
 
     def at(self, places: Tensor, level: Tensor) -> Tensor:
-        """Return the row of the set that a place belongs to at a level; −1 where that has the
-        frame.
-        """
+        """Return the row of the set of a position at a level; −1 if that has the frame."""
         tree = self.tree
         node = tree.ancestor_at(tree.leaf[self.links.peak[places]], level)
         row = self.start[node] + tree.level[node] - level
@@ -49,7 +48,7 @@ class SetRows:
 
 
 def row_counts(tree: MergeTree, surrounded: bool, links: Pointers) -> Tensor:
-    """(n + 1,) int64 how many levels each node stands for; 0 where the set has the frame."""
+    """Return (n + 1,) int64 how many levels each node covers; 0 if the set has the frame."""
     count = tree.level - tree.level[tree.parent].clamp(min=0)
     count[-1] = 0
     if surrounded:
@@ -63,7 +62,7 @@ def row_counts(tree: MergeTree, surrounded: bool, links: Pointers) -> Tensor:
 
 
 def set_rows(links: Pointers, tree: MergeTree, count: Tensor, total: int) -> SetRows:
-    """Return the rows; total is the sum of count, which the host knows already."""
+    """Return the rows; total is the sum of count, which the host already has."""
     device = count.device
     start = torch.cumsum(count, 0) - count
     nodes = torch.arange(len(count), device=device, dtype=torch.int32)
@@ -74,10 +73,10 @@ def set_rows(links: Pointers, tree: MergeTree, count: Tensor, total: int) -> Set
 
 
 class Measured(NamedTuple):
-    """Of each row.
+    """Measures of each row.
 
     corners: (4, S) int16 or int32 x0, y0, x1, y1, inclusive, in the framed map. begins: (S,) int32
-    the set's first place by rows, in its map. sums: (S,) int64 of what its pixels are worth.
+    the set's first position by rows, in its map. sums: (S,) int64 of its pixels' worth.
     """
 
     corners: Tensor
@@ -86,7 +85,7 @@ class Measured(NamedTuple):
 
 
 def measured(rows: SetRows, worth: Tensor) -> Measured:
-    """worth: (256,) int32 what a pixel adds to the sum of its set, by its ring."""
+    """Return the measures. worth: (256,) int32 what a pixel adds to its set's sum, by its ring."""
     links, tree = rows.links, rows.tree
     places = torch.nonzero(links.pixels).reshape(-1)
     row = rows.at(places, links.flat[places])
@@ -95,7 +94,7 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     sums = torch.zeros(len(rows), dtype=torch.int64, device=row.device)
     sums = sums.index_add(0, row, worth[links.ring[places].int()].long())
 
-    # A plain pixel lies within its set's box, and one below or right of a pixel of its set does not
+    # A plain pixel is inside its set's box, and one below or right of a pixel of its set does not
     # begin it: most pixels change neither.
     ring = links.ring[places]
     some = torch.nonzero((links.kind[places] & PLAIN == 0) | (ring & _BEFORE == 0)).reshape(-1)
@@ -107,13 +106,13 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     of_rows = torch.full((5, len(rows)), _NO_PLACE, dtype=torch.int32, device=row.device)
     of_rows = of_rows.scatter_reduce(1, row.expand(5, -1), least, "amin")
 
-    # Up to and with each row, of all rows; before the first row of a node it is 0.
+    # Cumulative sum over all rows; it starts at 0 before the first row of a node.
     running = torch.cumsum(sums, 0)
     until = torch.nn.functional.pad(running, (1, 0))
     node_sums = until[rows.start + rows.count] - until[rows.start]
     totals, of_nodes = gathered(tree.parent.long(), len(tree), node_sums, of_nodes)
 
-    # A node's first row takes in all that its children had.
+    # A node's first row includes all of its children.
     child = torch.nonzero((tree.parent[:-1] != len(tree)) & (rows.count[:-1] > 0)).reshape(-1)
     into = tree.parent[child]
     some = torch.nonzero(rows.count[into] > 0).reshape(-1)
@@ -133,14 +132,16 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
 
 
 def _pixels(places: Tensor, links: Pointers) -> Tensor:
-    """(5, p) int32 x, y, −x, −y and the place in its map: what a box is the minimum of."""
+    """Return (5, p) int32 x, y, −x, −y and the position in its map, whose minima give a box."""
     position = (places % links.size).int()
     y, x = position // links.wide, position % links.wide
     return torch.stack([x, y, -x, -y, position])
 
 
 def _along_nodes(least: Tensor, rows: SetRows, none: int) -> Tensor:
-    """(K, S) the minimum of each row and of those of its node before it. Writes into least."""
+    """Return (K, S) the minimum of each row and the rows of its node before it. Writes
+    into least.
+    """
     longest = int(rows.count.max())
     rank = (torch.arange(len(rows), device=least.device) - rows.start[rows.node]).int()
     step = 1

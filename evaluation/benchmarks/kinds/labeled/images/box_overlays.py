@@ -12,9 +12,9 @@ from evaluation.scoring.image_lines import Line, Outcome
 
 Namer = Callable[[str], str]
 MARKS = {"truth": "", "right": "✓ ", "wrong": "✗ ", "missed": "missed: "}
-# On a card; a photograph under a hundred boxes shows nothing.
+# Most boxes on a card: a hundred boxes would hide the photograph.
 MOST_ON_CARD = 12
-# Letters, in shares of the longer side of the photograph.
+# Height of letters, as a share of the photograph's longer side.
 CARD_LETTERS, PAGE_LETTERS = 0.05, 0.028
 
 
@@ -60,7 +60,8 @@ Drawn = Iterator[tuple[Sequence[float] | None, str, str]]
 def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> Shape:
     x0, y0, x1, y1 = (round(float(value), 2) for value in box[:4])
     above = y0 - 0.3 * letters if y0 > 1.3 * letters else y0 + 1.1 * letters
-    # True boxes are named at their lower edge, predicted ones, which may be near, at the upper one.
+    # True boxes are labeled at the lower edge, predicted ones, which may be close, at the upper
+    # edge.
     is_true = tone in ("truth", "missed")
     text = max(y0 + letters, y1 - 0.4 * letters) if is_true else above
     width, height = (round(max(0.0, end - start), 2) for start, end in ((x0, x1), (y0, y1)))

@@ -10,11 +10,11 @@ from PIL import Image
 from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput
 
-# A layer is stretched over its photograph, and score maps are coarse.
+# Score maps are coarse, and the layer is scaled to the photograph.
 MOST_PX = 512
-# What no map of scores has; a map on disk is only read where it is drawn.
+# Larger than any score map; only the drawn part of a map on disk is read.
 MOST_VALUES = 100_000_000
-# From cold, which lets the photograph through, to hot. Told apart by lightness too.
+# From cold and transparent to hot; also ordered by lightness.
 COLOURS = np.array([[38, 12, 81], [137, 34, 106], [227, 89, 50], [249, 201, 50]], np.float64)
 FAINTEST, STRONGEST = 30, 215
 
@@ -54,7 +54,7 @@ def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     finite = np.isfinite(scores)
     if not finite.any():
         return np.zeros_like(scores)
-    # Halved, or the difference of the largest floats would overflow.
+    # Halved, so that the difference of the largest floats does not overflow.
     halves = scores / 2
     low, high = halves[finite].min(), halves[finite].max()
     known = np.where(finite, halves, low) - low

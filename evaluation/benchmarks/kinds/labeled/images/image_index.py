@@ -22,7 +22,7 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
 from labeling.release_files.line_index import Objects
 
-# Changes with what the arrays mean: an older file is made again.
+# Raised when the arrays change meaning; older files are rebuilt.
 FORM = 1
 SUFFIX = ".index.npz"
 ARRAYS = ("starts", "image", "name", "classifier", "bits")
@@ -190,7 +190,7 @@ def _write_index(beside: Path, image_index: ImageIndex, stamp: list[Any]) -> Non
 def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None:
     """Return the stored index; None if it is missing or belongs to another file."""
     try:
-        # Opened here: numpy leaves a zip open that it cannot read.
+        # Opened here, because numpy does not close a zip that it cannot read.
         with open(beside, "rb") as file, np.load(file, allow_pickle=False) as kept:
             stood, names, classifiers = json.loads(kept["words"].tobytes())
             if stood != stamp:

@@ -17,9 +17,9 @@ Classify = Callable[[Line, Outcome], Iterator[tuple[str, str]]]
 
 KS = (1, 2, 5, 10, 20)
 DELTAS = ("0.3", "0.5", "0.7")
-# A false detection that overlaps a thing of its class by less found the background.
+# A false detection with less overlap with an object of its class is on background.
 NEAR_IOU = 0.1
-# Cases of heights above the right class, and of shares of pixels.
+# Cases by height above the right class, and by share of pixels.
 HEIGHTS = ((1, 3), (4, 7), (8, None))
 SHARES = (0.5, 0.8)
 

@@ -11,7 +11,7 @@ from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# So that intervals of several submissions stand apart.
+# Offset, so that intervals of several submissions do not overlap.
 STEP = 0.04
 
 

@@ -135,7 +135,7 @@ def take_up(
         shutil.copyfile(queue, queue_folder / QUEUE)
         reviewing.write_strata(queue_folder / STRATA, inputs.pool.images, strata)
         with transaction.atomic():
-            # Whoever takes the same up waits here, then finds it.
+            # A concurrent request for the same queue waits here, then finds the review.
             locked(benchmark)
             row, is_new = MistakeReview.objects.get_or_create(
                 benchmark=benchmark,
@@ -329,7 +329,7 @@ def _applied(
     review: MistakeReview, actor: User, release: Release, version: Applied, part: Path
 ) -> MistakeReview:
     with transaction.atomic():
-        # Whoever applies another waits here, then finds this version.
+        # A concurrent request that applies another review waits here, then finds this version.
         Benchmark.objects.select_for_update().get(pk=review.benchmark_id)
         now = MistakeReview.objects.get(pk=review.pk)
         if now.version is not None:

@@ -71,7 +71,7 @@ def _share(row: RateRow) -> Cell:
     return row.share.cell
 
 
-# Of pages.
+# For pages.
 SUBMISSIONS = Table("label-sets", rows.submissions, _columns, "accuracy by version of label sets")
 RATES = Table(
     "label-rates",
@@ -84,5 +84,5 @@ RATES = Table(
     ),
     "how often labels were wrong",
 )
-# Of CSV files.
+# For CSV files.
 TABLES = (Table("label-sets", _csv), Table("label-rates", _rates_csv))

@@ -35,7 +35,7 @@ class Sheets:
         if self.folder is not None:
             new = name not in self._open
             text = ",".join(map(plain, cells))
-            # Readers pass a mark over where the file begins with it.
+            # Readers skip a byte order mark at the start of the file.
             text = BOM + text if new and text.startswith(BOM) else text
             self._file(name).write(text + "\n")
 

@@ -26,7 +26,7 @@ CLASSIFICATION, LOCALIZATION, DETECTION, WSOL = KINDS = (
 TRUTH, IMAGES, EXCLUDED = "truth.csv", "images.csv", "excluded.csv"
 BOXED = ("image", "wnid", "x0", "y0", "x1", "y1")
 SIZED = ("image", "width", "height")
-# Why an image is in no truth.
+# Why an image is left out of the truth.
 SEVERAL = "several classes are in it"
 NONE = "no class is in it"
 UNKNOWN = "no class is known to be in it"
@@ -97,9 +97,9 @@ class Tally:
         self.images = self.objects = self.masks = 0
         self.classes: set[str] = set()
         self.left_out: Counter[str] = Counter()
-        # Images that stay, of which another class is undecided; pairs that detection leaves out,
-        # and the images that these are of;
-        # objects that were not settled, in images that stay.
+        # Kept images with another undecided class; pairs that detection leaves out,
+        # and their images;
+        # unsettled objects in kept images.
         self.undecided = self.excluded = self.lacking = self.unsettled = 0
         # Objects whose row had no box.
         self.unboxed = 0
@@ -237,7 +237,7 @@ class _Detection(_Boxed):
         self.size(scene)
         self.tally.images += 1
         self.tally.unsettled += sum(map(len, scene.unsettled.values()))
-        # A class whose boxes are not all known punishes whoever finds the others.
+        # With missing boxes, correct detections of a class would count as wrong.
         lacking = scene.unsettled.keys() | {key for key, boxes in scene.boxes.items() if not boxes}
         excluded = scene.undecided | lacking | scene.partial
         for key in sorted(excluded):

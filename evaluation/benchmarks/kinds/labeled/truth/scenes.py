@@ -59,7 +59,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
         partial, unboxed = set(_partial(labels)), 0
         for line in answers.of(photo.name):
             key, whole = str(line["wnid"]), [0, 0, photo.width, photo.height]
-            # Older releases do not state it of a box as large as the image.
+            # Older releases do not state this for a box as large as the image.
             is_boxed = line.get("boxed", list(line["box"] or ()) != whole)
             if line["contains"] is None and line["box"] is not None:
                 unsettled.setdefault(key, []).extend(inside([line["box"]], photo))

@@ -22,7 +22,7 @@ IDS, CLASSES, SIZES = "image_ids.txt", "class_labels.txt", "image_sizes.txt"
 WHERE = "localization.txt"
 MASKS = "masks"
 PNG = "png"
-# Of one part of a path; score maps are files named after images.
+# Longest part of a path, because score maps are files named after images.
 LONGEST_NAME_BYTES = 255 - len(".npy")
 
 
