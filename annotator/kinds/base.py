@@ -14,8 +14,8 @@ from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
 from labeling.models import Campaign, Question, Seat, User
-from labeling.reports.box_overview import Shown
-from labeling.reports.part_overview import ObjectRow
+from labeling.reports.boxes_picture import Shown
+from labeling.reports.parts_picture import ObjectRow
 
 Context = dict[str, object]
 

@@ -14,8 +14,8 @@ from labeling.geometry.boxes import iou
 from labeling.kinds import policies
 from labeling.kinds.boxes import BAD, NONE, STEPS, KnownDrawing, KnownMissing
 from labeling.models import Answer, Campaign, Question, Seat, User
-from labeling.reports import box_overview
-from labeling.reports.box_overview import Layer, Picture, Points, Shown
+from labeling.reports import boxes_picture
+from labeling.reports.boxes_picture import Layer, Picture, Points, Shown
 
 # Steps grouped by what people look at, so that the task changes as rarely as possible.
 ORDER = (CHECK, COVER, DRAW)
@@ -37,7 +37,7 @@ class Boxes(Page):
 
     def context(self, campaign: Campaign) -> Context:
         steps = {step: STEPS[step].choices(campaign.settings) for step in ORDER}
-        return {**super().context(campaign), "steps": steps, "flags": box_overview.flag_rows()}
+        return {**super().context(campaign), "steps": steps, "flags": boxes_picture.flag_rows()}
 
     def label_context(self, page: SeatPage) -> Context:
         return {"first": _pictured(page.seats[0]) if page.seats else None}
@@ -92,11 +92,11 @@ class Boxes(Page):
             )
         if value == BAD:
             return gettext("Not good")
-        return box_overview.words_of(value, self.kind.words(campaign.settings))
+        return boxes_picture.words_of(value, self.kind.words(campaign.settings))
 
     def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
         """Return an answer and the known one, drawn over the photograph."""
-        content = box_overview.shows(seat.question)
+        content = boxes_picture.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
         return compare(content, value, gold, policies.of(campaign))
 
@@ -116,7 +116,7 @@ def _drawn(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     known = KnownDrawing.from_json(gold)
     mine = [] if value == NONE else [value["box"]]
     layers = [Layer("known", known.boxes, gettext("known")), Layer("mine", mine, gettext("yours"))]
-    picture = box_overview.picture(content, layers, label=gettext("The known box and yours"))
+    picture = boxes_picture.picture(content, layers, label=gettext("The known box and yours"))
     if not known.boxes:
         return Comparison(
             content["step"],
@@ -147,7 +147,7 @@ def _drawn(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
 
 
 def _checked(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
-    picture = box_overview.picture(content, label=gettext("The box that was checked"))
+    picture = boxes_picture.picture(content, label=gettext("The box that was checked"))
     sentence = (
         gettext("This box is good.")
         if gold == GOOD
@@ -173,7 +173,7 @@ def _covered(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> 
         ),
     ]
     mine = [Points("pin", points, gettext("your points"))]
-    picture = box_overview.picture(content, layers, points=mine, label=gettext("What has no box"))
+    picture = boxes_picture.picture(content, layers, points=mine, label=gettext("What has no box"))
     if not missing:
         return Comparison(content["step"], picture, [gettext("Every one has a box here.")])
     sentence = gettext("%(seen)s of %(count)s without a box were seen.")
@@ -183,13 +183,13 @@ def _covered(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> 
 
 
 def _shown(question: Question) -> ShownRow:
-    shows = box_overview.shows(question)
+    shows = boxes_picture.shows(question)
     # Hide how the box was drawn: checkers need not know, and it would reveal gold.
     if shows.get("came") == CLICKED:
         shows["came"] = DRAWN
-    return {"shows": shows, "heading": box_overview.heading(shows)}
+    return {"shows": shows, "heading": boxes_picture.heading(shows)}
 
 
 def _pictured(row: SeatRow) -> Context:
     """Return the seat's row with its picture, for pages without scripts."""
-    return {**row, "picture": box_overview.picture(row["shows"])}
+    return {**row, "picture": boxes_picture.picture(row["shows"])}

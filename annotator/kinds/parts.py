@@ -20,7 +20,7 @@ from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
 from labeling.models import Answer, Campaign, Draft, Item, Question, Seat, SentBack, User
 from labeling.parts.joining import labels_in
-from labeling.reports.part_overview import STATE_WORDS, ObjectRow, object_of, parts_of, tone_of
+from labeling.reports.parts_picture import STATE_WORDS, ObjectRow, object_of, parts_of, tone_of
 
 LEASED = Seat.State.LEASED
 

@@ -14,7 +14,7 @@ from annotator.pages.worded import campaign_for
 from labeling.campaigns import texts
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Seat, User
-from labeling.reports import overview
+from labeling.reports import question_page
 
 SHOWN = 24
 
@@ -54,8 +54,8 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
         seat.pk for seat, _ in seats.seats_of(user, campaign, [row.token for row in rows])
     }
     values = seats.latest_values([row.pk for row in rows])
-    kind, words = KINDS[campaign.kind], overview.value_words(campaign)
-    names = overview.topic_names(campaign, {row.question.topic for row in rows})
+    kind, words = KINDS[campaign.kind], question_page.value_words(campaign)
+    names = question_page.topic_names(campaign, {row.question.topic for row in rows})
     answers = []
     for row in rows:
         topic = row.question.topic

@@ -92,7 +92,7 @@ class Question(models.Model):
                 condition=models.Q(seats_free__gt=0, by_topic=True),
                 name="question_free_by_topic",
             ),
-            # For the sample of campaign_figures.py, independent of the number of questions. It
+            # For the sample of quality_page.py, independent of the number of questions. It
             # includes the id, so that the table is not read.
             models.Index(
                 models.F("campaign"),

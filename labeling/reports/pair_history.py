@@ -10,8 +10,8 @@ from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, DROPPED, REVIEW
 from labeling.follow_ups import chaining
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Question, Settlement
-from labeling.reports import box_overview, overview
-from labeling.reports.box_overview import Layer, Picture, Points
+from labeling.reports import boxes_picture, question_page
+from labeling.reports.boxes_picture import Layer, Picture, Points
 
 STEP_WORDS = {DRAW: "Draw", CHECK: "Check", COVER: "Look for more", REVIEW: "Review"}
 COVERAGE_WORDS = {
@@ -30,7 +30,7 @@ class StepRow:
     number: int
     words: str
     picture: Picture
-    answers: list[overview.AnswerRow]
+    answers: list[question_page.AnswerRow]
     settled: str
 
 
@@ -59,14 +59,14 @@ def of(campaign: Campaign, question: Question) -> History:
     pks = [step.id for step in pair.path]
     questions = Question.objects.select_related("item__image").in_bulk(pks)
     answers: dict[int, list[Answer]] = defaultdict(list)
-    for answer in overview.answers_to(pks):
+    for answer in question_page.answers_to(pks):
         answers[answer.assignment.question_id].append(answer)
     latest: dict[int, Settlement] = {}
     for settlement in Settlement.objects.filter(question__in=pks).order_by("pk"):
         latest[settlement.question_id] = settlement
     counted = {pk for row in latest.values() for pk in row.answers}
     every = [answer for rows in answers.values() for answer in rows]
-    rows = {row.answer.pk: row for row in overview.answer_rows(campaign, every, counted)}
+    rows = {row.answer.pk: row for row in question_page.answer_rows(campaign, every, counted)}
     labels = KINDS[campaign.kind].words(campaign.settings)
     steps = [
         _step(
@@ -98,7 +98,7 @@ def of(campaign: Campaign, question: Question) -> History:
 def _step(
     question: Question,
     number: int,
-    rows: Sequence[overview.AnswerRow],
+    rows: Sequence[question_page.AnswerRow],
     settlement: Settlement | None,
     labels: dict[str, str],
 ) -> StepRow:
@@ -108,13 +108,13 @@ def _step(
     if value == "dropped":
         settled = "dropped"
     elif value is not None:
-        settled = box_overview.words_of(value, labels)
+        settled = boxes_picture.words_of(value, labels)
     return StepRow(
         question,
         number,
         STEP_WORDS[question.step],
         picture(question, values, value),
-        [replace(row, words=box_overview.words_of(row.answer.value, labels)) for row in rows],
+        [replace(row, words=boxes_picture.words_of(row.answer.value, labels)) for row in rows],
         settled,
     )
 
@@ -129,4 +129,4 @@ def picture(question: Question, answers: Sequence[Any], value: Any = None) -> Pi
         layers.append(Layer("known", [row["box"] for row in value["boxes"]], "as reviewed"))
     seen = Points("pin", points, "has no box")
     label = f"{STEP_WORDS[question.step]}: what was shown and said"
-    return box_overview.picture(box_overview.shows(question), layers, [seen], label)
+    return boxes_picture.picture(boxes_picture.shows(question), layers, [seen], label)

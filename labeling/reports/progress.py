@@ -16,7 +16,7 @@ from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Membership
 from labeling.quality import gold_results
 from labeling.records import Record
-from labeling.reports import campaign_figures, forecasts
+from labeling.reports import forecasts, quality_page
 
 # So few open questions with a free seat are looked at, one by one, for people who may take it.
 FEW = 50
@@ -138,7 +138,7 @@ def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts
     the steps of boxes."""
     if policies.asks_all(policy) or not counts.open or KINDS[campaign.kind].asks == CHAINS:
         return 0
-    each = campaign_figures.mean_votes(campaign, counts.decided) if counts.decided else None
+    each = quality_page.mean_votes(campaign, counts.decided) if counts.decided else None
     if each is None:
         each = deciding.expected_votes(policy)
     return round(counts.open * max(0.0, each - policies.first_votes(policy)))

@@ -12,8 +12,8 @@ from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.models import Graph
 from labeling.question_graph.inferring import PricePoint
-from labeling.reports import price_curve
-from labeling.reports.price_curve import PriceCurve
+from labeling.reports import graph_price_page
+from labeling.reports.graph_price_page import PriceCurve
 from labeling.web.api.base import MIB, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField, Plain
 from labeling.web.serializers.derived import rows_of
@@ -116,4 +116,4 @@ class GraphViewSet(CampaignViewSet):
         them.
         """
         row = self.campaign(RESEARCHER, REVIEWER)
-        return self.answer(PriceSerializer, price_curve.of(row))
+        return self.answer(PriceSerializer, graph_price_page.of(row))

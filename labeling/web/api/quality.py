@@ -16,7 +16,7 @@ from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
 from labeling.quality.blocking import Outcome
 from labeling.quality.box_audit import Measured
-from labeling.reports import campaign_figures, proposal_figures
+from labeling.reports import proposal_figures, quality_page
 from labeling.web.api.base import CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
 from labeling.web.forms.questions import AuditForm, PilotForm
@@ -98,10 +98,10 @@ class AuditEstimateSerializer(RowSerializer):
     calibration = ReliabilitySerializer(allow_null=True)
 
 
-HistogramSerializer = rows_of(campaign_figures.Bar, "Histogram", "share")
+HistogramSerializer = rows_of(quality_page.Bar, "Histogram", "share")
 
 
-QualitySerializer = rows_of(campaign_figures.Figures, "Quality")
+QualitySerializer = rows_of(quality_page.Figures, "Quality")
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
@@ -238,7 +238,7 @@ class QualityViewSet(CampaignViewSet):
     def retrieve(self, request: Request, campaign: str) -> Response:
         """Agreement, answers a question and what is disputed, from an even sample."""
         row = self.campaign(RESEARCHER, REVIEWER)
-        return self.answer(QualitySerializer, campaign_figures.figures(row))
+        return self.answer(QualitySerializer, quality_page.figures(row))
 
 
 class ProposalFiguresViewSet(CampaignViewSet):

@@ -28,7 +28,7 @@ from labeling.models import Campaign, Example, Gold, Image, Question, Settlement
 from labeling.plurals import count_of
 from labeling.quality import asking_more
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
-from labeling.reports import overview
+from labeling.reports import question_page
 from labeling.web.api.base import MIB, CampaignViewSet
 from labeling.web.serializers.campaigns import DecisionSerializer
 from labeling.web.serializers.common import NAME_HELP, AnyField
@@ -165,7 +165,7 @@ class GivenAnswerSerializer(serializers.Serializer):
     replaced = serializers.BooleanField(help_text="The same person changed it later.")
     created_at = serializers.DateTimeField(source="answer.created_at")
 
-    def get_annotator_name(self, row: overview.AnswerRow) -> str:
+    def get_annotator_name(self, row: question_page.AnswerRow) -> str:
         name: str = self.context["names"].of(row.answer.assignment.annotator)
         return name
 
@@ -290,7 +290,7 @@ class QuestionViewSet(CampaignViewSet):
             "There is no such question in this campaign.",
             pk=pk,
         )
-        history = overview.question_history(row, question)
+        history = question_page.question_history(row, question)
         return self.answer(
             HistorySerializer,
             {

@@ -12,7 +12,7 @@ from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.models import Campaign, Verification
 from labeling.quality import verifying
-from labeling.reports import class_overview
+from labeling.reports import verification_page
 from labeling.web.api.base import CampaignViewSet
 from labeling.web.api.results import JobSerializer
 from labeling.web.serializers.questions import ReasonSerializer
@@ -64,7 +64,7 @@ class VerificationViewSet(CampaignViewSet):
 
     def list(self, request: Request, campaign: str) -> Response:
         """Return the classes of candidates, as they were last looked at."""
-        rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
+        rows = verification_page.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         return self.paged(rows, VerificationSerializer)
 
     @extend_schema(request=None, responses={202: JobSerializer})
@@ -75,7 +75,7 @@ class VerificationViewSet(CampaignViewSet):
     @extend_schema(responses=VerificationSerializer)
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:
         """Return one class."""
-        rows = class_overview.matching_classes(self._campaign(RESEARCHER, REVIEWER))
+        rows = verification_page.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         row = get_or_404(rows, "The campaign has no candidates of such a class.", topic__key=key)
         return self.answer(VerificationSerializer, row)
 

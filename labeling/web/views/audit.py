@@ -15,7 +15,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Audit, Campaign
 from labeling.quality import auditing, box_audit
-from labeling.reports import box_overview, overview
+from labeling.reports import boxes_picture, question_page
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choices
 from labeling.web.views.shared import (
@@ -70,7 +70,7 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
     choices = [
         (value, label, key)
         for (value, label), key in zip(
-            answer_choices(campaign), overview.answer_keys(campaign), strict=True
+            answer_choices(campaign), question_page.answer_keys(campaign), strict=True
         )
     ]
     drawn = upcoming is not None and KINDS[campaign.kind].asks == CHAINS
@@ -83,7 +83,7 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         form=form,
         upcoming=upcoming,
         topic=topic,
-        asked=overview.asked_words(campaign, topic.name if topic else ""),
+        asked=question_page.asked_words(campaign, topic.name if topic else ""),
         choices=choices,
         audit=estimate,
         left=estimate.drawn - estimate.answered if estimate else 0,
@@ -101,7 +101,7 @@ def _drawing(audit: Audit) -> dict[str, object]:
         "reasons": {},
         "keep": f"audit:{audit.pk}",
     }
-    return {"setup": setup, "mode": DRAW, "flags": box_overview.flag_rows()}
+    return {"setup": setup, "mode": DRAW, "flags": boxes_picture.flag_rows()}
 
 
 def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:

@@ -8,7 +8,7 @@ from labeling.boxes.chain import COVER, DRAW, REVIEW
 from labeling.kinds import KINDS
 from labeling.kinds.boxes import NONE, REASON_WORDS, STEPS
 from labeling.models import Campaign, Question
-from labeling.reports import box_overview, overview, pair_history
+from labeling.reports import boxes_picture, pair_history, question_page
 
 # Keys of what a reviewer says of all boxes, in the order of their words.
 STATE_KEYS = {"complete": "y", "look": "l", "partial": "p", "absent": "n"}
@@ -39,21 +39,23 @@ def context(
     on with."""
     pair = pair_history.of(campaign, question)
     mode = question.step if question.step in (DRAW, COVER, REVIEW) else ""
-    proposal = overview.proposal(campaign, question)
+    proposal = question_page.proposal(campaign, question)
     value = proposal.settlement.value if proposal else None
     labels = KINDS[campaign.kind].words(campaign.settings)
-    answers = [row.answer.value for row in overview.question_history(campaign, question).answers]
-    shows = box_overview.shows(question)
+    answers = [
+        row.answer.value for row in question_page.question_history(campaign, question).answers
+    ]
+    shows = boxes_picture.shows(question)
     page: dict[str, object] = {
         "pair": pair,
         "boxes": pair_history.picture(question, answers, _stands(pair, question, value)),
         "mode": mode,
         "asked": ASKED[question.step].format(topic=topic),
         "proposal": proposal,
-        "accepts": "" if value is None else box_overview.words_of(value, labels),
+        "accepts": "" if value is None else boxes_picture.words_of(value, labels),
         "seen": proposal.settlement.pk if proposal else "",
         "verdicts": _verdicts(question.step, pair),
-        "flags": box_overview.flag_rows(),
+        "flags": boxes_picture.flag_rows(),
     }
     if mode:
         begin: Any = pair.boxes if mode == REVIEW else value

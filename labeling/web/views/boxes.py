@@ -13,7 +13,7 @@ from labeling.campaigns.access import RESEARCHER
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.quality import box_overlaps
-from labeling.reports import box_figures, overlap_rows
+from labeling.reports import boxes_page, overlaps_page
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
     SignedIn,
@@ -30,11 +30,11 @@ from labeling.web.views.shared import (
 def boxes(request: SignedIn, name: str) -> HttpResponse:
     """Pairs, boxes, steps, gold, proposals and classes; as CSV the classes."""
     campaign = watched_campaign(request, name)
-    figures = box_figures.figures(campaign)
+    figures = boxes_page.figures(campaign)
     if "csv" in request.GET and figures is not None:
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
-        csv.writer(response, lineterminator="\n").writerows(box_figures.csv_rows(figures))
+        csv.writer(response, lineterminator="\n").writerows(boxes_page.csv_rows(figures))
         return response
     is_researcher = role_in(campaign, request.user) == RESEARCHER
     waiting = (
@@ -60,7 +60,7 @@ def overlaps(request: SignedIn, name: str) -> HttpResponse:
         "labeling/overlaps.html",
         campaign,
         "overlaps",
-        rows=overlap_rows.rows(campaign, page.findings),
+        rows=overlaps_page.rows(campaign, page.findings),
         after=after,
         next_after=page.after,
     )

@@ -23,7 +23,7 @@ from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying
-from labeling.reports import campaign_figures, overview
+from labeling.reports import campaign_page, campaigns_page, quality_page
 from labeling.reports.forecasts import Estimate
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
 from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
@@ -65,7 +65,7 @@ def campaign_list(request: SignedIn) -> HttpResponse:
         request,
         "labeling/campaigns.html",
         {
-            "rows": overview.campaign_rows(list(page.object_list), request.user),
+            "rows": campaigns_page.campaign_rows(list(page.object_list), request.user),
             "page_obj": page,
             "query": query_of(request),
             "states": Campaign.State.choices,
@@ -186,8 +186,8 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
 def campaign(request: SignedIn, name: str) -> HttpResponse:
     """Return one campaign: its progress, its people, what failed and what was decided."""
     campaign = watched_campaign(request, name)
-    facts = vars(overview.campaign_facts(campaign)) | {
-        "figures": campaign_figures.figures(campaign),
+    facts = vars(campaign_page.campaign_facts(campaign)) | {
+        "figures": quality_page.figures(campaign),
         "audit": auditing.estimate(campaign),
         "shortage": qualifying.shortage(campaign),
         "flags_wait": campaign.flags.filter(replied_at=None).exists(),
@@ -201,7 +201,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
 def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
     """Return the part of the campaign's page that changes by itself."""
     campaign = watched_campaign(request, name)
-    facts = overview.campaign_facts(campaign)
+    facts = campaign_page.campaign_facts(campaign)
     return render_campaign(request, "labeling/_progress.html", campaign, "overview", **vars(facts))
 
 
@@ -222,7 +222,7 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
 def campaign_close(request: SignedIn, name: str) -> HttpResponse:
     """Ask once more before a campaign is closed, since it cannot be opened again."""
     campaign = own_campaign(request, name)
-    context = {"progress": overview.campaign_facts(campaign).progress}
+    context = {"progress": campaign_page.campaign_facts(campaign).progress}
     return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
 
 

@@ -11,7 +11,7 @@ from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.models import Campaign, GivenLabel, Gold, Item, Question
 from labeling.quality.gold import add_gold
-from labeling.reports import part_overview
+from labeling.reports import parts_picture
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import GoldDrawingForm
 from labeling.web.views.shared import (
@@ -75,7 +75,7 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
         form=form,
         item=item,
         gold=gold,
-        setup=part_overview.editor_setup(
+        setup=parts_picture.editor_setup(
             campaign,
             item,
             objects.category_of(item),

@@ -18,7 +18,7 @@ from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
 from labeling.quality import qualifying, recounting
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
-from labeling.reports import overview
+from labeling.reports import gold_page, topics_page
 from labeling.web.forms.common import ListsForm, carried_out, list_file
 from labeling.web.forms.questions import (
     ExampleForm,
@@ -130,7 +130,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         campaign,
         "gold",
         form=form or GoldListForm(campaign.kind, user=request.user),
-        rows=overview.gold_rows(campaign, list(page.object_list)),
+        rows=gold_page.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
         freed=recounting.freed(campaign),
@@ -175,7 +175,7 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
             form.add_error("topics_file", "Choose a file with at least one class.")
     form.keep_files()
     search = request.GET.get("q", "").strip()[:200]
-    page = page_of(request, overview.topic_rows(campaign, search), PAGE)
+    page = page_of(request, topics_page.topic_rows(campaign, search), PAGE)
     return render_campaign(
         request,
         "labeling/topics.html",

@@ -16,7 +16,7 @@ from labeling.models import Campaign, Decision, Graph
 from labeling.quality import gold
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphContent
-from labeling.reports import outlining, price_curve
+from labeling.reports import graph_outline, graph_price_page
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.graph import GraphForm, NodeForm, PriceForm
 from labeling.web.views.shared import (
@@ -92,7 +92,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
         form=form,
         node=current.node(node),
         children=[current.node(child) for child in current.node(node).children],
-        counts=outlining.counts_of(campaign).get(node),
+        counts=graph_outline.counts_of(campaign).get(node),
         topic=topic,
     )
 
@@ -122,7 +122,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
         shown=content,
         before=before,
         changes=_changes(store.of(before), content) if before else None,
-        rows=outlining.outline(content, {}),
+        rows=graph_outline.outline(content, {}),
     )
 
 
@@ -161,7 +161,7 @@ def graph_price(request: SignedIn, name: str) -> HttpResponse:
         campaign,
         "price",
         form=form,
-        found=price_curve.of(campaign),
+        found=graph_price_page.of(campaign),
     )
 
 
@@ -169,14 +169,14 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
     current = store.of(campaign) if campaign.graph_id else None
     search = request.GET.get("q", "").strip()[:200]
     text = json.dumps(current.content(), ensure_ascii=False, indent=1) if current else ""
-    counts = outlining.counts_of(campaign) if current else {}
+    counts = graph_outline.counts_of(campaign) if current else {}
     return render_campaign(
         request,
         "labeling/graph.html",
         campaign,
         "graph",
         graph=current,
-        rows=outlining.outline(current, counts, search) if current else [],
+        rows=graph_outline.outline(current, counts, search) if current else [],
         all_open="open" in request.GET,
         search=search,
         form=form

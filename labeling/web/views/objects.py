@@ -19,7 +19,7 @@ from labeling.exchange import label_files, merging
 from labeling.geometry import crops, svg
 from labeling.models import Dataset, Item
 from labeling.parts.model import Merge, PartedObject
-from labeling.reports import object_overview
+from labeling.reports import objects_page
 from labeling.web.views.shared import SignedIn, display_response, query_of, sent
 
 TILES = 24
@@ -35,19 +35,19 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     category, flag = request.GET.get("category", ""), request.GET.get("flag", "")
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
-    items = object_overview.find(dataset, category, flag, search)
+    items = objects_page.find(dataset, category, flag, search)
     page = Paginator(items, TILES).get_page(request.GET.get("page"))
     context = {
         "dataset": dataset,
-        "categories": object_overview.categories(dataset),
-        "flags": object_overview.FLAGS,
+        "categories": objects_page.categories(dataset),
+        "flags": objects_page.FLAGS,
         "category": category,
         "flag": flag,
         "search": search,
         "filtered": bool(category or flag or search),
         "page_obj": page,
         "query": query_of(request),
-        "tiles": object_overview.tiles(dataset, list(page.object_list)),
+        "tiles": objects_page.tiles(dataset, list(page.object_list)),
         "may_bring": label_files.may_bring(request.user, dataset),
     }
     return render(request, "labeling/objects.html", context)
@@ -121,7 +121,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
     vocabulary = vocabulary_store.of(dataset)
     parted = objects.described([item])[item.pk]
     category = vocabulary.category(parted.category) if vocabulary else None
-    parts = object_overview.drawn(parted, category)
+    parts = objects_page.drawn(parted, category)
     crop = request.GET.get("crop", "")
     crop = crop if crop in CROPS else "wide"
     wide, room = objects.crop_of(item)
@@ -133,7 +133,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
         "dataset": dataset,
         "item": item,
         "object": parted,
-        "category": object_overview.name_of(vocabulary, parted.category),
+        "category": objects_page.name_of(vocabulary, parted.category),
         "parts": parts,
         "missing": [part.name for part in category.parts if part.key not in there]
         if category

@@ -9,7 +9,7 @@ from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
 from labeling.exchange import label_files, part_imports
 from labeling.models import Dataset, Job
-from labeling.reports.object_overview import name_of
+from labeling.reports.objects_page import name_of
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.parts import PartsImportForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page

@@ -19,7 +19,7 @@ from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
 from labeling.quality import blocking, memberships, monitoring, recounting
-from labeling.reports import person_overview, progress
+from labeling.reports import person_page, progress
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm
 from labeling.web.views.shared import (
@@ -163,7 +163,7 @@ def _person(
 ) -> HttpResponse:
     policy = policies.of(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
-    signals = person_overview.signals_of(membership, policy) if watched else []
+    signals = person_page.signals_of(membership, policy) if watched else []
     kept = membership.standing
     return render_campaign(
         request,
@@ -182,8 +182,8 @@ def _person(
         ],
         looked_at=parse_datetime(kept["at"]) if "at" in kept else None,
         actions=_actions_for(membership),
-        decisions=person_overview.decisions_on(membership),
-        answers=person_overview.recent_answers(membership),
+        decisions=person_page.decisions_on(membership),
+        answers=person_page.recent_answers(membership),
         quotas=form,
     )
 

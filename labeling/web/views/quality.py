@@ -15,7 +15,7 @@ from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, gold_results, piloting
-from labeling.reports import campaign_figures, overview
+from labeling.reports import gold_page, quality_page, question_page
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
@@ -46,8 +46,8 @@ def _language(code: str) -> str:
 def quality(request: SignedIn, name: str) -> HttpResponse:
     """Agreement, votes, the audited error and the most disputed questions as pictures."""
     campaign = watched_campaign(request, name)
-    figures = campaign_figures.figures(campaign)
-    words = overview.value_words(campaign)
+    figures = quality_page.figures(campaign)
+    words = question_page.value_words(campaign)
     audit = auditing.estimate(campaign)
     facts: dict[str, object] = {
         "figures": figures,
@@ -150,7 +150,7 @@ def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, o
     """What stood and what the auditor said, where they differ."""
     kind = KINDS[campaign.kind]
     audits = auditing.disagreements(campaign)
-    rows = overview.question_rows(campaign, [row.question for row in audits])
+    rows = question_page.question_rows(campaign, [row.question for row in audits])
     auditor_answers = [kind.tally_name(row.value) for row in audits]
     return [
         vars(row) | {"said": word, "said_words": words.get(word, word)}
@@ -158,16 +158,16 @@ def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, o
     ]
 
 
-def _disputed(campaign: Campaign, pks: list[int]) -> list[overview.QuestionRow]:
+def _disputed(campaign: Campaign, pks: list[int]) -> list[question_page.QuestionRow]:
     questions = campaign.questions.select_related("item__image").in_bulk(pks)
-    return overview.question_rows(campaign, [questions[pk] for pk in pks if pk in questions])
+    return question_page.question_rows(campaign, [questions[pk] for pk in pks if pk in questions])
 
 
 def _failing(campaign: Campaign) -> list[dict[str, object]]:
     """The gold that trusted people fail most, with how many met it."""
     met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
     questions = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
-    rows = overview.gold_rows(campaign, [questions[pk] for pk in met])
+    rows = gold_page.gold_rows(campaign, [questions[pk] for pk in met])
     return [vars(row) | {"people": met[row.question.pk]} for row in rows]
 
 

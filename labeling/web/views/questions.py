@@ -13,7 +13,7 @@ from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import asking_more
-from labeling.reports import overview, pair_history, part_overview, question_list
+from labeling.reports import pair_history, parts_picture, question_page, questions_page
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.questions import AskMoreForm, QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
@@ -40,11 +40,11 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
-    chosen_filter = question_list.Filter(
+    chosen_filter = questions_page.Filter(
         state=chosen.get("state", ""), topic=chosen.get("topic", ""), search=chosen.get("q", "")
     )
     after, before = (key_of(request.GET.get(name, "")) for name in ("after", "before"))
-    page = question_list.page(campaign, chosen_filter, PAGE, after=after, before=before)
+    page = questions_page.page(campaign, chosen_filter, PAGE, after=after, before=before)
     return render_campaign(
         request,
         "labeling/questions.html",
@@ -55,7 +55,7 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
         choosing=chosen.get("state") == "settled"
         and KINDS[campaign.kind].asks != CHAINS
         and campaign.state != Campaign.State.CLOSED,
-        rows=overview.question_rows(campaign, page.questions),
+        rows=question_page.question_rows(campaign, page.questions),
         key_page=page,
         query=query_of(request, "after", "before", "page"),
     )
@@ -67,10 +67,10 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return one question: its image, every vote, and how it was settled."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
-    [row] = overview.question_rows(campaign, [question])
-    history = overview.question_history(campaign, question)
+    [row] = question_page.question_rows(campaign, [question])
+    history = question_page.question_history(campaign, question)
     drawn = KINDS[campaign.kind].drawn
-    picture = part_overview.question_picture(campaign, question) if drawn else None
+    picture = parts_picture.question_picture(campaign, question) if drawn else None
     pair = {}
     if KINDS[campaign.kind].asks == CHAINS:
         values = [row.answer.value for row in history.answers if not row.replaced]

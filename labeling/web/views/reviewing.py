@@ -13,7 +13,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Question
-from labeling.reports import overview, part_figures, part_overview, proposal_figures
+from labeling.reports import agreement_page, parts_picture, proposal_figures, question_page
 from labeling.web.forms.questions import SendBackForm, VerdictForm, answer_choices
 from labeling.web.views import box_review
 from labeling.web.views.shared import (
@@ -103,7 +103,7 @@ def agreement(request: SignedIn, name: str) -> HttpResponse:
         "labeling/agreement.html",
         campaign,
         "agreement",
-        found=part_figures.agreement(campaign),
+        found=agreement_page.agreement(campaign),
         model=proposal_figures.of_page(campaign),
     )
 
@@ -144,13 +144,13 @@ def _review(
     question: Question | None,
     note: SendBackForm | None = None,
 ) -> HttpResponse:
-    rows = overview.question_rows(campaign, [question] if question else [])
+    rows = question_page.question_rows(campaign, [question] if question else [])
     topic = campaign.topics.filter(key=question.topic).first() if question else None
     context: dict[str, object] = {
         "form": form,
         "row": rows[0] if rows else None,
         "topic": topic,
-        "history": overview.question_history(campaign, question) if question else None,
+        "history": question_page.question_history(campaign, question) if question else None,
     }
     if KINDS[campaign.kind].drawn:
         template = "labeling/review_parts.html"
@@ -166,19 +166,19 @@ def _review(
         kind_choices = answer_choices(campaign, abstentions=False)
         keys = {row["value"]: row["key"] for row in KINDS[campaign.kind].choices(campaign.settings)}
         context |= {
-            "asked": overview.asked_words(campaign, rows[0].topic) if rows else "",
+            "asked": question_page.asked_words(campaign, rows[0].topic) if rows else "",
             "choices": [(value, label, keys.get(value, "")) for value, label in kind_choices],
-            "proposal": overview.proposal(campaign, question) if question else None,
+            "proposal": question_page.proposal(campaign, question) if question else None,
         }
     return render_campaign(request, template, campaign, "review", **context)
 
 
 def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, object]:
-    picture = part_overview.question_picture(campaign, question)
+    picture = parts_picture.question_picture(campaign, question)
     current = picture.settlement.pk if picture.settlement else 0
     return {
         "picture": picture,
-        "setup": part_overview.editor_setup(
+        "setup": parts_picture.editor_setup(
             campaign,
             question.item,
             question.topic,

@@ -10,7 +10,7 @@ from labeling.errors import NotYours
 from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign, Job
 from labeling.quality import verifying
-from labeling.reports import class_overview
+from labeling.reports import verification_page
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.verification import StopRulesForm
 from labeling.web.views.shared import (
@@ -58,8 +58,8 @@ def _fitting(campaign: Campaign) -> Campaign:
 def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpResponse:
     sort, search = request.GET.get("sort", "name"), request.GET.get("q", "").strip()[:200]
     search = search.replace("\0", "")
-    page = page_of(request, class_overview.matching_classes(campaign, sort, search), PAGE)
-    rows, floor = class_overview.class_rows(campaign, list(page.object_list))
+    page = page_of(request, verification_page.matching_classes(campaign, sort, search), PAGE)
+    rows, floor = verification_page.class_rows(campaign, list(page.object_list))
     waiting = campaign.jobs.filter(
         kind="verify", state__in=[Job.State.QUEUED, Job.State.RUNNING]
     ).exists()
@@ -75,8 +75,8 @@ def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpRes
         query=query_of(request),
         search=search,
         sort=sort,
-        sorts=[(key, words) for key, (words, _) in class_overview.SORTS.items()],
-        summary=class_overview.summary(campaign),
+        sorts=[(key, words) for key, (words, _) in verification_page.SORTS.items()],
+        summary=verification_page.summary(campaign),
         waiting=waiting,
     )
 
@@ -110,7 +110,7 @@ def verification_state(request: SignedIn, name: str) -> HttpResponse:
 def verification_csv(request: SignedIn, name: str) -> HttpResponse:
     """Return every class as CSV."""
     campaign = _fitting(watched_campaign(request, name))
-    response = HttpResponse(class_overview.write_csv(campaign), content_type="text/csv")
+    response = HttpResponse(verification_page.write_csv(campaign), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
     response["Cache-Control"] = "private, no-store"
     return response

@@ -2,7 +2,7 @@
    its panel and keys. What was drawn is kept in this browser until it is sent.
 
    HTML: templates/labeling/_part_editor.html, and <script type="application/json" id="setup"> as
-   labeling/reports/part_overview.py writes it. new PartEditor({image, save, leave}); open() shows it. */
+   labeling/reports/parts_picture.py writes it. new PartEditor({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
 import { look } from "../look.js";
 import { Panel } from "../parts/panel.js";

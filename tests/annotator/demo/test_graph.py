@@ -6,7 +6,7 @@ from annotator.demo import graph
 from labeling.assignment import claiming
 from labeling.models import Answer, Campaign, Example, User
 from labeling.quality import blocking
-from labeling.reports import campaign_figures
+from labeling.reports import quality_page
 from tests.annotator.pieces import ground
 
 
@@ -46,8 +46,8 @@ def test_a_yes_of_two_asks_what_is_below_it(campaign):
 
 
 def test_people_disagree_about_what_is_decided(campaign):
-    assert campaign_figures.figures(campaign).alpha is not None
-    assert campaign_figures.figures(campaign).disputed
+    assert quality_page.figures(campaign).alpha is not None
+    assert quality_page.figures(campaign).disputed
 
 
 def test_no_example_gives_gold_away(campaign):

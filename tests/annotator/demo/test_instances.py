@@ -10,7 +10,7 @@ from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.jobs import queue
 from labeling.models import Campaign, Job, Question, User
-from labeling.reports import box_figures
+from labeling.reports import boxes_page
 from tests.annotator.pieces import ground
 
 
@@ -40,7 +40,7 @@ def test_something_of_every_step_waits_for_bob(campaign):
 
 
 def test_most_pairs_are_complete_and_a_loose_box_was_drawn_again(campaign):
-    figures = box_figures.figures(campaign)
+    figures = boxes_page.figures(campaign)
 
     assert {row.words: row.count for row in figures.pairs if row.count} == {
         "Every instance has a box": 7,

@@ -10,7 +10,7 @@ from labeling.graphs import store
 from labeling.kinds import policies
 from labeling.models import Campaign, Question, Settlement, User
 from labeling.question_graph import replaying
-from labeling.reports import outlining
+from labeling.reports import graph_outline
 from tests import factories
 from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
@@ -145,7 +145,7 @@ def test_the_price_reckons_with_the_questions_that_a_graph_saves(desk, dataset):
 
 
 def test_the_outline_shows_a_shared_question_under_each_parent_and_its_own_ones_once():
-    rows = outlining.outline(replaying.build(PETS), {})
+    rows = graph_outline.outline(replaying.build(PETS), {})
 
     animal, toy = rows
     [under_animal] = animal.children
@@ -161,7 +161,7 @@ def test_the_outline_shows_a_shared_question_under_each_parent_and_its_own_ones_
 
 
 def test_a_search_keeps_what_it_finds_and_what_is_above_it():
-    rows = outlining.outline(replaying.build(PETS), {}, "BALL")
+    rows = graph_outline.outline(replaying.build(PETS), {}, "BALL")
 
     [toy] = rows
     assert [(row.node.id, row.is_match) for row in (toy, *toy.children)] == [
@@ -177,13 +177,13 @@ def test_a_chain_of_thousands_is_an_outline_too():
     ]
     chain[-1]["class"] = "last"
 
-    rows = outlining.outline(replaying.build({"nodes": chain}), {})
+    rows = graph_outline.outline(replaying.build({"nodes": chain}), {})
 
     depth, nodes = 0, 0
     while rows:
         depth, nodes = depth + 1, nodes + len(rows)
         rows = next((row.children for row in rows if row.children), [])
-    assert (nodes, depth) == (3000, outlining.DEEPEST + 1)
+    assert (nodes, depth) == (3000, graph_outline.DEEPEST + 1)
 
 
 def test_counts_say_what_stands_and_leave_out_gold_and_what_was_withdrawn(campaign):
@@ -200,7 +200,7 @@ def test_counts_say_what_stands_and_leave_out_gold_and_what_was_withdrawn(campai
         question.state, question.seats_free = state, 0
         question.save()
 
-    assert outlining.counts_of(campaign) == {
+    assert graph_outline.counts_of(campaign) == {
         "animal": {"asked": 3, "yes": 1, "no": 1, "open": 1},
         "toy": {"asked": 1, "yes": 0, "no": 0, "open": 1},
     }

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from labeling.models import Job
 from labeling.question_graph.scenes import FALSE_COST
-from labeling.reports import price_curve
+from labeling.reports import graph_price_page
 from tests import factories
 from tests.cases import for_each
 from tests.clients import text_of
@@ -113,7 +113,7 @@ def test_the_api_says_the_same(home, as_alice):
 def test_the_marks_of_the_figure_lie_inside_it(home):
     teach(home)
 
-    figure = price_curve.of(home).figure
+    figure = graph_price_page.of(home).figure
 
     for at in (*figure.missed, *figure.false, *figure.current, *figure.plain):
         assert figure.left <= at.x <= figure.width

@@ -11,7 +11,7 @@ from labeling.kinds import policies
 from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
 from labeling.quality import auditing, monitoring
 from labeling.quality.gold import add_gold
-from labeling.reports import campaign_figures, progress
+from labeling.reports import progress, quality_page
 from labeling.web.forms.policy import GROUPS, LABELS, PolicyForm
 from tests import factories
 from tests.clients import logged_in, text_of, upload
@@ -37,7 +37,7 @@ def golden(campaign: Campaign, owner: User, count: int, answer: str = "yes") -> 
 
 
 def test_figures_of_nothing_are_none(coots):
-    assert campaign_figures.figures(coots) == campaign_figures.Figures(
+    assert quality_page.figures(coots) == quality_page.Figures(
         decided=0, sampled=0, alpha=None, votes=None, histogram=[], abstained=None, disputed=[]
     )
 
@@ -48,11 +48,11 @@ def test_figures_count_votes_and_name_the_most_divided_first(coots):
     last = split.seats.get(annotator__username="crowd2").answers.get()
     type(last).objects.filter(pk=last.pk).update(value="no")
 
-    figures = campaign_figures.figures(coots)
+    figures = quality_page.figures(coots)
 
     assert (figures.decided, figures.sampled, figures.votes) == (6, 6, 5.0)
     assert figures.abstained == pytest.approx(1 / 5)
-    assert figures.histogram == [campaign_figures.Bar(5, 6, 1.0)]
+    assert figures.histogram == [quality_page.Bar(5, 6, 1.0)]
     assert figures.disputed[0] == split.pk
     assert len(figures.disputed) == 6
     # By hand: 23 pairable... every question has 4 votes; five of them 3:1, one 2:2.
@@ -76,7 +76,7 @@ def test_a_sample_is_about_as_large_as_asked_and_always_the_same(alice, dataset)
         for number in range(2_000)
     )
 
-    first, again = (campaign_figures.sample(campaign, 2_000, 200) for _ in range(2))
+    first, again = (quality_page.sample(campaign, 2_000, 200) for _ in range(2))
 
     assert first == again
     assert 150 <= len(first) <= 250
@@ -550,8 +550,8 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
 
 def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
     answer_pages(crowd(coots, ["yes", "no"])[0], coots, "yes")
-    figures = replace(campaign_figures.figures(coots), decided=3, alpha=-0.14)
-    monkeypatch.setattr(campaign_figures, "figures", lambda campaign: figures)
+    figures = replace(quality_page.figures(coots), decided=3, alpha=-0.14)
+    monkeypatch.setattr(quality_page, "figures", lambda campaign: figures)
 
     for address in ("/campaigns/coots/", "/campaigns/coots/quality/"):
         page = text_of(desk.get(address))

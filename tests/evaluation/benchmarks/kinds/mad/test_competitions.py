@@ -12,7 +12,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.jobs import queue
 from labeling.models import Campaign, Decision, Job, Question
-from labeling.reports.overview import decision_words
+from labeling.reports.campaign_page import decision_words
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
 

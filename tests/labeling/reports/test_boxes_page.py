@@ -4,7 +4,7 @@ import pytest
 
 from labeling.consensus import calibrating
 from labeling.quality.gold import add_gold
-from labeling.reports import box_figures
+from labeling.reports import boxes_page
 from tests import factories
 from tests.clients import logged_in, text_of
 from tests.labeling import boxers
@@ -36,7 +36,7 @@ def campaign(alice, dataset):
 
 
 def test_pairs_boxes_and_steps_are_counted(campaign):
-    figures = box_figures.figures(campaign)
+    figures = boxes_page.figures(campaign)
 
     assert {row.words: row.count for row in figures.pairs if row.count} == {
         "Every instance has a box": 2
@@ -73,7 +73,7 @@ def test_planted_objects_and_gold_by_step(alice, dataset, campaign):
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
-    figures = box_figures.figures(campaign)
+    figures = boxes_page.figures(campaign)
     assert (figures.planted.count, figures.planted.total) == (right, planted)
     assert sum(row.gold.total for row in figures.steps) == 12
     content = campaign.calibration.content
@@ -98,7 +98,7 @@ def test_before_anything_was_learned_the_page_says_when_it_comes(alice, dataset)
     campaign = boxers.make(alice, dataset)
 
     assert "No figures yet" in text_of(logged_in(alice).get("/campaigns/boxes/boxes/"))
-    assert box_figures.figures(campaign) is None
+    assert boxes_page.figures(campaign) is None
 
 
 def test_proposals_are_compared_with_pairs_that_show_none(alice, dataset):
@@ -114,7 +114,7 @@ def test_proposals_are_compared_with_pairs_that_show_none(alice, dataset):
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 
-    figures = box_figures.figures(campaign)
+    figures = boxes_page.figures(campaign)
     with_proposals, none = figures.assisted
     assert with_proposals.pairs + none.pairs == 30
     # Two checks and a look for more, beside a drawing as well.

@@ -21,7 +21,7 @@ from labeling.models import (
     Settlement,
 )
 from labeling.quality import gold_results
-from labeling.reports import overview, progress
+from labeling.reports import campaign_page, progress, question_page
 
 SHOWN = 40
 
@@ -61,8 +61,8 @@ def recent_answers(membership: Membership, limit: int = SHOWN) -> list[AnswerRow
     questions = [seat.question for seat in seats]
     answers = _latest([seat.pk for seat in seats])
     current_values = _current_values(questions)
-    words = overview.value_words(campaign)
-    names = overview.topic_names(campaign, {question.topic for question in questions})
+    words = question_page.value_words(campaign)
+    names = question_page.topic_names(campaign, {question.topic for question in questions})
     return [
         _row(
             campaign,
@@ -125,7 +125,7 @@ def _current_values(questions: list[Question]) -> dict[int, Any]:
     )
 
 
-def decisions_on(membership: Membership, limit: int = 20) -> list[overview.Decided]:
+def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.Decided]:
     """What was decided about this person, the latest first."""
     person = membership.user_id
     decisions = (
@@ -142,7 +142,7 @@ def decisions_on(membership: Membership, limit: int = 20) -> list[overview.Decid
         .select_related("actor")
         .order_by("-pk")[:limit]
     )
-    return overview.in_words(decisions)
+    return campaign_page.in_words(decisions)
 
 
 @dataclass(frozen=True)

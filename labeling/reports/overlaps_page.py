@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from labeling.geometry.boxes import Box
 from labeling.models import Campaign
 from labeling.quality.box_overlaps import CLASSES, FINER, SAME, Finding
-from labeling.reports.box_overview import Layer, Picture
+from labeling.reports.boxes_picture import Layer, Picture
 
 # Around the boxes so much of their longer side is seen.
 AROUND = 0.6

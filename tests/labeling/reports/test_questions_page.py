@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from labeling.follow_ups import asking
-from labeling.reports import question_list
-from labeling.reports.question_list import Filter
+from labeling.reports import questions_page
+from labeling.reports.questions_page import Filter
 from tests import factories
 from tests.cases import for_each
 
@@ -34,19 +34,19 @@ def all_ids(campaign, **fields):
 
 
 def test_pages_follow_each_other_and_lead_back(pond):
-    first = question_list.page(pond, ALL, 3)
-    second = question_list.page(pond, ALL, 3, after=first.after)
-    third = question_list.page(pond, ALL, 3, after=second.after)
+    first = questions_page.page(pond, ALL, 3)
+    second = questions_page.page(pond, ALL, 3, after=first.after)
+    third = questions_page.page(pond, ALL, 3, after=second.after)
 
     assert ids(first) + ids(second) + ids(third) == all_ids(pond)
     assert (first.before, third.after) == (None, None)
-    assert ids(question_list.page(pond, ALL, 3, before=third.before)) == ids(second)
-    assert question_list.page(pond, ALL, 3, before=second.before) == first
+    assert ids(questions_page.page(pond, ALL, 3, before=third.before)) == ids(second)
+    assert questions_page.page(pond, ALL, 3, before=second.before) == first
 
 
 @for_each("state", ["open", "withdrawn", "settled", "dropped"])
 def test_a_state_is_listed_alone_with_its_number(pond, state):
-    page = question_list.page(pond, Filter(state=state), 3)
+    page = questions_page.page(pond, Filter(state=state), 3)
 
     expected = all_ids(pond, state=state)
     assert ids(page) == expected[:3]
@@ -56,15 +56,15 @@ def test_a_state_is_listed_alone_with_its_number(pond, state):
 def test_gold_is_not_listed(pond):
     factories.put(pond, all_ids(pond)[:1], state="gold", seats_free=0)
 
-    page = question_list.page(pond, ALL, 10)
+    page = questions_page.page(pond, ALL, 10)
 
     assert ids(page) == all_ids(pond)[1:]
     assert page.total == 6
 
 
 def test_beyond_the_end_is_the_last_page_and_before_the_start_the_first(pond):
-    last = question_list.page(pond, ALL, 3, after=10**15)
-    first = question_list.page(pond, ALL, 3, before=1)
+    last = questions_page.page(pond, ALL, 3, after=10**15)
+    first = questions_page.page(pond, ALL, 3, before=1)
 
     assert ids(last) == all_ids(pond)[-3:]
     assert (last.after, last.before) == (None, ids(last)[0])
@@ -72,18 +72,18 @@ def test_beyond_the_end_is_the_last_page_and_before_the_start_the_first(pond):
 
 
 def test_what_is_narrowed_further_is_counted_only_where_it_fits_a_page(pond):
-    assert question_list.page(pond, Filter(search="pond"), 3).total is None
-    assert question_list.page(pond, Filter(search="003"), 3).total == 1
-    assert question_list.page(pond, Filter(topic="n02018207"), 10).total == 7
-    assert question_list.page(pond, Filter(topic="none"), 10).questions == []
+    assert questions_page.page(pond, Filter(search="pond"), 3).total is None
+    assert questions_page.page(pond, Filter(search="003"), 3).total == 1
+    assert questions_page.page(pond, Filter(topic="n02018207"), 10).total == 7
+    assert questions_page.page(pond, Filter(topic="none"), 10).questions == []
 
 
 def test_no_page_counts_or_passes_over_rows(pond):
     with CaptureQueriesContext(connection) as queries:
-        question_list.page(pond, ALL, 3, after=all_ids(pond)[2])
+        questions_page.page(pond, ALL, 3, after=all_ids(pond)[2])
 
     statements = [query["sql"] for query in queries][1:]
-    assert len(statements) == len(question_list.LISTED) + 4
+    assert len(statements) == len(questions_page.LISTED) + 4
     assert [sql for sql in statements if re.search("COUNT|OFFSET", sql)] == []
 
 
@@ -111,6 +111,6 @@ def test_a_question_that_is_settled_while_the_list_is_read_is_on_it_once(pond):
         return rows
 
     with connection.execute_wrapper(settle):
-        page = question_list.page(pond, ALL, 7)
+        page = questions_page.page(pond, ALL, 7)
 
     assert ids(page).count(first) == 1

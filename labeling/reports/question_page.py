@@ -1,0 +1,206 @@
+"""Questions with their answers, settlements and decisions; answers in words."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from labeling.consensus import settling
+from labeling.consensus.votes import votes_on_page
+from labeling.db.sql import in_runs
+from labeling.kinds import KINDS
+from labeling.models import (
+    Answer,
+    Campaign,
+    Decision,
+    Image,
+    Membership,
+    Question,
+    Settlement,
+)
+from labeling.reports.campaign_page import Decided, in_words
+
+
+@dataclass(frozen=True)
+class Value:
+    """An answer: its tally name, and the words that people see for it."""
+
+    value: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Tally(Value):
+    count: int
+
+
+@dataclass(frozen=True)
+class Settled(Value):
+    share: float | None
+    support: settling.Support | None
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question with its topic's name, the votes by answer, and what it settled as."""
+
+    question: Question
+    image: Image
+    topic: str
+    votes: list[Tally]
+    value: Settled | None
+
+
+def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
+    """Return a row for each question. Five queries."""
+    pks = [question.pk for question in questions]
+    words = value_words(campaign)
+    page_votes = votes_on_page(pks)
+    votes = settling.tallied(campaign, page_votes)
+    current = {
+        settlement.question_id: settlement
+        for settlement in Settlement.objects.filter(in_runs("question_id", pks)).order_by("pk")
+    }
+    names = topic_names(campaign, {question.topic for question in questions})
+    support = settling.support(campaign, current.values(), page_votes)
+    return [
+        QuestionRow(
+            question=question,
+            image=question.item.image,
+            topic=names.get(question.topic, question.topic),
+            votes=[
+                Tally(value, words.get(value, value), count)
+                for value, count in votes.get(question.pk, Counter()).most_common()
+            ],
+            value=_settled(question, current.get(question.pk), campaign, words, support),
+        )
+        for question in questions
+    ]
+
+
+def _settled(
+    question: Question,
+    settlement: Settlement | None,
+    campaign: Campaign,
+    words: dict[str, str],
+    support: dict[int, settling.Support],
+) -> Settled | None:
+    if question.state != Question.State.SETTLED or settlement is None:
+        return None
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return Settled(name, words.get(name, name), settlement.probability, support.get(question.pk))
+
+
+@dataclass(frozen=True)
+class SettlementRow:
+    """A settlement, in words."""
+
+    settlement: Settlement
+    words: str
+
+
+def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
+    """What a question in review would settle as, if a reviewer accepts it; None where its answers
+    gave nothing."""
+    latest = question.settlements.order_by("-pk").first()
+    if latest is None or latest.value is None:
+        return None
+    return SettlementRow(latest, _settled_words(latest, campaign, value_words(campaign)))
+
+
+@dataclass(frozen=True)
+class AnswerRow(Value):
+    """An answer with who gave it. counted: in the last settlement; void: of somebody blocked;
+    replaced: by a later one of the same seat."""
+
+    answer: Answer
+    pseudonym: str
+    seconds: float | None
+    counted: bool
+    void: bool
+    replaced: bool
+
+
+@dataclass(frozen=True)
+class History:
+    """Every answer to a question, every settlement, and the reviewers' decisions."""
+
+    answers: list[AnswerRow]
+    settlements: list[SettlementRow]
+    decisions: list[Decided]
+
+
+def question_history(campaign: Campaign, question: Question) -> History:
+    words = value_words(campaign)
+    answers = answers_to([question.pk])
+    settlements = list(question.settlements.select_related("policy").order_by("pk"))
+    counted = set(settlements[-1].answers) if settlements else set()
+    decisions = campaign.decisions.filter(
+        kind=Decision.Kind.REVIEW, content__question=question.pk
+    ).select_related("actor")
+    return History(
+        answers=answer_rows(campaign, answers, counted),
+        settlements=[
+            SettlementRow(row, _settled_words(row, campaign, words)) for row in settlements
+        ],
+        decisions=in_words(decisions),
+    )
+
+
+def answers_to(question_ids: Sequence[int]) -> list[Answer]:
+    """Return every answer to these questions, in the order in which they came."""
+    return list(
+        Answer.objects.filter(assignment__question__in=question_ids)
+        .select_related("assignment__annotator")
+        .order_by("created_at", "revision", "pk")
+    )
+
+
+def answer_rows(
+    campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
+) -> list[AnswerRow]:
+    """Return a row for each of these answers. counted: ids of those that settled their question."""
+    kind = KINDS[campaign.kind]
+    latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
+    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
+    void = set(blocked.values_list("user", flat=True))
+    return [
+        AnswerRow(
+            value=kind.tally_name(answer.value),
+            words=kind.in_words(answer.value, campaign.settings),
+            answer=answer,
+            pseudonym=answer.assignment.annotator.pseudonym,
+            seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
+            counted=str(answer.pk) in counted,
+            void=answer.assignment.annotator_id in void,
+            replaced=not answer.late and latest[answer.assignment_id] != answer.pk,
+        )
+        for answer in answers
+    ]
+
+
+def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
+    if settlement.value is None:
+        return "no majority: to a reviewer"
+    if settlement.value == "dropped":
+        return "dropped"
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return words.get(name, name)
+
+
+def value_words(campaign: Campaign) -> dict[str, str]:
+    """Tally name → the words that people see for it."""
+    return KINDS[campaign.kind].words(campaign.settings)
+
+
+def asked_words(campaign: Campaign, topic: str) -> str:
+    """What people are asked, as a heading: the topic's name as a question."""
+    return KINDS[campaign.kind].question(topic, campaign.settings)
+
+
+def answer_keys(campaign: Campaign) -> list[str]:
+    """Return the key of each answer in the order of forms.answer_choices; "" for a class."""
+    return [key for _, _, key in KINDS[campaign.kind].answers(campaign.settings)]
+
+
+def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
+    return dict(campaign.topics.filter(key__in=set(keys)).values_list("key", "name"))
