@@ -10,7 +10,7 @@ ASSAY_JOB_HANDLERS = {
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
     "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
     "freeze": "labeling.releases.freezing.execute",
-    "freeze range": "labeling.releases.ranges.execute",
+    "freeze range": "labeling.releases.chunk_jobs.execute",
     "import images": "labeling.datasets.imports.execute",
     "import labels": "labeling.exchange.label_files.execute",
     "import parts": "labeling.exchange.part_imports.execute",

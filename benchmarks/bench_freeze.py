@@ -145,11 +145,11 @@ def freeze(_: None) -> dict[str, Any]:
 def work(kill: bool) -> dict[str, Any]:
     """Run jobs until SIGTERM; with kill, say so in the middle of a range and stay there."""
     from labeling.jobs import queue
-    from labeling.releases import pieces
+    from labeling.releases import chunk_files
 
     over: list[bool] = []
     signal.signal(signal.SIGTERM, lambda *_: over.append(True))
-    usual, made = pieces.write, []
+    usual, made = chunk_files.write, []
 
     def write(*arguments: Any) -> None:
         usual(*arguments)
@@ -158,7 +158,7 @@ def work(kill: bool) -> dict[str, Any]:
             print("in a range", flush=True)
             time.sleep(600)
 
-    pieces.write = write
+    chunk_files.write = write
     print("ready", flush=True)
     while not over:
         if not queue.run_all():

@@ -25,7 +25,7 @@ from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Job, Question, Release, ReplacedRelease, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line
-from labeling.releases import cut, graph, joining, parts, queries, ranges
+from labeling.releases import chunk_jobs, graph, joining, parts, queries, snapshots
 from labeling.releases.graph import GraphFingerprint
 from labeling.releases.parts import PartFingerprint
 from labeling.releases.queries import QueryFingerprint
@@ -44,7 +44,7 @@ def freeze(
     actor: User | None = None,
     out: StrPath | None = None,
     interim: bool = False,
-    watch: ranges.Watch = ranges.unwatched,
+    watch: chunk_jobs.Watch = chunk_jobs.unwatched,
 ) -> Release:
     """Return the release that holds what the campaign says now: a new one, or the one that already
     does.
@@ -53,7 +53,7 @@ def freeze(
     clock while people answer; `prune` may remove it once a newer one stands. Asking again without
     interim keeps it. It holds what stood at one moment, while answers keep coming in; much of it is
     written by jobs (ranges.py). watch: told how much of how much is done, where it takes long.
-    Raises BadInput when `out` cannot be written, RangeFailed.
+    Raises BadInput when `out` cannot be written, ChunkFailed.
     """
     if out is not None:
         frozen.check_goal(Path(out))
@@ -64,7 +64,7 @@ def freeze(
         meta, marks, digest = _write(campaign, building, watch)
         release = _publish(campaign, actor, building, meta, marks, interim)
         if digest is not None:
-            ranges.forget(digest)
+            chunk_jobs.forget(digest)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     if out is not None:
@@ -75,7 +75,7 @@ def freeze(
 def takes_long(campaign: Campaign) -> bool:
     """Return whether a page should leave freezing to a job: it takes more than a few seconds."""
     counts = question_counts.of(campaign.pk)
-    return counts.settled + counts.dropped > cut.FEW_RANGES * cut.size_of_ranges(campaign)
+    return counts.settled + counts.dropped > snapshots.FEW_CHUNKS * snapshots.chunk_size(campaign)
 
 
 def request(campaign: Campaign, actor: User) -> Job:
@@ -160,7 +160,7 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
 
 
 def _write(
-    campaign: Campaign, building: Path, watch: ranges.Watch
+    campaign: Campaign, building: Path, watch: chunk_jobs.Watch
 ) -> tuple[Line, Fingerprint, str | None]:
     """The files of a release into the folder: its head, the fingerprint of what it holds, and the
     digest of the cut where pieces of it were made by jobs."""
@@ -174,7 +174,7 @@ def _write(
             with batch.snapshot():
                 now = Campaign.objects.select_related("dataset", "policy").get(pk=campaign.pk)
                 marks = fingerprint(now)
-                taken = cut.take(now, building, scratch, opened)
+                taken = snapshots.take(now, building, scratch, opened)
                 joined = partial(
                     joining.join,
                     taken,
@@ -185,12 +185,12 @@ def _write(
                 # Here and in the snapshot: what others could not see, what is little, and what
                 # changes again and again while jobs read it.
                 if inside or taken.is_small or attempt == ATTEMPTS:
-                    made = ranges.make_here(taken, scratch)
+                    made = chunk_jobs.make_here(taken, scratch)
                     return joined(made), marks, None
-            meta = joined(ranges.make(taken, scratch, watch))
+            meta = joined(chunk_jobs.make(taken, scratch, watch))
             if parts.fingerprint(now) == taken.known_parts:
                 return meta, marks, taken.digest
-            ranges.forget(taken.digest)
+            chunk_jobs.forget(taken.digest)
     raise AssertionError("the last attempt returns")
 
 

@@ -15,7 +15,7 @@ from labeling.releases.asked import Asked
 
 # Of what is known because it is gold: a release does not tell gold from other labels.
 KNOWN = "known beforehand"
-CHUNK = 500
+BATCH = 500
 
 
 class NodePlace(TypedDict):
@@ -72,7 +72,7 @@ class Nodes:
             .order_by(*order)
         )
         gold = _gold(campaign)
-        for row in rows.iterator(chunk_size=CHUNK):
+        for row in rows.iterator(chunk_size=BATCH):
             yield from self._gold_before(gold, row.image)
             if node := self.graph.find(row.key):
                 yield self._given(row.image, node, row.value, row.source, row.geometry)

@@ -10,34 +10,40 @@ from labeling.models import Calibration
 from labeling.release_files import frozen_objects
 from labeling.release_files.frozen import FORMAT, Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, ErrorTally
-from labeling.releases import boxes, parts, pieces, votes
-from labeling.releases.cut import Cut
+from labeling.releases import boxes, chunk_files, parts, votes
+from labeling.releases.snapshots import Snapshot
 from labeling.releases.votes import Votes
 
 BLOCK = 1 << 20
 
 
 def join(
-    cut: Cut, made: Iterable[Path], states: Mapping[str, int], code_version: str, scratch: Path
+    snapshot: Snapshot,
+    made: Iterable[Path],
+    states: Mapping[str, int],
+    code_version: str,
+    scratch: Path,
 ) -> Line:
     """release.json, less number, date and hash, once all files of the cut are whole.
 
     made: the folders of the pieces, in the order of the ranges; each may go once the next is asked
     for. states: how many questions are in which state.
     """
-    joined = _Joined(cut)
+    joined = _Joined(snapshot)
     made_coverage = scratch / COVERAGE_FILE
     with LineFile(scratch / Votes.RAW) as raw, LineFile(scratch / Votes.INDEX) as index:
-        files = {Votes.RAW: raw, Votes.INDEX: index, **cut.files}
-        if cut.waiting is not None:
+        files = {Votes.RAW: raw, Votes.INDEX: index, **snapshot.files}
+        if snapshot.waiting is not None:
             files[COVERAGE_FILE] = LineFile(made_coverage)
         for folder in made:
             joined.add(folder, files)
-        stated = _cover(cut, joined, files[COVERAGE_FILE]) if cut.waiting is not None else {}
+        stated = (
+            _cover(snapshot, joined, files[COVERAGE_FILE]) if snapshot.waiting is not None else {}
+        )
     # With row ids in place of people: pseudonyms are made of a digest of all of them.
     digest = raw.hash.digest()
-    votes.name_people(scratch, digest, joined.people, cut.files["votes.jsonl"])
-    campaign = cut.campaign
+    votes.name_people(scratch, digest, joined.people, snapshot.files["votes.jsonl"])
+    campaign = snapshot.campaign
     return {
         "format": FORMAT,
         "version": 1,
@@ -49,13 +55,13 @@ def join(
             "instructions": campaign.instructions,
             "settings": campaign.settings,
         },
-        "policies": cut.policies,
+        "policies": snapshot.policies,
         **_calibrations(joined.calibrations),
         **(parts.head(campaign, joined.tally) if joined.tally else {}),
         **stated,
         "counts": _counts(joined, states),
         "code_version": code_version,
-        "files": {name: file.close() for name, file in cut.files.items()},
+        "files": {name: file.close() for name, file in snapshot.files.items()},
     }
 
 
@@ -63,7 +69,7 @@ def join(
 class _Joined:
     """The files as they grow, with what the pieces counted."""
 
-    cut: Cut
+    snapshot: Snapshot
     counts: Counter[str] = field(default_factory=Counter)
     people: set[int] = field(default_factory=set)
     calibrations: set[int] = field(default_factory=set)
@@ -71,14 +77,14 @@ class _Joined:
     stated: ErrorTally = field(default_factory=ErrorTally)
 
     def __post_init__(self) -> None:
-        if "objects.jsonl" in self.cut.files:
-            self.tally = frozen_objects.Tally(self.cut.campaign.settings["categories"])
+        if "objects.jsonl" in self.snapshot.files:
+            self.tally = frozen_objects.Tally(self.snapshot.campaign.settings["categories"])
 
     def add(self, folder: Path, files: Mapping[str, LineFile]) -> None:
-        for name in (Votes.RAW, Votes.INDEX, *pieces.LINES):
+        for name in (Votes.RAW, Votes.INDEX, *chunk_files.LINES):
             if name in files:
                 _append(folder / name, files[name])
-        counted = json.loads((folder / pieces.COUNTED).read_text())
+        counted = json.loads((folder / chunk_files.COUNTED).read_text())
         self.counts.update(counted["states"])
         self.counts.update(counted["votes"])
         self.people.update(counted["people"])
@@ -89,16 +95,16 @@ class _Joined:
             self.stated.join(counted["stated"])
 
 
-def _cover(cut: Cut, joined: _Joined, made: LineFile) -> Line:
+def _cover(snapshot: Snapshot, joined: _Joined, made: LineFile) -> Line:
     """Writes the coverage. Keys of release.json: how far off the boxes of each class are, and what
     the classes of an image are that its coverage does not name."""
-    assert cut.waiting is not None
+    assert snapshot.waiting is not None
     made.close()
-    images = cut.files["images.jsonl"]
+    images = snapshot.files["images.jsonl"]
     images.file.flush()
-    lines, unlisted = boxes.coverage(cut.campaign, images.path, made.path, cut.waiting)
+    lines, unlisted = boxes.coverage(snapshot.campaign, images.path, made.path, snapshot.waiting)
     for line in lines:
-        cut.files[COVERAGE_FILE].write(line)
+        snapshot.files[COVERAGE_FILE].write(line)
     return {"stated": joined.stated.content(), "unlisted": unlisted}
 
 
@@ -127,7 +133,7 @@ def _calibration_line(row: Calibration) -> Line:
 
 
 def _counts(joined: _Joined, states: Mapping[str, int]) -> dict[str, int]:
-    files = joined.cut.files
+    files = joined.snapshot.files
     every = {"open": 0, "review": 0, "withdrawn": 0, **states}
     return {
         **{state: int(count) for state, count in every.items()},

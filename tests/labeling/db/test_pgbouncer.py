@@ -27,7 +27,7 @@ from labeling.db import batch
 from labeling.follow_ups import asking
 from labeling.jobs import queue
 from labeling.models import Campaign, Job, Question, User
-from labeling.releases import cut, freezing
+from labeling.releases import freezing, snapshots
 from tests import factories
 from tests.conftest import skip_or_fail
 from tests.deploy.test_compose import spare_port
@@ -125,9 +125,9 @@ class _Process:
 @pytest.fixture
 def campaign(pooled, monkeypatch) -> Campaign:
     """Open questions for as long as the load lasts, frozen in ranges of a few."""
-    monkeypatch.setattr(cut, "RANGE", 50)
-    monkeypatch.setattr(cut, "FEW_RANGES", 0)
-    monkeypatch.setattr(cut, "CHUNK", 100)
+    monkeypatch.setattr(snapshots, "CHUNK", 50)
+    monkeypatch.setattr(snapshots, "FEW_CHUNKS", 0)
+    monkeypatch.setattr(snapshots, "BATCH", 100)
     alice = factories.make_user("alice", is_researcher=True)
     pond = factories.make_dataset(alice)
     names = add_images(pond, int(100 + 200 * SECONDS), (64, 48))

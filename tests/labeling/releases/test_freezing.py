@@ -24,7 +24,7 @@ from labeling.models import (
     User,
 )
 from labeling.release_files import frozen
-from labeling.releases import cut, freezing, pieces
+from labeling.releases import chunk_files, freezing, snapshots
 from tests import factories
 from tests.labeling.crowd import at_once
 
@@ -274,7 +274,7 @@ def test_a_failed_freeze_leaves_nothing(settled, settings, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(cut, "_topic_line", fail)
+    monkeypatch.setattr(snapshots, "_topic_line", fail)
 
     with pytest.raises(OSError, match="the disk is full"):
         freezing.freeze(settled)
@@ -326,7 +326,7 @@ def test_numbers_that_nobody_has_are_not_found(settled):
 def test_queries_grow_with_chunks_not_with_questions(
     alice, dataset, people, monkeypatch, django_assert_num_queries
 ):
-    monkeypatch.setattr(pieces, "CHUNK", 10)
+    monkeypatch.setattr(chunk_files, "BATCH", 10)
     campaign = factories.make_campaign(alice, dataset, images=40)
     for question in factories.questions_of(campaign):
         say(question, *zip(people, ["yes"] * 5, strict=True))
@@ -350,8 +350,8 @@ def _crowded_pond() -> tuple[Campaign, list[User]]:
 def test_answers_settle_while_a_release_is_read(monkeypatch):
     campaign, people = _crowded_pond()
     last = factories.questions_of(campaign)[3]
-    monkeypatch.setattr(pieces, "CHUNK", 1)
-    usual = pieces._read_history
+    monkeypatch.setattr(chunk_files, "BATCH", 1)
+    usual = chunk_files._read_history
     count = itertools.count()
 
     def settle_meanwhile(chunk):
@@ -363,7 +363,7 @@ def test_answers_settle_while_a_release_is_read(monkeypatch):
             assert not writer.is_alive()
         return usual(chunk)
 
-    monkeypatch.setattr(pieces, "_read_history", settle_meanwhile)
+    monkeypatch.setattr(chunk_files, "_read_history", settle_meanwhile)
 
     release = freezing.freeze(campaign)
 

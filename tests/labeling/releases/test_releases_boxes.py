@@ -113,7 +113,7 @@ def test_the_same_state_gives_the_same_release_however_it_is_cut(campaign, monke
         settle(campaign, image, DOG, box(A), "good", "complete")
     first = freezing.freeze(campaign)
 
-    monkeypatch.setattr("labeling.releases.cut.RANGE", 1)
+    monkeypatch.setattr("labeling.releases.snapshots.CHUNK", 1)
 
     assert freezing.freeze(campaign) == first
 

@@ -9,7 +9,7 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
-from labeling.releases import cut, freezing
+from labeling.releases import freezing, snapshots
 from tests import factories
 from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
@@ -343,7 +343,7 @@ def test_a_large_campaign_is_frozen_by_a_job_that_the_page_shows(
     desk, coots, run_jobs, monkeypatch
 ):
     crowd(coots, ["yes"] * 5)
-    monkeypatch.setattr(cut, "FEW_RANGES", 0)
+    monkeypatch.setattr(snapshots, "FEW_CHUNKS", 0)
 
     page = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
     assert "The release is being made" in page

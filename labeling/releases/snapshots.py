@@ -32,34 +32,34 @@ from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
 # Rows that the database hands over at once.
-CHUNK = 2_000
+BATCH = 2_000
 # Questions of a range; drawings are long.
-RANGE = 2_000
-RANGE_OF_DRAWINGS = 200
+CHUNK = 2_000
+CHUNK_OF_DRAWINGS = 200
 # So many are made within a few seconds.
-FEW_RANGES = 2
+FEW_CHUNKS = 2
 # Of how pieces are written: those of an earlier layout are not used.
 LAYOUT = 2
 IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source", "queries")
 
 
 @dataclass(frozen=True)
-class Cut:
+class Snapshot:
     """What was listed. files: of the release, those that need nothing else, still open. ranges:
-    files of questions, as `read_range` takes them. digest: of all that a piece depends on."""
+    files of questions, as `read_chunk` takes them. digest: of all that a piece depends on."""
 
     campaign: Campaign
     policies: list[Any]
     known_parts: parts.PartFingerprint
     files: dict[str, LineFile]
-    ranges: list[Path]
+    chunks: list[Path]
     digest: str
     # Of boxes: the pairs of which nothing is settled.
     waiting: Path | None = None
 
     @property
     def is_small(self) -> bool:
-        return len(self.ranges) <= FEW_RANGES
+        return len(self.chunks) <= FEW_CHUNKS
 
 
 class Context(NamedTuple):
@@ -76,9 +76,9 @@ class Context(NamedTuple):
     calibration: int | None
 
 
-def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Cut:
+def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Snapshot:
     """Return the campaign's cut, to be taken inside a snapshot. building: receives files of the
-    release, which `opened` closes; scratch: the ranges.
+    release, which `opened` closes; scratch: the chunks.
     """
     by_graph = graph.Nodes.of(campaign.graph_id)
     known_parts = parts.fingerprint(campaign)
@@ -107,33 +107,33 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         dict(known_parts),
         campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
     )
-    ranges = _Ranges(scratch, context, size_of_ranges(campaign))
+    chunks = _Chunks(scratch, context, chunk_size(campaign))
     images = _Images(files["images.jsonl"], campaign) if by_graph is None else None
     for _, rows_of_image in groupby(_rows(campaign), key=lambda row: row[0]):
-        ranges.begin_image()
+        chunks.begin_image()
         for number, (_, question, image) in enumerate(rows_of_image):
             if images is not None and not number:
                 images.write(_image_line(image))
-            ranges.add(question)
+            chunks.add(question)
     if images is not None:
         images.close()
-    return Cut(
+    return Snapshot(
         campaign=campaign,
         policies=list(campaign.policies.order_by("version").values("version", "content")),
         known_parts=known_parts,
         files=files,
-        ranges=ranges.close(),
-        digest=ranges.digest.hexdigest()[:32],
+        chunks=chunks.close(),
+        digest=chunks.digest.hexdigest()[:32],
         waiting=waiting,
     )
 
 
-def size_of_ranges(campaign: Campaign) -> int:
+def chunk_size(campaign: Campaign) -> int:
     """Return the number of questions a range has, but for those of its last image."""
-    return RANGE_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else RANGE
+    return CHUNK_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else CHUNK
 
 
-def read_range(path: Path) -> tuple[Context, Iterator[Asked]]:
+def read_chunk(path: Path) -> tuple[Context, Iterator[Asked]]:
     """Yield a range: what it has in common with the others, and its questions."""
 
     def questions() -> Iterator[Asked]:
@@ -169,7 +169,7 @@ class _Images:
             self.file.write(line)
 
 
-class _Ranges:
+class _Chunks:
     """Questions into files, the context first; those of one image stay together."""
 
     def __init__(self, folder: Path, context: Context, size: int) -> None:
@@ -204,12 +204,12 @@ class _Ranges:
 def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
     """(id of the image, question, fields of the image) of what is frozen, in its order."""
     late: dict[int, list[str]] = {}
-    for pk, answer in _late(campaign).iterator(chunk_size=CHUNK):
+    for pk, answer in _late(campaign).iterator(chunk_size=BATCH):
         late.setdefault(pk, []).append(str(answer))
-    rows = _listed(campaign).iterator(chunk_size=CHUNK)
-    while chunk := list(islice(rows, CHUNK)):
-        queries_by_question = queries.of(campaign, [pk for _, pk, *_ in chunk])
-        for image, pk, *rest in chunk:
+    rows = _listed(campaign).iterator(chunk_size=BATCH)
+    while batch := list(islice(rows, BATCH)):
+        queries_by_question = queries.of(campaign, [pk for _, pk, *_ in batch])
+        for image, pk, *rest in batch:
             question_fields, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
             more = sorted(late.get(pk, ())), queries_by_question.get(pk, [])
             yield image, Asked._make([pk, *question_fields, *more]), fields
@@ -244,7 +244,7 @@ def _late(campaign: Campaign) -> QuerySet[Answer, Any]:
 def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph.Nodes) -> None:
     """The graph, every image that is asked about, and what was known of it beforehand."""
     files["graph.json"].write(by_graph.graph.content())
-    for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=CHUNK):
+    for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=BATCH):
         fields = [getattr(image, name) for name in IMAGE_FIELDS]
         files["images.jsonl"].write(_image_line(fields))
     for line in by_graph.known_labels(campaign, _by("item__image__name", "key", "source")):

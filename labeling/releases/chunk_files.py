@@ -22,11 +22,11 @@ from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE
 from labeling.releases import boxes, graph, parts
 from labeling.releases.asked import Asked, Settled
-from labeling.releases.cut import Context, read_range
+from labeling.releases.snapshots import Context, read_chunk
 from labeling.releases.votes import Vote, Votes
 
-# Questions held in memory at once: two queries a chunk.
-CHUNK = 500
+# Questions held in memory at once: two queries a batch.
+BATCH = 500
 # Drawings are long: fewer of them.
 FEW = 100
 COUNTED = "piece.json"
@@ -35,11 +35,11 @@ LINES = ("answers.jsonl", "objects.jsonl", BOXES_FILE, COVERAGE_FILE)
 
 def write(source: Path, folder: Path, watch: Callable[[int], object] | None = None) -> None:
     """Fill the folder with the piece of a range. watch: told how many questions are written."""
-    context, questions = read_range(source)
+    context, questions = read_chunk(source)
     with batch.reading(), ExitStack() as opened:
         writer = _Writer(folder, context, opened)
-        for chunk in _chunks(questions, FEW if writer.by_parts else CHUNK):
-            _write_chunk(writer, chunk)
+        for rows in _batches(questions, FEW if writer.by_parts else BATCH):
+            _write_batch(writer, rows)
             if watch:
                 watch(writer.counts.total())
         writer.close()
@@ -99,27 +99,27 @@ class _Writer:
         (self.folder / COUNTED).write_text(json.dumps(counted))
 
 
-def _chunks(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
+def _batches(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
     """So many questions at a time; those of one image, or object, stay together."""
-    chunk: list[Asked] = []
+    rows: list[Asked] = []
     for _, item_questions in groupby(questions, lambda row: row.item):
-        chunk += item_questions
-        if len(chunk) >= size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+        rows += item_questions
+        if len(rows) >= size:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
 
 
-def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
+def _write_batch(writer: _Writer, rows: list[Asked]) -> None:
     by_graph, by_parts = writer.by_graph, writer.by_parts
     kind = writer.kind
     with batch.lookups():
-        history = _read_history(chunk)
-    orders = graph.orders(chunk) if by_graph else {}
+        history = _read_history(rows)
+    orders = graph.orders(rows) if by_graph else {}
     if by_parts is not None:
-        by_parts.describe(chunk)
-    for question in chunk:
+        by_parts.describe(rows)
+    for question in rows:
         settled = history.settled.get(question.pk)
         subject: Line = {"image": question.image, "wnid": question.topic}
         line = _answer_line(kind, question, settled, writer.policies)
@@ -157,7 +157,7 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
         writer.counts[question.state] += 1
         writer.answers.write(line | {"votes": votes})
     if writer.by_boxes is not None:
-        lines = writer.by_boxes.lines(chunk, history.settled, history.votes)
+        lines = writer.by_boxes.lines(rows, history.settled, history.votes)
         for box in lines.boxes:
             writer.boxes.write(box)
         for pair in lines.coverage:
@@ -165,16 +165,16 @@ def _write_chunk(writer: _Writer, chunk: list[Asked]) -> None:
 
 
 @dataclass
-class _ChunkHistory:
+class _BatchHistory:
     """By question: the settlement of the cut, and all answers."""
 
     settled: dict[int, Settled] = field(default_factory=dict)
     votes: dict[int, list[Vote]] = field(default_factory=dict)
 
 
-def _read_history(chunk: Sequence[Asked]) -> _ChunkHistory:
-    history = _ChunkHistory()
-    settlements = [question.settlement for question in chunk if question.settlement]
+def _read_history(rows: Sequence[Asked]) -> _BatchHistory:
+    history = _BatchHistory()
+    settlements = [question.settlement for question in rows if question.settlement]
     for question, value, probability, answers, *rest in Settlement.objects.filter(
         pk__in=settlements
     ).values_list(
@@ -183,7 +183,7 @@ def _read_history(chunk: Sequence[Asked]) -> _ChunkHistory:
     ):
         ids = [str(answer) for answer in answers]
         history.settled[question] = Settled(value, probability, ids, *rest)
-    question_ids = [question_ids.pk for question_ids in chunk]
+    question_ids = [question_ids.pk for question_ids in rows]
     for question, pk, *rest in Answer.objects.filter(
         assignment__question__in=question_ids
     ).values_list(

@@ -18,7 +18,7 @@ from labeling.errors import StoreAway
 from labeling.jobs import queue
 from labeling.models import Answer, Campaign, Item, Job, Question, Settlement, User
 from labeling.parts.model import Part, PartedObject
-from labeling.releases import cut, freezing, pieces, ranges
+from labeling.releases import chunk_files, chunk_jobs, freezing, snapshots
 from tests import factories
 from tests.clients import logged_in, text_of
 from tests.labeling import part_releases
@@ -51,15 +51,15 @@ def pond(people) -> Campaign:
 @pytest.fixture
 def in_ranges(monkeypatch) -> None:
     """So small a campaign is frozen by jobs too, of two or more questions each."""
-    monkeypatch.setattr(cut, "RANGE", 2)
-    monkeypatch.setattr(cut, "RANGE_OF_DRAWINGS", 1)
-    monkeypatch.setattr(cut, "FEW_RANGES", 0)
+    monkeypatch.setattr(snapshots, "CHUNK", 2)
+    monkeypatch.setattr(snapshots, "CHUNK_OF_DRAWINGS", 1)
+    monkeypatch.setattr(snapshots, "FEW_CHUNKS", 0)
 
 
 def whole(campaign: Campaign) -> dict[str, bytes]:
     """The files of a release made in one snapshot, which is gone then."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(cut, "FEW_RANGES", 1_000)
+        monkeypatch.setattr(snapshots, "FEW_CHUNKS", 1_000)
         release = freezing.freeze(campaign)
     files = contents(freezing.folder_of(release))
     release.delete()
@@ -76,14 +76,14 @@ def frozen(campaign: Campaign) -> dict[str, bytes]:
 
 def meanwhile(monkeypatch, action: Callable[[], object]) -> None:
     """Does it once after the cut, before any piece is made."""
-    usual, waiting = ranges._work, [action]
+    usual, waiting = chunk_jobs._work, [action]
 
     def work(jobs: set[int], watch: Callable[[int], object]) -> None:
         while waiting:
             waiting.pop()()
         usual(jobs, watch)
 
-    monkeypatch.setattr(ranges, "_work", work)
+    monkeypatch.setattr(chunk_jobs, "_work", work)
 
 
 def test_jobs_write_the_same_bytes_and_leave_nothing(pond, in_ranges, settings):
@@ -195,7 +195,7 @@ def test_a_worker_beside_makes_pieces_too(pond, in_ranges, monkeypatch):
     before = whole(pond)
     made: list[str] = []
     both = threading.Barrier(2, timeout=30)
-    usual = pieces.write
+    usual = chunk_files.write
 
     def write(*args) -> None:
         if len(made) < 2:
@@ -211,7 +211,7 @@ def test_a_worker_beside_makes_pieces_too(pond, in_ranges, monkeypatch):
             connections.close_all()
 
     worker = threading.Thread(target=work, name="worker")
-    monkeypatch.setattr(pieces, "write", write)
+    monkeypatch.setattr(chunk_files, "write", write)
     meanwhile(monkeypatch, worker.start)
 
     assert frozen(pond) == before
@@ -234,7 +234,7 @@ def test_what_a_dead_worker_held_is_made_by_another(pond, in_ranges, monkeypatch
 
 def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monkeypatch, settings):
     before = whole(pond)
-    usual, made = pieces.write, []
+    usual, made = chunk_files.write, []
 
     def write(source, *args) -> None:
         if len(made) == 2:
@@ -242,7 +242,7 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
         made.append(source.name)
         usual(source, *args)
 
-    monkeypatch.setattr(pieces, "write", write)
+    monkeypatch.setattr(chunk_files, "write", write)
     with pytest.raises(KeyboardInterrupt):
         freezing.freeze(pond)
     # As after a kill: the lease of what it worked on runs out.
@@ -251,7 +251,7 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     assert not pond.releases.exists()
     count = len(list(Path(settings.DATA_DIR, "freezing").glob("*/*.cut")))
 
-    monkeypatch.setattr(pieces, "write", lambda *args: (made.append(""), usual(*args)))
+    monkeypatch.setattr(chunk_files, "write", lambda *args: (made.append(""), usual(*args)))
 
     assert frozen(pond) == before
     assert len(made) == count
@@ -267,14 +267,14 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
 def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
     pond, in_ranges, monkeypatch, shell, tmp_path, fault, reason
 ):
-    usual, names = pieces.write, iter(range(100))
+    usual, names = chunk_files.write, iter(range(100))
 
     def fail(*args) -> None:
         if next(names):
             raise fault
         usual(*args)
 
-    monkeypatch.setattr(pieces, "write", fail)
+    monkeypatch.setattr(chunk_files, "write", fail)
     alice = logged_in(pond.created_by, raise_request_exception=False)
 
     page = alice.post(f"/campaigns/{pond.name}/releases/freeze/")
@@ -297,14 +297,14 @@ def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
 
 def test_a_half_piece_is_made_again(pond, in_ranges, monkeypatch, settings):
     before = whole(pond)
-    usual = ranges._work
+    usual = chunk_jobs._work
 
     def halve(jobs: set[int], watch: Callable[[int], object]) -> None:
         usual(jobs, watch)
         piece = next(Path(settings.DATA_DIR, "freezing").glob("*/*.zip"))
         piece.write_bytes(piece.read_bytes()[:100])
 
-    monkeypatch.setattr(ranges, "_work", halve)
+    monkeypatch.setattr(chunk_jobs, "_work", halve)
 
     assert frozen(pond) == before
 
@@ -312,10 +312,12 @@ def test_a_half_piece_is_made_again(pond, in_ranges, monkeypatch, settings):
 def test_what_was_left_for_a_day_is_forgotten(pond, in_ranges, settings):
     storages["data"].save("freezing/abc/00000.cut", ContentFile(b"[]"))
     storages["data"].save("freezing/new/00000.cut", ContentFile(b"[]"))
-    old = Job.objects.create(kind=ranges.KIND, key="abc:0", created_at=timezone.now() - ranges.KEPT)
-    Job.objects.create(kind=ranges.KIND, key="new:0")
+    old = Job.objects.create(
+        kind=chunk_jobs.KIND, key="abc:0", created_at=timezone.now() - chunk_jobs.KEPT
+    )
+    Job.objects.create(kind=chunk_jobs.KIND, key="new:0")
     file = Path(settings.DATA_DIR, "freezing", "abc", "00000.cut")
-    at = (timezone.now() - ranges.KEPT - timedelta(minutes=1)).timestamp()
+    at = (timezone.now() - chunk_jobs.KEPT - timedelta(minutes=1)).timestamp()
     os.utime(file, (at, at))
 
     freezing.freeze(pond)

@@ -27,8 +27,8 @@ from django.utils import timezone
 from labeling.errors import Refusal, StoreAway
 from labeling.jobs import queue
 from labeling.models import Job
-from labeling.releases import pieces
-from labeling.releases.cut import Cut
+from labeling.releases import chunk_files
+from labeling.releases.snapshots import Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -48,40 +48,42 @@ def unwatched(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
 
 
-class RangeFailed(Refusal):
+class ChunkFailed(Refusal):
     """A range of a release could not be made, however often it was tried."""
 
     status = 503
     code = "range_failed"
 
 
-def make_here(cut: Cut, scratch: Path) -> Iterator[Path]:
+def make_here(snapshot: Snapshot, scratch: Path) -> Iterator[Path]:
     """Yield the folders of the pieces in order, made by this process alone."""
-    for path in cut.ranges:
+    for path in snapshot.chunks:
         with _folder(scratch) as folder:
-            pieces.write(path, folder)
+            chunk_files.write(path, folder)
             yield folder
 
 
-def make(cut: Cut, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
+def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
     """Yield the folders of the pieces in order, made by jobs here and wherever workers are.
 
     Pieces that are there already are not made again. watch: told how many ranges are made or
-    joined, of twice as many. Raises RangeFailed.
+    joined, of twice as many. Raises ChunkFailed.
     """
-    count = len(cut.ranges)
-    _work(_enqueue(cut), lambda waiting: watch(count - waiting, 2 * count))
-    for number, path in enumerate(cut.ranges):
+    count = len(snapshot.chunks)
+    _work(_enqueue(snapshot), lambda waiting: watch(count - waiting, 2 * count))
+    for number, path in enumerate(snapshot.chunks):
         watch(count + number, 2 * count)
         with _folder(scratch) as folder:
             packed = folder.with_suffix(".zip")
             try:
-                _fetch(cut.digest, _piece(number), packed)
-                pieces.unpack(packed, folder)
+                _fetch(snapshot.digest, _packed_name(number), packed)
+                chunk_files.unpack(packed, folder)
             except (FileNotFoundError, zipfile.BadZipFile) as error:
                 # Somebody else who froze the same has removed it by now.
-                logger.warning("piece %s of cut %s is made again: %r", number, cut.digest, error)
-                pieces.write(path, folder)
+                logger.warning(
+                    "chunk %s of %s is written again: %r", number, snapshot.digest, error
+                )
+                chunk_files.write(path, folder)
             packed.unlink(missing_ok=True)
             yield folder
 
@@ -92,14 +94,14 @@ def execute(job: Job) -> None:
     with tempfile.TemporaryDirectory(prefix="range-") as scratch:
         source, packed = Path(scratch, "range"), Path(scratch, "packed")
         try:
-            _fetch(digest, _range(number), source)
+            _fetch(digest, _source_name(number), source)
         except FileNotFoundError:
             # The release stands, or nobody asked for it again.
             return
         with _folder(Path(scratch)) as folder:
-            pieces.write(source, folder, partial(queue.renew, job))
-            pieces.pack(folder, packed)
-        _put(digest, _piece(number), packed)
+            chunk_files.write(source, folder, partial(queue.renew, job))
+            chunk_files.pack(folder, packed)
+        _put(digest, _packed_name(number), packed)
 
 
 def forget(digest: str) -> None:
@@ -115,17 +117,17 @@ def forget(digest: str) -> None:
                 _remove(digest_folder)
 
 
-def _enqueue(cut: Cut) -> set[int]:
+def _enqueue(snapshot: Snapshot) -> set[int]:
     """The ids of the jobs that make what is missing: new ones, or those of an earlier freeze."""
-    there = set(_files(cut.digest))
+    there = set(_files(snapshot.digest))
     missing = {
-        f"{cut.digest}:{number}": number
-        for number in range(len(cut.ranges))
-        if _piece(number) not in there
+        f"{snapshot.digest}:{number}": number
+        for number in range(len(snapshot.chunks))
+        if _packed_name(number) not in there
     }
     for number in missing.values():
-        if _range(number) not in there:
-            _put(cut.digest, _range(number), cut.ranges[number])
+        if _source_name(number) not in there:
+            _put(snapshot.digest, _source_name(number), snapshot.chunks[number])
     with transaction.atomic():
         unfinished = Job.objects.filter(
             kind=KIND, key__in=list(missing), state__in=[Job.State.QUEUED, Job.State.RUNNING]
@@ -133,21 +135,21 @@ def _enqueue(cut: Cut) -> set[int]:
         jobs = dict(unfinished.values_list("key", "pk"))
         for key, number in missing.items():
             if key not in jobs:
-                payload = {"cut": cut.digest, "range": number}
-                jobs[key] = queue.enqueue(KIND, key, payload, cut.campaign).pk
+                payload = {"cut": snapshot.digest, "range": number}
+                jobs[key] = queue.enqueue(KIND, key, payload, snapshot.campaign).pk
     return set(jobs.values())
 
 
 def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
     """Runs these jobs but for those that others run, and waits for those. watch: told how many
-    are waiting. Raises RangeFailed, StoreAway."""
+    are waiting. Raises ChunkFailed, StoreAway."""
     while waiting:
         worked = False
         jobs = Job.objects.in_bulk(waiting)
         for pk in sorted(waiting):
             job = jobs.get(pk)
             if job is not None and job.state == Job.State.FAILED:
-                raise RangeFailed(_failure(job))
+                raise ChunkFailed(_failure(job))
             # Without a row it was removed by whoever froze the same: its piece is looked for.
             if job is None or job.state == Job.State.DONE:
                 waiting.discard(pk)
@@ -184,11 +186,11 @@ def _folder(scratch: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _range(number: int) -> str:
+def _source_name(number: int) -> str:
     return f"{number:05}.cut"
 
 
-def _piece(number: int) -> str:
+def _packed_name(number: int) -> str:
     return f"{number:05}.zip"
 
 
