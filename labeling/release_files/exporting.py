@@ -1,7 +1,7 @@
-"""Labels out of a frozen release, in the formats of others, and back into a dataset.
+"""Exports a frozen release to other formats, and reads it back into a dataset.
 
-An export is the release's own folder with the labels beside it: release.json names every file with
-its hash, so it reads back as a release, with people under the pseudonyms of that release alone.
+An export is the release's folder plus the labels. Its release.json lists every file with its
+hash, so it reads back as a release, with people under the pseudonyms of that release.
 """
 
 import json
@@ -33,35 +33,38 @@ from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import GivenLine, Groups, LabelLine
 
-# What a folder or a file name says of its format.
+# The format by folder or file name.
 ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
-# Of a release with parts: objects with their parts, and what else can be said of its images.
+# Formats of a release with parts: of its objects, and of its images.
 OBJECT_FORMATS: dict[str, ModuleType] = {**PART_FORMATS, "pictures": pictures}
 BESIDE_OBJECTS = ("csv", "jsonl", "voc")
-# The folder of the photographs, where its readers look for another than images/.
+# The folder of the photographs, where the format's readers expect another than images/.
 IMAGES = {"voc": "JPEGImages"}
 COCO_NOTE = (
     "No label has a box, so readers of COCO find 0 annotations; the labels are in 'labels' of each "
     "image. CSV and Label Studio JSON state labels of whole images."
 )
 
-# Opens an image by its name, where the pixels are at hand.
+# Opens an image by its name, where pixels are available.
 Open = Callable[[str], IO[bytes]]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a format is written. names: of COCO's categories, one of NAMES. rest: whether COCO has
-    what no part covers. image_base: what stands before an image's name in its address, for Label
-    Studio; "" for files of its own machine."""
+    """Options of a format.
+
+    names: of COCO's categories, one of NAMES. rest: whether COCO includes what no part covers.
+    image_base: prefix of image addresses for Label Studio; "" for files of its own machine.
+    """
 
     names: str = NAMES[0]
     rest: bool = False
     image_base: str = ""
 
     def of(self, format_name: str, kind: str) -> dict[str, object]:
-        """Return those that the format has, for a campaign of that kind. Raises BadInput where
-        another is given, and for an image base that is no address.
+        """Return the options of the format for a campaign of that kind.
+
+        Raises BadInput for options of other formats and for an image base that is no address.
         """
         known = options_of(format_name, kind)
         for name, value in vars(self).items():
@@ -98,8 +101,10 @@ def formats_of(kind: str) -> dict[str, ModuleType]:
 
 @dataclass(kw_only=True)
 class Exported(Record):
-    """labels: {origin: {value: n}}, with the instances that were drawn; or, of objects with parts,
-    objects and parts {origin: {state: n}}, the made rest apart."""
+    """labels: {origin: {value: count}}, with the number of drawn instances.
+
+    For objects with parts: objects and parts as {origin: {state: count}}, the rest separately.
+    """
 
     format: str
     out: str
@@ -112,7 +117,7 @@ class Exported(Record):
 
     @property
     def note(self) -> str:
-        """What its reader has to know; "" where there is nothing."""
+        """Return a hint for readers of the export; "" if there is none."""
         return COCO_NOTE if self.format == "coco" and self.instances == 0 else ""
 
 
@@ -125,12 +130,12 @@ def export(
     *,
     with_images: bool = False,
 ) -> Exported:
-    """Write a release in a format. Return what was written.
+    """Write a release in a format and return what was written.
 
-    out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
-    pictures, and with_images, which copies the photographs. Image by image, so memory stays flat.
-    Raise BadInput when it cannot be written, and for a format or an option that releases of this
-    kind do not have.
+    out: a folder that does not exist or is empty; it appears once complete. open_image: needed for
+    pictures and for with_images, which copies the photographs. Works image by image, so memory
+    stays constant. Raises BadInput when `out` cannot be written, and for a format or option that
+    releases of this kind do not have.
     """
     kind = release.kind.name
     formats = formats_of(kind)
@@ -151,19 +156,19 @@ def export(
         images=(line["name"] for line in release.images()),
     )
     module = formats[format_name]
-    with frozen.appearing(Path(out)) as part:
+    with frozen.appearing(Path(out)) as unfinished:
         for name in release.meta["files"]:
-            shutil.copyfile(release.folder / name, part / name)
+            shutil.copyfile(release.folder / name, unfinished / name)
         if module is OBJECT_FORMATS.get(format_name):
             makes_rest = getattr(module, "MAKES_REST", False)
             release_info.makes_rest = makes_rest and options.rest
             object_pages = scenes(release, open_image, rest=not makes_rest)
-            module.write(counts.watch_objects(object_pages), part, release_info)
+            module.write(counts.watch_objects(object_pages), unfinished, release_info)
         else:
-            module.write(counts.watch(pages(release)), part, release_info)
+            module.write(counts.watch(pages(release)), unfinished, release_info)
         if with_images:
-            _copy_images(release, open_image, part / IMAGES.get(format_name, "images"))
-        sha256 = _write_head(part, release, {"format": format_name, **chosen})
+            _copy_images(release, open_image, unfinished / IMAGES.get(format_name, "images"))
+        sha256 = _write_head(unfinished, release, {"format": format_name, **chosen})
     states_by_origin = {origin: dict(states) for origin, states in sorted(counts.states.items())}
     by_objects = counts.objects is not None
     return Exported(
@@ -193,11 +198,11 @@ def _copy_images(release: Frozen, open_image: Open | None, folder: Path) -> None
 
 
 class _Counts:
-    """What passes by on its way into an export."""
+    """Counts labels and objects on their way into an export."""
 
     def __init__(self) -> None:
         self.images = self.instances = 0
-        # None where labels pass by.
+        # None for labels.
         self.objects: int | None = None
         # By origin, then by value or by state.
         self.states: dict[str, Counter[str]] = defaultdict(Counter)
@@ -222,22 +227,22 @@ class _Counts:
             yield photo, objects
 
 
-def _write_head(part: Path, release: Frozen, how: dict[str, object]) -> str:
-    """release.json of the export: the release's own, with the files of the labels. Its digest."""
+def _write_head(unfinished: Path, release: Frozen, how: dict[str, object]) -> str:
+    """Write release.json of the export with the label files, and return its digest."""
     files: dict[str, object] = {**release.meta["files"]}
-    for path in sorted(part.rglob("*")):
-        name = path.relative_to(part).as_posix()
+    for path in sorted(unfinished.rglob("*")):
+        name = path.relative_to(unfinished).as_posix()
         if path.is_file() and name not in files:
             files[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
     export = how | {"release_sha256": release.meta["sha256"]}
     meta: dict[str, object] = {**release.meta, "files": files, "export": export}
     sha256 = meta["sha256"] = frozen.digest(meta)
-    frozen.write_synced(part / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
+    frozen.write_synced(unfinished / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
     return sha256
 
 
 def classes_of(release: Frozen) -> dict[str, str]:
-    """Class key → name, of all that the release can say a word about."""
+    """Return class key → name of all classes in the release."""
     names = {line["key"]: line["name"] for line in release.topics()}
     graph = release.graph()
     if graph is not None:
@@ -265,9 +270,9 @@ def pages(release: Frozen) -> Iterator[tuple[Photograph, list[Label]]]:
 
 
 def _shapes(known_rows: list[GivenLine]) -> dict[str | None, GivenLine]:
-    """By class what was known of an image: the first that has a shape, else the first.
+    """Return the known labels of an image by class: the first with a shape, else the first.
 
-    Gold knows no shape, and stands before what was imported.
+    Gold has no shape and precedes imported labels.
     """
     rows_by_class: dict[str | None, GivenLine] = {}
     for row in sorted(known_rows, key=lambda row: not row["geometry"]):
@@ -278,9 +283,7 @@ def _shapes(known_rows: list[GivenLine]) -> dict[str | None, GivenLine]:
 def scenes(
     release: Frozen, open_image: Open | None = None, rest: bool = True
 ) -> Iterator[tuple[Photograph, list[PartedObject]]]:
-    """Yield every image of the release with its objects, the rest among their parts where it is
-    asked.
-    """
+    """Yield every image of the release with its objects, including the rest if requested."""
     for photo, objects in release.objects(rest):
         if open_image is not None:
             photo = replace(photo, open=partial(open_image, photo.name))
@@ -290,7 +293,7 @@ def scenes(
 def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> Label:
     geometry = known["geometry"] if known else None
     if not geometry:
-        # Where objects were drawn, their boxes are in the line of the label itself.
+        # The line of the label has the boxes of drawn objects.
         geometry = {"boxes": row.get("boxes", []), "flags": row.get("flags", [])}
     interval = row.get("interval")
     return Label(
@@ -309,10 +312,10 @@ def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> La
 
 
 def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
-    """Return the images of a file or a folder with their labels, and their origin in words.
+    """Return the labeled images of a file or folder, and their origin in words.
 
-    A release or an export of one is checked against its hashes and says more than any format; else
-    the format is the one named, or follows from the file's name. Raise BadInput.
+    A release or an export of one is checked against its hashes and takes precedence over other
+    formats; else the format is the named one or follows from the file's name. Raises BadInput.
     """
     path = Path(reading.file)
     if (path / "release.json").exists():
@@ -326,7 +329,7 @@ def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
 
 
 def guess(path: Path) -> str:
-    """Return the format that a file's name says. Raises BadInput where it says none."""
+    """Return the format by the file's name. Raises BadInput if the name implies none."""
     if path.is_dir():
         return "voc"
     if path.suffix.lower() in ENDINGS:

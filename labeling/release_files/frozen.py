@@ -1,6 +1,6 @@
-"""Release folders: written whole, hashed line by line, checked when read back. No database.
+"""Release folders: written atomically, hashed by line, verified when read. No database.
 
-A folder is `release.json` and the files it names, each with its SHA-256, and one over all of it.
+A folder is `release.json` and the files it names, each with its SHA-256, and one over all.
 """
 
 import contextlib
@@ -33,9 +33,9 @@ from labeling.release_files.frozen_objects import CategoryTally
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
-# Beside these, where questions follow a graph.
+# Further files where questions follow a graph.
 GRAPH_FILES = ("given.jsonl", "graph.json")
-# … and any node may be asked: what the other labels are inferred from.
+# … and, where any node may be asked, the scenes that other labels are inferred from.
 SCENES_FILE = "scenes.json"
 # Where people draw the parts of objects.
 OBJECTS_FILE = "objects.jsonl"
@@ -45,7 +45,7 @@ BOX_FILES = (BOXES_FILE, COVERAGE_FILE)
 ALL_FILES = (*FILES, *GRAPH_FILES, SCENES_FILE, *PART_FILES, *BOX_FILES)
 BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES, BOXES: BOX_FILES}
 AGAIN = "freeze the campaign again, or fetch the release again"
-# What tells one freezing from another but is no part of the content.
+# Keys of release.json that are not content.
 _OUTSIDE = ("number", "created_at", "sha256")
 
 # JSON of a line, or of the head: TypedDicts of their writers.
@@ -55,7 +55,7 @@ U = TypeVar("U")
 
 
 class ImageLine(TypedDict):
-    """Of images.jsonl. queries: {"wnid", "query"} of each query that found it, where any did."""
+    """A line of images.jsonl. queries: {"wnid", "query"} of each query that found the image."""
 
     name: str
     width: int
@@ -82,7 +82,7 @@ class CampaignHead(TypedDict):
 
 
 class Head(TypedDict):
-    """Of release.json, what is read here. export: of an export, how it was written."""
+    """The parts of release.json that are read here. export: options of an export."""
 
     format: str
     campaign: CampaignHead
@@ -99,14 +99,14 @@ class Head(TypedDict):
 
 @dataclass(frozen=True)
 class Frozen:
-    """A release read back: its release.json and its files, whose hashes were checked."""
+    """A release that was read back and verified."""
 
     folder: Path
     meta: Head
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of its campaign. Raises BadInput for one that is not in the settings."""
+        """Return the kind of its campaign. Raises BadInput for an unknown kind."""
         name = self.meta["campaign"]["kind"]
         if name not in KINDS:
             raise BadInput(
@@ -117,7 +117,7 @@ class Frozen:
         return KINDS[name]
 
     def lines(self, name: str) -> Iterator[Any]:
-        """Return the lines of one file, in order; memory stays flat."""
+        """Yield the lines of one file in order; memory stays constant."""
         return lines_of(self.folder / name)
 
     def answers(self) -> Iterator[AnswerLine]:
@@ -133,24 +133,24 @@ class Frozen:
         return self.lines("images.jsonl")
 
     def known_labels(self) -> Iterator[GivenLine]:
-        """What was known before anybody was asked, where questions follow a graph."""
+        """Return the labels known before anybody was asked, where questions follow a graph."""
         return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
 
     def graph(self) -> Graph | None:
-        """Return the question graph, where the campaign asked by one."""
+        """Return the question graph, if the campaign had one."""
         if "graph.json" not in self.meta["files"]:
             return None
         return build(json.loads((self.folder / "graph.json").read_text(encoding="utf-8")))
 
     def labels(self) -> Iterator[LabelLine]:
-        """Return every label.
+        """Yield every label, image by image; memory stays constant.
 
         value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
-        by an answer above it), "given" or "inferred" (by the scenes of scenes.json). decided: False
-        where nobody has answered yet, or nothing is sure enough; such a label is "unknown", never
-        silently "no". By a graph: every class of every image, in the
-        order of images.jsonl; else what was settled, of parts the objects' categories with their
-        "boxes", of boxes what is known of each class. Computed image by image; memory stays flat.
+        by an answer on a parent), "given" or "inferred" (by the scenes of scenes.json). decided:
+        False where nobody has answered yet or nothing is certain enough; such a label is "unknown",
+        never "no". With a graph: every class of every image, in the order of images.jsonl. Else:
+        settled labels; for parts, the objects' categories with "boxes"; for boxes, the state of
+        each class.
         """
         if "objects.jsonl" in self.meta["files"]:
             return frozen_labels.of_objects(self.answers())
@@ -181,7 +181,7 @@ class Frozen:
         )
 
     def parts(self) -> dict[str, dict[str, str]]:
-        """By category (wnid) the names of its parts, by key and in order, where there are parts."""
+        """Return wnid → key → name of the parts in order; empty without parts."""
         categories = self.meta["campaign"]["settings"].get("categories", {})
         return {
             key: {part["key"]: part["name"] for part in category["parts"]}
@@ -189,12 +189,11 @@ class Frozen:
         }
 
     def objects(self, rest: bool = True) -> Iterator[tuple[Photograph, list[PartedObject]]]:
-        """Return every image of the release with its settled objects, and their parts, where it has
-        parts.
+        """Yield every image with its settled objects and their parts, in the order of the files.
 
-        Images and objects in the order of the files. An object's last parts, of origin "made", are
-        what no other part covers (background.py): of itself, where its outline is known, and of the
-        background in its crop; rest: False leaves them out. Image by image; memory stays flat.
+        An object's last parts, of origin "made", are what no other part covers (background.py): of
+        the object, where its outline is known, and of the background in its crop. rest: False omits
+        them. Works image by image; memory stays constant.
         """
         return ahead(_with_rest, self._parted()) if rest else self._parted()
 
@@ -214,7 +213,7 @@ class Frozen:
 
 
 def lines_of(path: Path) -> Iterator[Any]:
-    """Yield the lines of a file, in order; memory stays flat."""
+    """Yield the lines of a file in order; memory stays constant."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
@@ -234,9 +233,9 @@ def _with_rest(
 
 
 def ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iterator[U]:
-    """What the action makes of each, in order, a few of them made in a thread beside the reader's.
+    """Yield the action's result for each item in order, computing a few ahead in a thread.
 
-    For actions that let other threads run, as shapely's do: making the rest costs about as long as
+    For actions that release the GIL, as shapely's do: computing the rest costs about as long as
     writing it.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
@@ -255,11 +254,10 @@ def files_of(kind: str) -> tuple[str, ...]:
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:
-    """Return a release folder, once every file in it was found to have the hash that release.json
-    states.
+    """Return a release folder after verifying every file against release.json.
 
-    sha256: the hash of the whole that the caller knows; without it, release.json's own.
-    Raises BadInput naming the file and the cure.
+    sha256: the expected hash of the whole; by default release.json's own.
+    Raises BadInput, which names the file and the cure.
     """
     folder = Path(source)
     meta = head(folder, sha256)
@@ -269,7 +267,9 @@ def read(source: StrPath, sha256: str | None = None) -> Frozen:
 
 
 def head(folder: Path, sha256: str | None = None) -> Head:
-    """release.json, once it was found to have its hash; its files unread. Raises BadInput."""
+    """Return release.json after verifying its own hash, without reading its files. Raises
+    BadInput.
+    """
     path = folder / "release.json"
     try:
         meta: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -285,8 +285,10 @@ def head(folder: Path, sha256: str | None = None) -> Head:
 
 
 def _is_head(value: object) -> bool:
-    """Whether it has what every head has, in text that can be written, and names files of its own
-    folder alone: anybody may make one, with its hash."""
+    """Return whether this has every required key, is storable and names only files of its folder.
+
+    Anybody can write a release.json with a valid hash.
+    """
     if not isinstance(value, dict) or value.get("format") != FORMAT or not is_storable(value):
         return False
     files, campaign = value.get("files"), value.get("campaign")
@@ -303,13 +305,13 @@ def _is_head(value: object) -> bool:
 
 
 def digest(meta: Mapping[str, object]) -> str:
-    """SHA-256 of the whole: release.json less its number, its date and this hash."""
+    """Return the SHA-256 of the whole: release.json without number, date and this hash."""
     content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
     return canonical_sha256(content)
 
 
 class LineFile:
-    """Canonical JSON lines into a file, hashed as they are written."""
+    """A file of canonical JSON lines, hashed while it is written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -324,13 +326,13 @@ class LineFile:
         self.file.close()
 
     def write(self, line: object) -> int:
-        """Return the length of the line in bytes."""
+        """Write a line and return its length in bytes."""
         data = canonical(line) + b"\n"
         self.append(data, 1)
         return len(data)
 
     def append(self, data: bytes, lines: int) -> None:
-        """Add lines that are canonical JSON already."""
+        """Append lines that are canonical JSON."""
         self.file.write(data)
         self.hash.update(data)
         self.count += lines
@@ -351,9 +353,9 @@ def write_synced(path: Path, text: str) -> None:
 
 
 def publish(building: Path, goal: Path) -> None:
-    """`building` under the name `goal`, synced."""
+    """Rename `building` to `goal` and sync."""
     goal.parent.mkdir(parents=True, exist_ok=True)
-    # Left by a freeze that died between the rename and the commit: no row names it.
+    # A freeze died between the rename and the commit; no row names this folder.
     shutil.rmtree(goal, ignore_errors=True)
     os.chmod(building, 0o750)  # noqa: S103 - mkdtemp gives 0700; the group serves it
     sync_folder(building)
@@ -370,7 +372,7 @@ def check_goal(out: Path) -> None:
 
 @contextlib.contextmanager
 def appearing(out: Path) -> Iterator[Path]:
-    """A folder to fill, which stands under the name `out` once it is whole; else nothing does."""
+    """Yield a folder to fill; it is renamed to `out` on success and removed on failure."""
     goal = out.resolve()
     part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
     try:

@@ -1,8 +1,7 @@
-"""Boxes in a release: a line for each, and for each class of an image what is known of its
-instances. Pure.
+"""Boxes in a release: a line for each box, and the coverage of each class of an image. Pure.
 
-What people were not asked, or did not finish, is unknown; a class is absent from an image only
-where somebody said so, or where the labels that the campaign began with decide every class.
+Unasked and unfinished pairs are unknown. A class is absent from an image only if somebody said
+so, or if the campaign's initial labels decide every class.
 """
 
 import heapq
@@ -18,15 +17,17 @@ from labeling.estimators.intervals import Z95
 
 BOXES_FILE, COVERAGE_FILE = "boxes.jsonl", "coverage.jsonl"
 STATES = (COMPLETE, ABSENT, PARTIAL, UNKNOWN)
-# A person's deviation is as unsure as one learned from so few sides, where it was not learned.
+# Sample size assumed for the default deviation of a person whose skill was not learned.
 FEWEST_SIDES = 2
 DIGITS = 6
 
 
 class BoxLine(TypedDict):
-    """Of boxes.jsonl. box: x0, y0, x1, y1 in upright pixels. came: drawn, clicked or proposed.
-    drawings: people who drew it; iou_error: 1 − IoU with the true box, as expected by what is known
-    of them, None of a proposal."""
+    """A line of boxes.jsonl.
+
+    box: x0, y0, x1, y1 in upright pixels. came: drawn, clicked or proposed. drawings: number of
+    people who drew it. iou_error: expected 1 − IoU with the true box; None for a proposal.
+    """
 
     image: str
     wnid: str
@@ -41,7 +42,7 @@ class BoxLine(TypedDict):
 
 
 class CoverageLine(TypedDict):
-    """Of coverage.jsonl. state: one of STATES."""
+    """A line of coverage.jsonl. state: one of STATES."""
 
     image: str
     wnid: str
@@ -49,9 +50,11 @@ class CoverageLine(TypedDict):
 
 
 class StatedError(TypedDict):
-    """Of release.json, by class: the mean of its boxes' iou_error, with the 95 % interval of what
-    the mean error of these boxes really is. boxes: how many it is of; proposed: boxes beside them
-    of which nobody knows how well they fit."""
+    """The mean iou_error of a class in release.json.
+
+    interval: 95 %, of the true mean error of these boxes. boxes: their number. proposed: further
+    boxes whose error is unknown.
+    """
 
     iou_error: float | None
     interval: NotRequired[list[float]]
@@ -60,8 +63,10 @@ class StatedError(TypedDict):
 
 
 class Drawer(NamedTuple):
-    """What is known of somebody's drawings. sigma: deviation of a side as a share of the longer
-    one; sides: from how many it was learned."""
+    """The drawing skill of a person.
+
+    sigma: deviation of a side as a share of the longer side. sides: the sample size.
+    """
 
     sigma: float
     sides: int
@@ -70,8 +75,9 @@ class Drawer(NamedTuple):
 def merged_coverage(
     images: Iterable[str], *sources: Iterable[CoverageLine]
 ) -> Iterator[CoverageLine]:
-    """Yield the lines of all sources about these images, each pair once: as the first source that
-    has it says. images and sources ascend by image, sources by class too.
+    """Yield the lines of these images, each pair once, from the first source that has it.
+
+    images and sources ascend by image, sources by class too.
     """
     keyed = [
         ((line["image"], line["wnid"], number, line) for line in source)
@@ -89,7 +95,7 @@ def merged_coverage(
 
 
 class LabelOfBoxes(TypedDict):
-    """What is said of a class of an image. flags: of each box."""
+    """The label of a class of an image. flags: of each box."""
 
     image: str
     wnid: str
@@ -104,8 +110,9 @@ def labels(
     boxes: Iterable[BoxLine],
     unlisted: Sequence[str] = (),
 ) -> Iterator[LabelOfBoxes]:
-    """Yield every class of every image of which something is known, by image and class. unlisted:
-    classes that are absent from every image whose coverage does not name them.
+    """Yield every known class of every image, by image and class.
+
+    unlisted: classes that are absent from images whose coverage does not name them.
     """
     states_by_image = _by_image(coverage)
     drawn = _by_image(boxes)
@@ -126,7 +133,7 @@ def labels(
 
 
 class _by_image:
-    """Lines in step with the images that they are about; both ascend."""
+    """Yield the lines of each image; both inputs ascend by image."""
 
     def __init__(self, lines: Iterable) -> None:
         self.groups = groupby(lines, itemgetter("image"))
@@ -143,7 +150,7 @@ class _by_image:
 
 
 class ErrorTally:
-    """What the boxes that pass by state of their error, by class. Kept as JSON, and joined."""
+    """The stated errors of boxes, summed by class; can be kept as JSON and joined."""
 
     def __init__(self) -> None:
         self.boxes: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 0])
@@ -151,8 +158,11 @@ class ErrorTally:
         self.drawers: dict[tuple[str, int, int], float] = defaultdict(float)
 
     def add(self, line: BoxLine, deviation: float, drawers: Mapping[int, int]) -> None:
-        """deviation: of the error, as expected. drawers: those who drew it, by id, with how many
-        sides their skill was learned from."""
+        """Add a box.
+
+        deviation: expected deviation of its error. drawers: by id, the number of sides that each
+        one's skill was learned from.
+        """
         row = self.boxes[line["wnid"]]
         error = line["iou_error"]
         if error is None:
@@ -181,7 +191,7 @@ class ErrorTally:
             row: StatedError = {"iou_error": None, "boxes": int(count), "proposed": int(proposed)}
             if count:
                 mean = total / count
-                # A deviation that was learned from n sides is off by a share of 1 / √(2n).
+                # The relative standard error of a deviation learned from n sides is 1 / √(2n).
                 unsure = math.fsum(
                     deviation**2 / (2 * max(sides, FEWEST_SIDES))
                     for (key, _, sides), deviation in self.drawers.items()

@@ -1,4 +1,4 @@
-"""What a frozen release says of every class of every image. Pure: lines in, lines out."""
+"""Labels of every class of every image in a frozen release. Pure: lines in, lines out."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
@@ -25,17 +25,19 @@ from labeling.question_graph.replaying import (
 from labeling.release_files.frozen_boxes import LabelOfBoxes
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
-# What "judged" says of the class; another word says nothing.
+# The label by "judged"; other words give none.
 JUDGEMENTS = {"valid": YES, "minor": NO, "major": NO}
 
 
 class AnswerLine(TypedDict):
-    """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
-    judged: in its place where people say how right the class is; None for what was dropped.
-    votes: by what people answered; tags: how many of the votes for the settled answer have each.
-    ranked: the classes that people listed, what was settled on first.
-    node, order, probability: where questions follow a graph; of objects box; of candidates the
-    queries that found the image."""
+    """A line of answers.jsonl.
+
+    contains: None for a dropped question; absent where wnid is the answer. judged: instead of
+    contains where people judge how right the class is; None for a dropped question. votes: by
+    answer. tags: how many votes for the settled answer have each tag. ranked: the listed classes,
+    the settled one first. node, order, probability: with a graph. box: of objects. queries: that
+    found the image of a candidate.
+    """
 
     image: str
     wnid: str | None
@@ -53,7 +55,7 @@ class AnswerLine(TypedDict):
 
 
 class GivenLine(TypedDict):
-    """Of given.jsonl."""
+    """A line of given.jsonl."""
 
     image: str
     node: str
@@ -64,10 +66,11 @@ class GivenLine(TypedDict):
 
 
 class LabelLine(TypedDict):
-    """What a release says of a class of an image; see Frozen.labels. votes: people who could
-    answer; interval: of the share that the probability is. flags: of each box, where people drew
-    boxes; coverage: whether every instance has one (frozen_boxes.STATES). queries: that found the
-    image."""
+    """The label of a class of an image; see Frozen.labels.
+
+    votes: people who could answer. interval: of the share that the probability is. flags: of each
+    box. coverage: one of frozen_boxes.STATES. queries: that found the image.
+    """
 
     image: str
     wnid: str
@@ -87,7 +90,7 @@ L = TypeVar("L", AnswerLine, GivenLine, Any)
 
 
 def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Iterator[LabelLine]:
-    """Yield the labels of a campaign without a graph: what was settled, and nothing else.
+    """Yield the settled labels of a campaign without a graph.
 
     A naming answer says which class is in the image; "none of these" names no class.
     """
@@ -98,19 +101,17 @@ def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Ite
 
 
 def _value(line: AnswerLine) -> str:
-    """What a settled answer says of its class."""
+    """Return the value of a settled answer for its class."""
     if "judged" in line:
         return JUDGEMENTS.get(line["judged"] or "", UNKNOWN)
     return WORDS[line["contains"]] if "contains" in line else YES
 
 
 def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
-    """Yield the labels of a campaign that draws objects: of each image the categories it was asked
-    about.
+    """Yield the labels of a campaign that draws objects: each asked category of each image.
 
-    yes where one of the image's objects of that category was drawn, else unknown: that people
-    could not draw an object says nothing against it. "boxes": of those that were drawn, but for
-    objects whose row had no box.
+    The value is yes if an object of the category was drawn, else unknown, since a failed drawing
+    is no evidence of absence. "boxes": of the drawn objects whose row had a box.
     """
     for image, lines in groupby(answers, itemgetter("image")):
         boxes: dict[str, list[list[float]]] = {}
@@ -127,8 +128,9 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
 
 
 def of_boxes(rows: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
-    """Yield the labels of a campaign that draws boxes: yes where an instance has one, no where none
-    is there, else unknown.
+    """Yield the labels of a campaign that draws boxes.
+
+    The value is yes where an instance has a box, no where there is none, else unknown.
     """
     for row in rows:
         value = YES if row["boxes"] else NO if row["state"] == ABSENT else UNKNOWN
@@ -148,8 +150,8 @@ def by_graph(
 ) -> Iterator[LabelLine]:
     """Yield a line for every class of every image, in the order of the graph's leaves.
 
-    images: names. answers, known_lines: lines of a release, all by image in one order. inference:
-    where any node may have been asked.
+    images: names. answers, known_lines: lines of a release, in the same order of images.
+    inference: needed where any node may have been asked.
     """
     answer_groups, known = Groups(answers), Groups(known_lines)
     for name in images:
@@ -178,10 +180,10 @@ def by_graph(
 def _inferred(
     inference: Inference, questions: list[Asked], before: dict[str, str], settled: dict[str, Label]
 ) -> tuple[dict[str, Label], dict[str, float | None]]:
-    """(labels, probabilities of those that are inferred) of the leaves.
+    """Return (labels, probabilities of the inferred ones) of the leaves.
 
-    What people answered about a class, and what was given, is its label; what is inferred "no"
-    where an answer above it closed the class is inherited; the rest is inferred, or "unknown".
+    Answers and given labels of a class are its label. An inferred "no" is inherited if an answer
+    on a parent closed the class; the rest is inferred or "unknown".
     """
     values = planning.known_values(inference.graph, questions, before)
     labels: dict[str, Label] = {}
@@ -205,7 +207,7 @@ def _label(
     line: AnswerLine | None = None,
     abstentions: Collection[str] = (),
 ) -> LabelLine:
-    """line: the settled answer that the label rests on, if any."""
+    """Return a label. line: the settled answer behind it, if any."""
     probability = line.get("probability") if line else None
     label_line: LabelLine = {
         "image": image,
@@ -226,14 +228,14 @@ def _label(
 
 
 def _said(line: AnswerLine) -> str:
-    """The word that votes for a settled answer are counted under."""
+    """Return the word under which votes for a settled answer are counted."""
     if "contains" in line:
         return "yes" if line["contains"] else "no"
     return (line["judged"] if "judged" in line else line["wnid"]) or ""
 
 
 class Groups(Generic[L]):
-    """Lines by image, read in step with the images; those of images that never come are left."""
+    """Lines by image, read in step with the images; lines of missing images are skipped."""
 
     def __init__(self, lines: Iterable[L]) -> None:
         self.groups: Iterator[tuple[str, Iterator[L]]] = groupby(lines, itemgetter("image"))

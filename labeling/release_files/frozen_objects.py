@@ -1,8 +1,8 @@
-"""Objects with parts in a release: a line for each, and what a line says. Pure.
+"""Objects with parts in a release: writing and reading their lines. Pure.
 
-A line joins what was given with what people said: their word on a part stands over the given one,
-which stays beside it. What nobody said anything of is named as unknown. The rest, which no part
-covers, is not in the line: outline, parts and crop are, and background.py follows from them.
+A line joins given labels and answers. An answer on a part takes precedence over the given one,
+which is kept beside it. Parts without either are unknown. The rest, which no part covers, is not
+in the line; background.py derives it from outline, parts and crop.
 """
 
 from collections import Counter
@@ -27,8 +27,11 @@ EXPLICIT, GIVEN, UNKNOWN = "explicit", "given", "unknown"
 
 
 class PartLine(TypedDict):
-    """A part of an object. probability, agreement, instead_of (what was given): where people said
-    it; the other optional keys where it was given."""
+    """A part of an object.
+
+    probability, agreement, instead_of (the given label): where people answered. The other optional
+    keys: where it was given.
+    """
 
     key: str
     origin: str
@@ -44,8 +47,11 @@ class PartLine(TypedDict):
 
 
 class ObjectLine(TypedDict):
-    """Of objects.jsonl. half, outline_origin: what people answered; where the outline came from.
-    unknown: parts that nobody said anything of. settled_by, reviewed: see releases/parts.py."""
+    """A line of objects.jsonl.
+
+    half: the answer to that question. outline_origin: source of the outline. unknown: parts
+    without a label. settled_by, reviewed: see releases/parts.py.
+    """
 
     image: str
     object: str
@@ -68,9 +74,9 @@ def line(
     probability: float | None,
     parts: Sequence[Mapping[str, Any]],
 ) -> ObjectLine:
-    """Return the object's line: what was known of it, and people's settled answer.
+    """Return the object's line from the known labels and the settled answer.
 
-    parts: of its category, in order. Parts that the category lacks come after those it has.
+    parts: of its category, in order. Parts that the category lacks come last.
     """
     known_parts = {part.key: part for part in known.parts}
     answers: Mapping[str, PartAnswer] = value.get("parts", {})
@@ -136,7 +142,7 @@ def _given(part: Part) -> PartLine:
 
 
 def parted(line: ObjectLine, names: Mapping[str, str]) -> PartedObject:
-    """Return the object of a line. names: of its category's parts, by key. Without the rest."""
+    """Return the object of a line, without the rest. names: of its category's parts, by key."""
     outline, crop = line["outline"], line["crop"]
     return PartedObject(
         image=line["image"],
@@ -172,7 +178,7 @@ def _part(row: PartLine, name: str) -> Part:
 
 
 class Tally:
-    """How many parts are in which state, by category and part, of the lines that pass by."""
+    """Counts parts by category, part and state."""
 
     def __init__(self, categories: Categories) -> None:
         self.categories = categories
@@ -189,19 +195,18 @@ class Tally:
             self.states[category, key, UNKNOWN] += 1
 
     def counted(self) -> list[Any]:
-        """What was counted, as JSON keeps it and `join` takes it."""
+        """Return the counts as JSON, which `join` reads."""
         return [dict(self.objects), [[*keys, count] for keys, count in self.states.items()]]
 
     def join(self, counted: Sequence[Any]) -> None:
-        """Add what another tally counted."""
+        """Add the counts of another tally."""
         objects, states = counted
         self.objects.update(objects)
         for category, key, word, count in states:
             self.states[category, key, word] += count
 
     def content(self) -> dict[str, "CategoryTally"]:
-        """By category how many objects, and how many of each part's are in each state and from
-        where, every state named."""
+        """Return, by category, the number of objects and of each part's states and origins."""
         words = (*STATES, UNKNOWN, EXPLICIT, GIVEN)
         return {
             category: {

@@ -1,5 +1,4 @@
-"""Where each object of a release lies in objects.jsonl, so that a page of ten thousand reads a few
-lines. Pure."""
+"""Byte offsets of the objects in objects.jsonl, so that a page reads only its own lines. Pure."""
 
 import hashlib
 import json
@@ -24,7 +23,7 @@ CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
 
 @dataclass
 class Objects(Sequence[T]):
-    """Some of the lines, read when asked for."""
+    """Some of the lines, read on access."""
 
     path: Path
     starts: array = field(default_factory=lambda: array("Q"))
@@ -33,7 +32,6 @@ class Objects(Sequence[T]):
         return len(self.starts)
 
     def __getitem__(self, at: Any) -> Any:
-        """The line, or the list of lines of a slice."""
         with open(self.path, "rb") as file:
             if not isinstance(at, slice):
                 return _line(file, self.starts[at])
@@ -47,9 +45,9 @@ def _line(file: IO[bytes], start: int) -> Any:
 
 @lru_cache(maxsize=16)
 def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
-    """Return the objects of each category, and under "" all of them, in the order of the file.
+    """Return the objects of each category, and of all under "", in the order of the file.
 
-    sha256: what the release states; a file with another raises BadInput. The file is read once.
+    sha256: the stated hash of the file. Reads the file once. Raises BadInput for another hash.
     """
     lines_by_category = {"": Objects[ObjectLine](path)}
     digest, start = hashlib.sha256(), 0

@@ -1,12 +1,15 @@
-"""What releases are written of: questions as a cut lists them, and what settled them."""
+"""The questions of a release and the settlements behind them."""
 
 from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A settled or dropped question at the cut. settlement, first: ids of its last and its first
-    one; late: ids of the answers that came after it was settled; region: of its object; step,
-    content: of one that is a step; queries: that found its image as a candidate."""
+    """A settled or dropped question of a snapshot.
+
+    settlement, first: ids of its last and first settlement. late: ids of answers that came after
+    it was settled. region: of its object. step, content: of a question that is a step. queries:
+    that found its image, where it is a candidate.
+    """
 
     pk: int
     item: int
@@ -25,12 +28,12 @@ class Asked(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Of the step, among those of its image and class."""
+        """Return the index of the step within its (image, class) pair."""
         return int((self.content or {}).get("number", 0))
 
 
 class Settled(NamedTuple):
-    """A settlement, as lines say it. number: of its calibration."""
+    """A settlement as written in lines. number: of its calibration."""
 
     value: Any
     probability: float | None

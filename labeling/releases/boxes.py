@@ -1,5 +1,4 @@
-"""What a release of a campaign holds beside answers, where people draw boxes: where every instance
-of a class is, what is known of each image and class, and how far off the boxes are."""
+"""Extra files of a release with boxes: every box, coverage by image and class, box errors."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from labeling.releases import stored
 from labeling.releases.asked import Asked, Settled
 from labeling.releases.votes import Vote
 
-# Where the labels that the campaign began with decide every class of every image.
+# Where the campaign's initial labels decide every class of every image.
 GRAPH_FILE = "graph.json"
 
 
@@ -37,8 +36,10 @@ class Lines(NamedTuple):
 
 
 class Boxes:
-    """The pairs of a campaign as lines of its release, and what is counted of them. calibration:
-    the id of that which says how far off people are."""
+    """Writes the (image, class) pairs of a campaign as release lines and counts them.
+
+    calibration: id of the calibration that states the drawing errors of people.
+    """
 
     def __init__(self, calibration: int | None, by_policy: Mapping[int, Policy]) -> None:
         self.tally = ErrorTally()
@@ -59,14 +60,14 @@ class Boxes:
         settled: Mapping[int, Settled],
         votes: Mapping[int, Sequence[Vote]],
     ) -> Lines:
-        """Return the lines of the pairs of these questions, which are all of their images'."""
+        """Return the lines of these questions' pairs; the questions include all of their images."""
         by_pair: dict[tuple[str, str], list[Asked]] = defaultdict(list)
         for question in asked_questions:
             by_pair[question.image, question.topic].append(question)
         lines = Lines([], [])
         for (image, topic), questions in sorted(by_pair.items()):
             if all(question.number for question in questions):
-                # Its first question is open again, so that nothing stands.
+                # Its first question is open again, so nothing is settled.
                 lines.coverage.append({"image": image, "wnid": topic, "state": UNKNOWN})
                 continue
             pair = box_pairs.replay(
@@ -98,7 +99,7 @@ class Boxes:
         settled: Mapping[int, Settled],
         votes: Mapping[int, Sequence[Vote]],
     ) -> list[tuple[int, Any]]:
-        """Who drew the object, and how; nobody where it was proposed, or drawn by a reviewer."""
+        """Return who drew the box; nobody for a box that was proposed or drawn by a reviewer."""
         if boxed.drawing is None:
             return []
         question = pair.path[boxed.drawing].id
@@ -137,7 +138,7 @@ class Boxes:
 
 
 def unasked(campaign: Campaign, order: Sequence[Any]) -> Iterator[CoverageLine]:
-    """Yield pairs of which nothing is settled, by image and class."""
+    """Yield the pairs without any settled question, by image and class."""
     rows = (
         Question.objects.filter(campaign=campaign, round=0)
         .exclude(state__in=[Question.State.SETTLED, Question.State.DROPPED, Question.State.GOLD])
@@ -151,10 +152,10 @@ def unasked(campaign: Campaign, order: Sequence[Any]) -> Iterator[CoverageLine]:
 def coverage(
     campaign: Campaign, images: Path, made: Path, waiting: Path
 ) -> tuple[Iterator[CoverageLine], str]:
-    """Return the coverage of a release, and what classes are that it does not list: UNKNOWN, or
-    ABSENT where the labels that the campaign began with name every class of every image.
+    """Return the coverage lines and the state of pairs without a line.
 
-    images: images.jsonl. made: lines of what was settled; waiting: of what was not.
+    That state is ABSENT where the campaign's initial labels name every class of every image,
+    else UNKNOWN. images: images.jsonl. made: lines of settled pairs; waiting: of the others.
     """
     labels, unlisted = _labels(campaign)
     sources = [frozen.lines_of(made), frozen.lines_of(waiting), labels]
@@ -163,15 +164,16 @@ def coverage(
 
 
 def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
-    """Return the images, by name, of the release that the campaign's labels came from: also those
-    that have none of its classes.
+    """Return all images, by name, of the release that supplied the campaign's labels.
+
+    This includes images without any class of the campaign.
     """
     source = _source(campaign)
     return source.images() if source else iter(())
 
 
 def _source(campaign: Campaign) -> frozen.Frozen | None:
-    """The release that the campaign's labels came from."""
+    """Return the release that supplied the campaign's labels."""
     label_source = campaign.settings.get("labels")
     if not label_source:
         return None
@@ -182,13 +184,15 @@ def _source(campaign: Campaign) -> frozen.Frozen | None:
 
 
 def _labels(campaign: Campaign) -> tuple[Iterator[CoverageLine], str]:
-    """What the release says that the campaign's labels came from, beside what is asked: classes
-    that are not there, or, where it names every class, those of which nobody knows."""
+    """Return the labels of the source release that are not asked about.
+
+    These are absent classes and, where the release names every class, unknown ones.
+    """
     source = _source(campaign)
     if source is None:
         return iter(()), ABSENT if campaign.settings.get("complete") else UNKNOWN
     whole = GRAPH_FILE in source.meta["files"]
-    # A class that is there and not asked about here is unknown too.
+    # A class that is present but not asked about here is unknown too.
     values, state = (("unknown", "yes"), UNKNOWN) if whole else (("no",), ABSENT)
     topics = set(campaign.topics.values_list("key", flat=True))
     lines: Iterator[CoverageLine] = (

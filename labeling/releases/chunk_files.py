@@ -1,7 +1,7 @@
-"""Pieces of a release: the lines of a range of questions, each made from what the cut says of them.
+"""Chunks of a release: the lines of some of its questions.
 
-What is read here never changes once it is there: settlements, answers, policies, versions of
-graphs. So a piece is the same bytes whenever and by whomever it is made, in no snapshot.
+Everything read here is immutable: settlements, answers, policies and graph versions. So every
+machine writes the same bytes at any time, without a database snapshot.
 """
 
 import json
@@ -34,7 +34,9 @@ LINES = ("answers.jsonl", "objects.jsonl", BOXES_FILE, COVERAGE_FILE)
 
 
 def write(source: Path, folder: Path, watch: Callable[[int], object] | None = None) -> None:
-    """Fill the folder with the piece of a range. watch: told how many questions are written."""
+    """Write the files of a chunk into the folder. watch: receives the number of written
+    questions.
+    """
     context, questions = read_chunk(source)
     with batch.reading(), ExitStack() as opened:
         writer = _Writer(folder, context, opened)
@@ -46,26 +48,26 @@ def write(source: Path, folder: Path, watch: Callable[[int], object] | None = No
 
 
 def pack(folder: Path, goal: Path) -> None:
-    """The piece as one file."""
+    """Pack the files of a chunk into one zip."""
     with zipfile.ZipFile(goal, "w") as archive:
         for path in sorted(folder.iterdir()):
             archive.write(path, path.name)
 
 
 def unpack(packed: Path, folder: Path) -> None:
-    """Fill the folder with a packed piece. Raises zipfile.BadZipFile for half of one."""
+    """Unpack a chunk into the folder. Raises zipfile.BadZipFile for a truncated file."""
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(folder)
 
 
 class _Writer:
-    """The files of a piece as they grow, with what is counted on the way."""
+    """The open files of a chunk with its counts."""
 
     def __init__(self, folder: Path, context: Context, opened: ExitStack) -> None:
         self.folder = folder
         self.kind = KINDS[context.kind]
         self.counts: Counter[str] = Counter()
-        # Which calibrations settled what is in here, by id.
+        # Ids of the calibrations behind the settlements of this chunk.
         self.calibrations: set[int] = set()
         self.answers = opened.enter_context(LineFile(folder / "answers.jsonl"))
         self.votes = Votes(folder, opened)
@@ -100,7 +102,7 @@ class _Writer:
 
 
 def _batches(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
-    """So many questions at a time; those of one image, or object, stay together."""
+    """Yield batches of about this size; questions of one image or object stay together."""
     rows: list[Asked] = []
     for _, item_questions in groupby(questions, lambda row: row.item):
         rows += item_questions
@@ -166,7 +168,7 @@ def _write_batch(writer: _Writer, rows: list[Asked]) -> None:
 
 @dataclass
 class _BatchHistory:
-    """By question: the settlement of the cut, and all answers."""
+    """The settlement and all answers of each question."""
 
     settled: dict[int, Settled] = field(default_factory=dict)
     votes: dict[int, list[Vote]] = field(default_factory=dict)
@@ -216,7 +218,7 @@ def _answer_line(
 def _tags(
     kind: Kind, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
 ) -> dict[str, int]:
-    """How many of those who gave the settled answer put each tag on it."""
+    """Count each tag among the people who gave the settled answer."""
     name = kind.tally_name(settled.value)
     tags: Counter[str] = Counter()
     for vote in votes:
@@ -228,7 +230,7 @@ def _tags(
 def _ranked(
     kind: Kind, question: Asked, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
 ) -> list[str]:
-    """The classes that those who were counted named, what was settled on first."""
+    """Return the classes named in counted answers, the settled one first."""
     dropped = question.state == Question.State.DROPPED
     values = [vote.value for vote in votes if vote.pk in counted]
     return kind.ranked(values, None if dropped else settled.value)
@@ -251,11 +253,11 @@ def _stepped(kind: Kind, topic: str, value: Any) -> Line:
 
 
 def _drawn(kind: Kind, topic: str, value: Any) -> Line:
-    # An object that is drawn is there.
+    # A drawn object is present.
     return {"wnid": topic, "contains": None if value is None else True}
 
 
-# What a line of answers.jsonl says of a settled value, by what a kind's releases say.
+# Fields of answers.jsonl for a settled value, by the kind's release content.
 LABEL_OF_RELEASE: dict[str, Callable[[Kind, str, Any], Line]] = {
     CONTAINS: _contains,
     CLASS: _class,

@@ -1,7 +1,7 @@
-"""Ranges of a cut as jobs: whoever freezes works on them, and so does every worker that is free.
+"""Chunks of a release as jobs, run by the freezing process and by every free worker.
 
-Ranges and their pieces lie in the storage that every machine of a site sees, in a folder named by
-the digest of the cut: a freeze that was killed and is asked again finds what was made of it.
+The storage shared by all machines holds the chunks in a folder named after the snapshot's
+digest, so a freeze that was killed continues with the chunks written before.
 """
 
 import logging
@@ -34,29 +34,29 @@ logger = logging.getLogger(__name__)
 
 KIND = "freeze range"
 FOLDER = "freezing"
-# How often whoever freezes looks whether others are done.
+# Interval at which the freezing process checks the jobs.
 LOOK_SECONDS = 0.2
-# What a freeze left that was killed and never asked again is kept so long.
+# How long chunks of a killed freeze are kept.
 KEPT = timedelta(days=1)
-# An error of a job that is none of our sentences: the name of an exception, and what it says.
+# The error of a job that failed by an unexpected exception: its name and message.
 FAULT = re.compile(r"([A-Z]\w+)(?:: .*)?", re.DOTALL)
 
 Watch = Callable[[int, int], object]
 
 
 def unwatched(done: int, total: int) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore the progress."""
 
 
 class ChunkFailed(Refusal):
-    """A range of a release could not be made, however often it was tried."""
+    """A chunk of a release failed at every attempt."""
 
     status = 503
     code = "range_failed"
 
 
 def make_here(snapshot: Snapshot, scratch: Path) -> Iterator[Path]:
-    """Yield the folders of the pieces in order, made by this process alone."""
+    """Yield the folders of the chunks in order, written by this process alone."""
     for path in snapshot.chunks:
         with _folder(scratch) as folder:
             chunk_files.write(path, folder)
@@ -64,10 +64,10 @@ def make_here(snapshot: Snapshot, scratch: Path) -> Iterator[Path]:
 
 
 def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
-    """Yield the folders of the pieces in order, made by jobs here and wherever workers are.
+    """Yield the folders of the chunks in order, written by jobs here and on workers.
 
-    Pieces that are there already are not made again. watch: told how many ranges are made or
-    joined, of twice as many. Raises ChunkFailed.
+    Chunks in the storage are reused. watch: receives the chunks written or joined so far, and the
+    total, which is twice their number. Raises ChunkFailed.
     """
     count = len(snapshot.chunks)
     _work(_enqueue(snapshot), lambda waiting: watch(count - waiting, 2 * count))
@@ -79,7 +79,7 @@ def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterato
                 _fetch(snapshot.digest, _packed_name(number), packed)
                 chunk_files.unpack(packed, folder)
             except (FileNotFoundError, zipfile.BadZipFile) as error:
-                # Somebody else who froze the same has removed it by now.
+                # A concurrent freeze of the same content removed it.
                 logger.warning(
                     "chunk %s of %s is written again: %r", number, snapshot.digest, error
                 )
@@ -89,14 +89,14 @@ def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterato
 
 
 def execute(job: Job) -> None:
-    """The job "freeze range": one piece into the storage. Harmless to run twice."""
+    """Run the job "freeze range": write one chunk to the storage. Idempotent."""
     digest, number = job.payload["cut"], job.payload["range"]
     with tempfile.TemporaryDirectory(prefix="range-") as scratch:
         source, packed = Path(scratch, "range"), Path(scratch, "packed")
         try:
             _fetch(digest, _source_name(number), source)
         except FileNotFoundError:
-            # The release stands, or nobody asked for it again.
+            # The release is complete, or the freeze was given up.
             return
         with _folder(Path(scratch)) as folder:
             chunk_files.write(source, folder, partial(queue.renew, job))
@@ -105,7 +105,7 @@ def execute(job: Job) -> None:
 
 
 def forget(digest: str) -> None:
-    """Remove ranges, pieces and jobs of a cut, and after a day what is left of others."""
+    """Remove the chunks and jobs of a snapshot, and those of other snapshots after a day."""
     _remove(digest)
     limit = timezone.now() - KEPT
     Job.objects.filter(kind=KIND).filter(
@@ -118,7 +118,9 @@ def forget(digest: str) -> None:
 
 
 def _enqueue(snapshot: Snapshot) -> set[int]:
-    """The ids of the jobs that make what is missing: new ones, or those of an earlier freeze."""
+    """Return the ids of the jobs that write missing chunks: new jobs, or those of an earlier
+    freeze.
+    """
     there = set(_files(snapshot.digest))
     missing = {
         f"{snapshot.digest}:{number}": number
@@ -141,8 +143,10 @@ def _enqueue(snapshot: Snapshot) -> set[int]:
 
 
 def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
-    """Runs these jobs but for those that others run, and waits for those. watch: told how many
-    are waiting. Raises ChunkFailed, StoreAway."""
+    """Run those of these jobs that nobody runs, and wait for the others.
+
+    watch: receives the number of unfinished jobs. Raises ChunkFailed, StoreAway.
+    """
     while waiting:
         worked = False
         jobs = Job.objects.in_bulk(waiting)
@@ -150,14 +154,14 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
             job = jobs.get(pk)
             if job is not None and job.state == Job.State.FAILED:
                 raise ChunkFailed(_failure(job))
-            # Without a row it was removed by whoever froze the same: its piece is looked for.
+            # A concurrent freeze removed the row; look for its chunk.
             if job is None or job.state == Job.State.DONE:
                 waiting.discard(pk)
             else:
-                # Takes none that somebody holds, but what a dead worker left.
+                # Take only jobs that are free or left by a dead worker.
                 ran = queue.run(pk)
                 if ran is not None and ran.state == Job.State.QUEUED and ran.waits_since:
-                    # Whoever freezes waits as the job does, not by trying again and again.
+                    # Wait as the job does instead of retrying in a loop.
                     raise StoreAway(ran.error)
                 worked |= ran is not None
                 watch(len(waiting))
@@ -166,7 +170,7 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
 
 
 def _failure(job: Job) -> str:
-    """Which range, why, and what to do."""
+    """Return a sentence that names the chunk, the cause and the cure."""
     fault = FAULT.fullmatch(job.error)
     reason = (
         f"a fault of the program ({fault[1]}), which the log has under job {job.pk}. "
@@ -201,7 +205,7 @@ def _fetch(digest: str, name: str, goal: Path) -> None:
 
 
 def _put(digest: str, name: str, path: Path) -> None:
-    """The file into the storage: whole under its name, or not at all."""
+    """Store the file atomically."""
     storage, goal = storages["data"], f"{FOLDER}/{digest}/{name}"
     with open(path, "rb") as content:
         if not isinstance(storage, FileSystemStorage):
@@ -228,5 +232,5 @@ def _remove(digest: str) -> None:
     for name in _files(digest):
         storages["data"].delete(f"{FOLDER}/{digest}/{name}")
     with suppress(OSError):
-        # A folder, where the storage has such.
+        # Only some storages have folders.
         storages["data"].delete(f"{FOLDER}/{digest}")

@@ -1,7 +1,6 @@
-"""Releases: what a campaign said at one moment, frozen to files and hashes, and read back.
+"""Releases: the content of a campaign at one moment, frozen to hashed files.
 
-Equal content gives equal bytes and therefore the same release: freezing twice makes no second
-number. How, and why: docs/explanation/mad.md.
+Equal content gives equal bytes and therefore the same release. See docs/explanation/mad.md.
 """
 
 import contextlib
@@ -34,8 +33,8 @@ from labeling.releases.stored import place_of, stored_name
 from labeling.releases.stored import read as read
 
 KIND = "freeze"
-# Cuts of a campaign whose given objects change while pieces of it are made; the last one is made
-# whole in a snapshot.
+# Snapshots of a campaign whose given objects change while chunks are written; the last attempt
+# writes everything in one transaction.
 ATTEMPTS = 3
 
 
@@ -46,13 +45,12 @@ def freeze(
     interim: bool = False,
     watch: chunk_jobs.Watch = chunk_jobs.unwatched,
 ) -> Release:
-    """Return the release that holds what the campaign says now: a new one, or the one that already
-    does.
+    """Return the release of the campaign's current content: a new one, or an equal one.
 
-    out: a folder that does not exist yet or is empty; it receives a copy. interim: made by the
-    clock while people answer; `prune` may remove it once a newer one stands. Asking again without
-    interim keeps it. It holds what stood at one moment, while answers keep coming in; much of it is
-    written by jobs (ranges.py). watch: told how much of how much is done, where it takes long.
+    out: a folder that does not exist or is empty; it receives a copy. interim: the release was
+    made on a schedule while people answer, and `prune` may remove it once there is a newer one. A
+    later freeze without interim keeps it. The release holds the content at one moment; jobs write
+    most of it (chunk_jobs.py). watch: receives the progress of long freezes.
     Raises BadInput when `out` cannot be written, ChunkFailed.
     """
     if out is not None:
@@ -73,37 +71,37 @@ def freeze(
 
 
 def takes_long(campaign: Campaign) -> bool:
-    """Return whether a page should leave freezing to a job: it takes more than a few seconds."""
+    """Return whether freezing takes more than a few seconds, so that a page starts a job."""
     counts = question_counts.of(campaign.pk)
     return counts.settled + counts.dropped > snapshots.FEW_CHUNKS * snapshots.chunk_size(campaign)
 
 
 def request(campaign: Campaign, actor: User) -> Job:
-    """Return the job that freezes: a new one, or the one that waits already."""
+    """Return the job that freezes the campaign: a new one, or the one that is queued."""
     return queue.enqueue(KIND, f"campaign {campaign.pk}", {"actor": actor.pk}, campaign)
 
 
 def is_being_made(campaign: Campaign) -> bool:
-    """Return whether a job freezes, or waits to."""
+    """Return whether a job that freezes the campaign is queued or running."""
     unfinished = [Job.State.QUEUED, Job.State.RUNNING]
     return campaign.jobs.filter(kind=KIND, state__in=unfinished).exists()
 
 
 def execute(job: Job) -> None:
-    """The job "freeze". Harmless to run twice."""
+    """Run the job "freeze". Idempotent."""
     assert job.campaign is not None, "a job that freezes names its campaign"
     actor = User.objects.filter(pk=job.payload["actor"]).first()
     freeze(job.campaign, actor, watch=partial(queue.renew, job))
 
 
 def latest_kept(campaign: Campaign) -> Release | None:
-    """Return the campaign's newest release that the clock may not prune."""
+    """Return the campaign's newest release that is not interim."""
     rows = campaign.releases.order_by("-number")
     return next((row for row in rows if not row.counts.get("interim")), None)
 
 
 def release_for(campaign: Campaign, number: int) -> Release:
-    """Return the campaign's release of that number. Raises NotYours when there is none."""
+    """Return the campaign's release of that number. Raises NotYours if there is none."""
     release = campaign.releases.filter(number=number).first()
     if release is None:
         replaced = campaign.replaced_releases.filter(number=number).first()
@@ -113,8 +111,10 @@ def release_for(campaign: Campaign, number: int) -> Release:
 
 
 def prune(campaign: Campaign, keep: Release) -> int:
-    """Return how many interim releases went: all but `keep` and those that a run or a benchmark
-    still stands on. A ReplacedRelease says of each what it was.
+    """Remove old interim releases and return their number.
+
+    Keeps the newest `keep` and those that a run or a benchmark uses. A ReplacedRelease records
+    each removed one.
     """
     old = [
         release
@@ -136,7 +136,7 @@ def prune(campaign: Campaign, keep: Release) -> int:
 
 
 class Fingerprint(GraphFingerprint, PartFingerprint, QueryFingerprint):
-    """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
+    """A value that is cheap to compute and changes whenever the release would change."""
 
     last_settlement: int
     states: dict[str, int]
@@ -162,8 +162,11 @@ def fingerprint(campaign: Campaign) -> Fingerprint:
 def _write(
     campaign: Campaign, building: Path, watch: chunk_jobs.Watch
 ) -> tuple[Line, Fingerprint, str | None]:
-    """The files of a release into the folder: its head, the fingerprint of what it holds, and the
-    digest of the cut where pieces of it were made by jobs."""
+    """Write the files of a release into the folder.
+
+    Returns the head, the fingerprint of the content, and the snapshot's digest where jobs wrote
+    its chunks.
+    """
     inside = connection.in_atomic_block
     for attempt in range(1, ATTEMPTS + 1):
         with (
@@ -182,8 +185,8 @@ def _write(
                     code_version=code_version(),
                     scratch=scratch,
                 )
-                # Here and in the snapshot: what others could not see, what is little, and what
-                # changes again and again while jobs read it.
+                # Write here, inside the transaction, if jobs could not see it, if it is small, or
+                # if it changes repeatedly while jobs read it.
                 if inside or taken.is_small or attempt == ATTEMPTS:
                     made = chunk_jobs.make_here(taken, scratch)
                     return joined(made), marks, None
@@ -195,7 +198,7 @@ def _write(
 
 
 def code_version() -> str:
-    """Return the version of this code, from its metadata or from pyproject.toml beside it."""
+    """Return the version of this code, from its metadata or pyproject.toml."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         return metadata.version("assay")
     import tomllib
@@ -212,19 +215,19 @@ def _publish(
     marks: Fingerprint,
     interim: bool,
 ) -> Release:
-    """The release row, its folder renamed into place under the campaign's lock."""
+    """Create the release row and rename its folder into place, under the campaign's lock."""
     sha256 = frozen.digest(meta)
     now = timezone.now()
     stored = stored_name(campaign.name, sha256)
     number = 0
     if shared_files.is_shared():
-        # Before the lock: it may take long, and everybody's work waits for the lock.
+        # Before the lock: it may take long, and answers wait for the lock.
         same, number = _numbered(campaign, sha256)
         _write_head(building, meta, number, now)
         if same is None or not shared_files.has(stored):
             shared_files.put(building, stored)
     with transaction.atomic():
-        # Two who freeze at once take numbers one after the other.
+        # Concurrent freezes get consecutive numbers.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         before, (same, number) = number, _numbered(campaign, sha256)
         if same is not None and (folder_of(same) / "release.json").exists():
@@ -249,7 +252,7 @@ def _publish(
 
 
 def _numbered(campaign: Campaign, sha256: str) -> tuple[Release | None, int]:
-    """The release of this content, and its number or the next one."""
+    """Return the release of this content, if any, and its number or the next one."""
     same = campaign.releases.filter(sha256=sha256).order_by("number").first()
     latest = campaign.releases.aggregate(at=Max("number"))["at"] or 0
     return same, same.number if same else latest + 1

@@ -1,4 +1,4 @@
-"""What a release of a campaign holds beside answers, where its questions follow a graph."""
+"""Extra files of a release whose questions follow a graph."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from labeling.question_graph.scenes import FALSE_COST
 from labeling.release_files.frozen_labels import Geometry, GivenLine
 from labeling.releases.asked import Asked
 
-# Of what is known because it is gold: a release does not tell gold from other labels.
+# Source of labels known as gold; a release does not distinguish gold from other labels.
 KNOWN = "known beforehand"
 BATCH = 500
 
 
 class NodePlace(TypedDict):
-    """How a line names a node. wnid: null for a question that is no class, or left the graph."""
+    """A node as named in lines. wnid: null for a question that is no class or left the graph."""
 
     node: str
     wnid: str | None
@@ -33,7 +33,7 @@ GraphFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
 
 
 class ScenesContent(TypedDict):
-    """Of scenes.json: what the labels of which nobody was asked are inferred from."""
+    """Content of scenes.json, from which unasked labels are inferred."""
 
     price: float
     false_cost: float
@@ -41,7 +41,7 @@ class ScenesContent(TypedDict):
 
 
 def scenes_of(campaign: Campaign) -> ScenesContent | None:
-    """None where questions have no price, or nothing was learned yet."""
+    """Return the learned scenes; None without a price or before any were learned."""
     price = campaign.settings.get("price")
     learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
     if learned is None:
@@ -51,13 +51,13 @@ def scenes_of(campaign: Campaign) -> ScenesContent | None:
 
 @dataclass(frozen=True)
 class Nodes:
-    """The graph in force, as lines of a release name its nodes."""
+    """The nodes of the graph in force, as named in release lines."""
 
     graph: Graph
 
     @classmethod
     def of(cls, graph_id: int | None) -> "Nodes | None":
-        """By the id of a version; None where questions follow no graph."""
+        """Return the nodes of a graph version; None for None."""
         return None if graph_id is None else cls(store.of(graph_id))
 
     def node_place(self, node: str) -> NodePlace:
@@ -65,7 +65,7 @@ class Nodes:
         return {"node": node, "wnid": (self.graph.node(node).key or None) if known else None}
 
     def known_labels(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[GivenLine]:
-        """What was known of each image before anybody was asked, by image. Gold in use is too."""
+        """Return the labels known before anybody was asked, including active gold, by image."""
         rows = (
             GivenLabel.objects.filter(item__image__in=images_of(campaign))
             .annotate(image=F("item__image__name"))
@@ -92,7 +92,7 @@ class Nodes:
     def _gold_before(
         self, gold: list[tuple[str, str, Any]], image: str | None
     ) -> Iterator[GivenLine]:
-        """The gold of images that come before this one, taken off the list."""
+        """Pop the gold of images that precede this one."""
         while gold and (image is None or gold[-1][0] <= image):
             name, node, answer = gold.pop()
             if node in self.graph.index:
@@ -100,7 +100,7 @@ class Nodes:
 
 
 def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
-    """(image, node, answer) of the gold in use, the last image first. Gold is little."""
+    """Return (image, node, answer) of all active gold, the last image first."""
     rows = Gold.objects.filter(
         question__campaign=campaign, question__round=0, question__state=Question.State.GOLD
     )
@@ -109,7 +109,7 @@ def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
 
 
 def images_of(campaign: Campaign) -> QuerySet[Image]:
-    """Return the images of which the campaign asks anything, or knows it by gold."""
+    """Return the images with a question or gold in this campaign."""
     questions = Question.objects.filter(
         campaign=campaign, round=0, item__image=OuterRef("pk"), item__region__isnull=True
     )
@@ -117,7 +117,7 @@ def images_of(campaign: Campaign) -> QuerySet[Image]:
 
 
 def orders(questions: Sequence[Asked]) -> dict[int, int]:
-    """1, 2, … for the questions of each image in the order in which they were first settled."""
+    """Number the questions of each image from 1 in the order of their first settlement."""
     by_item: dict[int, list[Asked]] = {}
     for question in questions:
         by_item.setdefault(question.item, []).append(question)
@@ -131,7 +131,7 @@ def orders(questions: Sequence[Asked]) -> dict[int, int]:
 
 
 def fingerprint(campaign: Campaign) -> GraphFingerprint:
-    """Return a cheap sign of what these files would hold; nothing where there is no graph."""
+    """Return a value that changes with the content of these files; empty without a graph."""
     if campaign.graph_id is None:
         return {}
     known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)

@@ -1,4 +1,4 @@
-"""A release's files, joined from a cut and the pieces of its ranges."""
+"""Joins the chunks of a release into its files."""
 
 import json
 from collections import Counter
@@ -24,10 +24,10 @@ def join(
     code_version: str,
     scratch: Path,
 ) -> Line:
-    """release.json, less number, date and hash, once all files of the cut are whole.
+    """Complete all files of the snapshot and return release.json without number, date and hash.
 
-    made: the folders of the pieces, in the order of the ranges; each may go once the next is asked
-    for. states: how many questions are in which state.
+    made: the folders of the chunks in order; each may be removed once the next is requested.
+    states: number of questions by state.
     """
     joined = _Joined(snapshot)
     made_coverage = scratch / COVERAGE_FILE
@@ -40,7 +40,7 @@ def join(
         stated = (
             _cover(snapshot, joined, files[COVERAGE_FILE]) if snapshot.waiting is not None else {}
         )
-    # With row ids in place of people: pseudonyms are made of a digest of all of them.
+    # The lines still have row ids; pseudonyms are derived from the digest of all lines.
     digest = raw.hash.digest()
     votes.name_people(scratch, digest, joined.people, snapshot.files["votes.jsonl"])
     campaign = snapshot.campaign
@@ -67,7 +67,7 @@ def join(
 
 @dataclass
 class _Joined:
-    """The files as they grow, with what the pieces counted."""
+    """The growing files with the counts of their chunks."""
 
     snapshot: Snapshot
     counts: Counter[str] = field(default_factory=Counter)
@@ -96,8 +96,10 @@ class _Joined:
 
 
 def _cover(snapshot: Snapshot, joined: _Joined, made: LineFile) -> Line:
-    """Writes the coverage. Keys of release.json: how far off the boxes of each class are, and what
-    the classes of an image are that its coverage does not name."""
+    """Write the coverage and return its keys of release.json.
+
+    They are the box error of each class and the state of classes that the coverage omits.
+    """
     assert snapshot.waiting is not None
     made.close()
     images = snapshot.files["images.jsonl"]
@@ -115,8 +117,10 @@ def _append(path: Path, goal: LineFile) -> None:
 
 
 def _calibrations(pks: set[int]) -> Line:
-    """What the calibrations named in answers.jsonl say, where any is: of topics all of it, of
-    people only how many. Their figures would tell who is who from one release to the next."""
+    """Return the calibrations named in answers.jsonl: topics in full, people only as a count.
+
+    The figures of people would reveal who is who across releases.
+    """
     rows = Calibration.objects.filter(pk__in=pks).order_by("number")
     lines = [_calibration_line(row) for row in rows.iterator(chunk_size=1)]
     return {"calibrations": lines} if lines else {}

@@ -1,4 +1,4 @@
-"""What a release of a campaign holds beside answers, where people draw the parts of objects."""
+"""Extra files of a release with the parts of objects."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ PartFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
 
 @dataclass
 class Objects:
-    """The objects of a campaign as lines of its release, and what is counted of them."""
+    """Writes the objects of a campaign as release lines and counts them."""
 
     categories: dict[str, AskedCategory]
     known: dict[int, PartedObject] = field(init=False, default_factory=dict)
@@ -32,7 +32,7 @@ class Objects:
         self.tally = frozen_objects.Tally(self.categories)
 
     def describe(self, questions: Iterable[Asked]) -> None:
-        """Read what is given of the objects of these questions, for line()."""
+        """Load the given labels of these questions' objects for line()."""
         regions = {question.item: question.region for question in questions}
         items = Item.objects.in_bulk(regions)
         for pk, item in items.items():
@@ -49,7 +49,7 @@ class Objects:
     def line(
         self, question: Asked, settled: Settled, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:
-        """Return the settled object: what was given and what people said. by: what settled it."""
+        """Return the line of a settled object: given labels and answers. by: what settled it."""
         known, value = self.known[question.item], settled.value or {}
         category = self.categories.get(question.topic)
         parts = category["parts"] if category else []
@@ -61,14 +61,14 @@ class Objects:
 
 
 def head(campaign: Campaign, tally: frozen_objects.Tally) -> dict[str, object]:
-    """Keys of release.json: counts by category and part, and by which vocabulary."""
+    """Return keys of release.json: counts by category and part, and the vocabulary."""
     vocabulary = campaign.vocabulary
     version = vocabulary and {"version": vocabulary.version, "sha256": vocabulary.sha256}
     return {"parts": tally.content(), "vocabulary": version}
 
 
 def fingerprint(campaign: Campaign) -> PartFingerprint:
-    """Return a cheap sign of what is given of objects; nothing for other kinds."""
+    """Return a value that changes with the given objects; empty for other kinds."""
     if KINDS[campaign.kind].release != OBJECTS:
         return {}
     known_labels = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)

@@ -1,4 +1,4 @@
-"""What a release of a campaign of candidates holds beside answers: which queries found an image."""
+"""Extra fields of a release of candidates: the queries that found each image."""
 
 from typing import TypedDict
 
@@ -15,14 +15,14 @@ class QueryFingerprint(TypedDict, total=False):
 
 
 def of(campaign: Campaign, question_ids: list[int]) -> dict[int, list[str]]:
-    """Return the queries of each of these questions; nothing where the campaign keeps none."""
+    """Return the queries of each question; empty where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}
     return candidate_lists.queries_of(question_ids)
 
 
 def fingerprint(campaign: Campaign) -> QueryFingerprint:
-    """Return a cheap sign of what they would be; nothing where the campaign keeps none."""
+    """Return a value that changes with the queries; empty where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}
     latest = Candidate.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))

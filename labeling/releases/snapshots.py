@@ -1,9 +1,9 @@
-"""The cut: what a campaign says at one moment, listed in one short snapshot.
+"""The snapshot: the content of a campaign at one moment, listed in one short transaction.
 
-Settlements and answers are never changed, so the last settlement of each question names its value
-and the answers that count, whenever they are read. What may change after the cut is in it: states,
-the answers that came late, images, topics, what was known beforehand. Answers have no order of
-their own (clients make their ids), so nothing is cut by them.
+Settlements and answers never change, so the last settlement of each question gives its value
+and counted answers at any later time. The snapshot holds what may change: states, late answers,
+images, topics and labels known beforehand. Answers have no order, since clients choose their
+ids, so the snapshot cannot be bounded by them.
 """
 
 import hashlib
@@ -31,22 +31,25 @@ from labeling.releases import boxes, graph, parts, queries
 from labeling.releases.asked import Asked
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
-# Rows that the database hands over at once.
+# Rows fetched at once.
 BATCH = 2_000
-# Questions of a range; drawings are long.
+# Questions of a chunk; drawings are long.
 CHUNK = 2_000
 CHUNK_OF_DRAWINGS = 200
-# So many are made within a few seconds.
+# This many are written within a few seconds.
 FEW_CHUNKS = 2
-# Of how pieces are written: those of an earlier layout are not used.
+# Version of the chunk layout: chunks of another are not reused.
 LAYOUT = 2
 IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source", "queries")
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was listed. files: of the release, those that need nothing else, still open. ranges:
-    files of questions, as `read_chunk` takes them. digest: of all that a piece depends on."""
+    """The listed content of a campaign.
+
+    files: release files that need no chunks, still open. chunks: files of questions for
+    `read_chunk`. digest: of everything that the chunks depend on.
+    """
 
     campaign: Campaign
     policies: list[Any]
@@ -54,7 +57,7 @@ class Snapshot:
     files: dict[str, LineFile]
     chunks: list[Path]
     digest: str
-    # Of boxes: the pairs of which nothing is settled.
+    # Of boxes: the pairs without a settled question.
     waiting: Path | None = None
 
     @property
@@ -63,22 +66,23 @@ class Snapshot:
 
 
 class Context(NamedTuple):
-    """What all ranges of a cut have in common, by the ids of rows that never change."""
+    """Values shared by all chunks of a snapshot, by the ids of immutable rows."""
 
     layout: int
     campaign: int
     kind: str
     graph: int | None
     categories: dict[str, Any]
-    # Of what is given of objects, which pieces read: another one is another cut.
+    # Fingerprint of the given objects, which chunks read.
     known_parts: dict[str, Any]
-    # What it says of people who draw boxes.
+    # Its figures of people who draw boxes.
     calibration: int | None
 
 
 def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Snapshot:
-    """Return the campaign's cut, to be taken inside a snapshot. building: receives files of the
-    release, which `opened` closes; scratch: the chunks.
+    """Return the campaign's snapshot; the caller opens a repeatable-read transaction.
+
+    building: receives files of the release, which `opened` closes. scratch: receives the chunks.
     """
     by_graph = graph.Nodes.of(campaign.graph_id)
     known_parts = parts.fingerprint(campaign)
@@ -129,12 +133,12 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
 
 
 def chunk_size(campaign: Campaign) -> int:
-    """Return the number of questions a range has, but for those of its last image."""
+    """Return the number of questions in a chunk; the last image may exceed it."""
     return CHUNK_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else CHUNK
 
 
 def read_chunk(path: Path) -> tuple[Context, Iterator[Asked]]:
-    """Yield a range: what it has in common with the others, and its questions."""
+    """Return the shared context of a chunk and its questions."""
 
     def questions() -> Iterator[Asked]:
         with open(path, "rb") as rows:
@@ -170,7 +174,7 @@ class _Images:
 
 
 class _Chunks:
-    """Questions into files, the context first; those of one image stay together."""
+    """Writes questions into chunk files, the context first; an image is never split."""
 
     def __init__(self, folder: Path, context: Context, size: int) -> None:
         self.folder = folder
@@ -202,7 +206,7 @@ class _Chunks:
 
 
 def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
-    """(id of the image, question, fields of the image) of what is frozen, in its order."""
+    """Yield (image id, question, image fields) in the order of the release."""
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=BATCH):
         late.setdefault(pk, []).append(str(answer))
@@ -216,7 +220,7 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
-    # Grouped, so that no plan looks for the last one among all settlements.
+    # Grouped, so that no query plan searches all settlements for the last one.
     settled = Settlement.objects.filter(question=OuterRef("pk")).order_by().values("question")
     return (
         Question.objects.filter(campaign=campaign, state__in=FROZEN_STATES)
@@ -242,7 +246,7 @@ def _late(campaign: Campaign) -> QuerySet[Answer, Any]:
 
 
 def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph.Nodes) -> None:
-    """The graph, every image that is asked about, and what was known of it beforehand."""
+    """Write the graph, the images that are asked about, and their known labels."""
     files["graph.json"].write(by_graph.graph.content())
     for image in graph.images_of(campaign).order_by(*_by("name")).iterator(chunk_size=BATCH):
         fields = [getattr(image, name) for name in IMAGE_FIELDS]
@@ -252,14 +256,14 @@ def _write_graph(files: dict[str, LineFile], campaign: Campaign, by_graph: graph
 
 
 def _by(*names: str) -> list[Any]:
-    # Bytes, not the server's language: the same release from any database.
+    # Bytewise order, whatever the server's collation: the same release from any database.
     if connection.vendor == "postgresql":
         return [Collate(F(name), "C").asc() for name in names]
     return list(names)
 
 
 def _image_line(fields: Sequence[Any]) -> Line:
-    """Of images.jsonl; without queries where none found the image, as in releases of before."""
+    """Return a line of images.jsonl; "queries" is left out where no query found the image."""
     line = dict(zip(IMAGE_FIELDS, fields, strict=True))
     if found_by := line.pop("queries"):
         line["queries"] = [{"wnid": wnid, "query": query} for wnid, query in found_by]

@@ -1,4 +1,4 @@
-"""Where the files of a release lie, and reading them back."""
+"""Storage and reading of release folders."""
 
 from pathlib import Path
 
@@ -12,15 +12,15 @@ from labeling.release_files.frozen import Frozen
 
 
 def folder_of(release: Release) -> Path:
-    """Return where the release's files lie on this machine, fetched if another one froze it."""
+    """Return the release's folder on this machine, fetched if another machine froze it."""
     parent, _, _ = release.folder.rpartition("/")
     return shared_files.find(place_of(release), stored_name(parent, release.sha256))
 
 
 def read(source: Release | StrPath) -> Frozen:
-    """Return a release, once its files were found to have the hashes they were frozen with.
+    """Return a release after its files were checked against their hashes.
 
-    Raises BadInput naming the file and the cure.
+    Raises BadInput, which names the faulty file.
     """
     if isinstance(source, Release):
         return frozen.read(folder_of(source), source.sha256)
@@ -28,10 +28,10 @@ def read(source: Release | StrPath) -> Frozen:
 
 
 def place_of(release: Release) -> Path:
-    """Return where the release lies on the machine that froze it."""
+    """Return the release's folder on the machine that froze it."""
     return Path(settings.RELEASES_DIR) / release.folder
 
 
 def stored_name(campaign: str, sha256: str) -> str:
-    # By its content, not its number: it is put there before it has one for certain.
+    # By content, not by number, which may still change when the folder is stored.
     return f"releases/{campaign}/{sha256}{shared_files.FOLDER}"

@@ -1,4 +1,4 @@
-"""The votes of a release: who gave which answer, under names that belong to that release alone."""
+"""The votes of a release under pseudonyms that belong to this release alone."""
 
 import hmac
 import json
@@ -16,7 +16,7 @@ from labeling.release_files.frozen import Line, LineFile
 
 
 class Vote(NamedTuple):
-    """An answer, as a line of votes.jsonl says it."""
+    """An answer as a line of votes.jsonl."""
 
     pk: str
     annotator: int
@@ -46,10 +46,9 @@ class Votes:
     def write(
         self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[Vote]
     ) -> dict[str, int]:
-        """Return how many gave which answer, of those that count; these votes, and late ones, are
-        kept.
+        """Return the tally of the counted answers; write these votes and the late ones.
 
-        counted: ids of the answers by which the question was settled.
+        counted: ids of the answers that settled the question.
         """
         votes = sorted(votes, key=lambda vote: (vote.annotator, vote.revision))
         if votes and subject != self.subject:
@@ -88,10 +87,10 @@ class Votes:
 
 
 def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFile) -> None:
-    """The votes of the folder into `goal`, each person under a name of this release alone.
+    """Write the votes of the folder to `goal`, each person under a pseudonym of this release.
 
-    The names come of a keyed digest of the content: two releases cannot be joined by them, nobody
-    without the site's key can compute them, and equal content still gives equal bytes.
+    The pseudonyms are a keyed digest of the content: two releases cannot be joined by them, nobody
+    without the site's key can compute them, and equal content gives equal bytes.
     """
     key = hmac.digest(settings.SECRET_KEY.encode(), b"release " + digest, "sha256")
     names = {person: f"annotator-{_digest(key, person)}" for person in people}
@@ -106,7 +105,7 @@ def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFi
                 assert line.startswith(before[person]), "a vote names its annotator first"
                 line_with_name = after[person] + line[len(before[person]) :]
                 votes.append((names[person], revision, line_with_name))
-            # By name: the order in which people joined would tell who is who.
+            # By name: the order in which people joined would reveal who is who.
             votes.sort(key=lambda vote: vote[:2])
             goal.append(b"".join([line_with_name for *_, line_with_name in votes]), len(votes))
 
