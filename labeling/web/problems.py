@@ -1,4 +1,4 @@
-"""The API's errors as problem+json (RFC 9457): what was wrong, in which field, and the cure."""
+"""API errors as problem+json (RFC 9457): message, field and cure."""
 
 import logging
 import re
@@ -66,7 +66,7 @@ FIELD_CURES = {
 
 
 class Fault(TypedDict):
-    """One thing wrong with a request, in which field, and what to do."""
+    """An error in a request, with its field and cure."""
 
     field: str | None
     message: str
@@ -74,7 +74,7 @@ class Fault(TypedDict):
 
 
 def handle(exception: Exception, context: dict[str, object]) -> Response | None:
-    """Return the problem of an exception; None for one that is a fault of ours."""
+    """Return the problem of an exception; None for an unexpected one."""
     exception = _as_refusal(exception)
     if isinstance(exception, Refusal):
         errors = list(_from_refusals(exception))
@@ -107,7 +107,7 @@ def _as_refusal(exception: Exception) -> Exception:
 
 
 def as_unavailable(exception: BaseException | None) -> Unavailable | None:
-    """Return the refusal for a lost race or a database that cannot be reached, None otherwise."""
+    """Return a refusal for a lost race or an unreachable database, else None."""
     if isinstance(exception, Raced):
         return Unavailable(gettext("Many requests changed the same rows at once."), code="busy")
     if not isinstance(exception, OperationalError | InterfaceError) or _is_faulty(exception):
@@ -117,19 +117,19 @@ def as_unavailable(exception: BaseException | None) -> Unavailable | None:
 
 
 def _is_faulty(error: Exception) -> bool:
-    """Whether our statement is at fault: SQLite has no class of errors for that alone."""
+    """Return whether our SQL is wrong; SQLite has no separate exception class for that."""
     cause = error.__cause__
     generic = isinstance(error, InterfaceError) and isinstance(cause, sqlite3.Error)
     return generic or getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
 def retry_after(refusal: Refusal) -> dict[str, str]:
-    """Return the header that tells clients when to try again, where there is a time."""
+    """Return the Retry-After header, if there is a time."""
     return {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
 
 
 def respond(refusal: Refusal) -> JsonResponse:
-    """Return the problem of a refusal outside the framework's views."""
+    """Return the problem response of a refusal outside the framework's views."""
     content = body(refusal.status, refusal.code, list(_from_refusals(refusal)))
     return JsonResponse(
         content, status=refusal.status, content_type=MEDIA_TYPE, headers=retry_after(refusal)
@@ -143,7 +143,7 @@ def _from_bad_input(bad: BadInput) -> Refusal:
 
 
 def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
-    """Return the members of a problem; `code` and `errors` are ours, the others RFC 9457's."""
+    """Return the members of a problem; `code` and `errors` extend RFC 9457."""
     first = errors[0]
     detail = first["message"] if first["field"] is None else f"{first['field']}: {first['message']}"
     return {
@@ -157,7 +157,7 @@ def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
 
 
 def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
-    """Return the problem for addresses below the API that lead nowhere."""
+    """Return the problem response for unknown addresses of the API."""
     error: Fault = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
     return JsonResponse(body(404, "not_found", [error]), status=404, content_type=MEDIA_TYPE)
 
@@ -177,7 +177,7 @@ def _respond(
 
 
 def _from_refusals(refusal: Refusal) -> Iterator[Fault]:
-    """One error, or one for each fault of what has many (a question graph)."""
+    """Return one error, or one for each fault of a refusal with many, as of a graph."""
     faults = getattr(refusal, "faults", ())
     if len(faults) < 2:
         yield _from_refusal(refusal)
@@ -202,7 +202,7 @@ def _default_cure(refusal: Refusal) -> str:
 
 
 def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[Fault]:
-    """One error for every leaf of the framework's nested lists and dictionaries."""
+    """Return an error for every leaf of the framework's nested details."""
     if isinstance(detail, dict):
         for key, inner in detail.items():
             name = field if key == NON_FIELD else f"{field}.{key}".lstrip(".")

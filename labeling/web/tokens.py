@@ -1,6 +1,6 @@
-"""API tokens: made and revoked here, hashed and expiring, reaching only as far as their scope.
+"""API tokens: created and revoked here, hashed, expiring, limited to a scope.
 
-The secret is shown once; knox keeps its digest. The only writer of ApiToken.
+The secret is shown once; knox stores its digest. Only this module writes ApiToken.
 """
 
 import binascii
@@ -42,7 +42,7 @@ def create_token(
     days: int = 90,
     address: str = "",
 ) -> tuple[ApiToken, str]:
-    """Return a new token and its secret, which is shown this once and kept only as a digest."""
+    """Create a token; return it with its secret, of which only a digest is stored."""
     if scope not in ApiToken.Scope.values:
         raise Refusal(
             f"There is no scope {scope!r}. Choose one of: {', '.join(ApiToken.Scope.values)}.",
@@ -61,7 +61,7 @@ def create_token(
 
 
 def revoke_token(user: User, key: str, address: str = "") -> None:
-    """The token with this key works no more. Raises NotYours when the person has no such token."""
+    """Revoke the user's token with this key. Raises NotYours if there is none."""
     deleted, _ = tokens_of(user).filter(token_key=key).delete()
     if not deleted:
         raise NotYours("There is no such token, or it was revoked already.")
@@ -69,7 +69,7 @@ def revoke_token(user: User, key: str, address: str = "") -> None:
 
 
 def revoke_all(user: User) -> None:
-    """No token of the person works any more."""
+    """Revoke all tokens of the user."""
     deleted, _ = ApiToken.objects.filter(user=user).delete()
     if deleted:
         _log("revoked", user, "all")
@@ -80,16 +80,15 @@ def _log(event: str, user: User, key: str, address: str = "") -> None:
 
 
 def address_of(request: HttpRequest | Request) -> str:
-    """Return the client's address, past the proxies that the settings trust."""
+    """Return the client's address behind the trusted proxies."""
     return str(BaseThrottle().get_ident(cast(Request, request)))
 
 
 class EndTokensWithPassword:
-    """Ends a person's tokens when their password changes: on a page, in the administration, by
-    `manage.py changepassword`, or in code.
+    """Revokes a user's tokens when their password changes, by whatever way.
 
-    A password validator, since those are what Django calls after any change of a password. It finds
-    fault with none, and is not called when a login stores the same password under a newer hash.
+    A password validator, since Django calls validators after every change of a password. It accepts
+    every password. A login that only rehashes the password does not call it.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:
@@ -104,12 +103,12 @@ class EndTokensWithPassword:
 
 
 def tokens_of(user: User):
-    """The person's tokens, the newest first; those that expired are among them."""
+    """Return the user's tokens, including expired ones, the newest first."""
     return ApiToken.objects.filter(user=user).order_by("-created", "digest")
 
 
 class ScopedTokenAuthentication(TokenAuthentication):
-    """`Authorization: Bearer <secret>`. Reading never writes: knox would delete what expired."""
+    """`Authorization: Bearer <secret>`. Reading never writes; knox would delete expired tokens."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         try:
@@ -144,7 +143,7 @@ def _digest(secret: str) -> str:
 
 
 class ScopeCoversMethod(BasePermission):
-    """A token with scope `read` reads; changing anything takes scope `write` or a session."""
+    """Allows reads with scope `read`; changes need scope `write` or a session."""
 
     message = "This token may only read. Make one with the scope write for this."
     code = "scope"
@@ -157,7 +156,7 @@ class ScopeCoversMethod(BasePermission):
 
 
 class LoggedInBySession(BasePermission):
-    """Tokens do not make tokens: a leaked one must not outlive its own revocation."""
+    """Requires a session to create tokens: a leaked token must not outlive its revocation."""
 
     message = "Tokens are made and revoked while logged in with a password, not by a token."
     code = "session_needed"

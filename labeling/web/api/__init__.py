@@ -1,5 +1,5 @@
-"""The campaign domain over HTTP: fetch through access.py, call one action, render.
+"""The API of campaigns: actions fetch through access.py, call one domain function and render.
 
-base.py has what every action shares; the others are named after what they serve. Addresses:
+base.py has what all actions share; the other modules are named after their resource. URLs:
 annotator/api_urls.py.
 """

@@ -1,4 +1,4 @@
-"""Who I am, my tokens, and joining a campaign."""
+"""The user's account, tokens and invitations."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ class TokenSecretSerializer(TokenSerializer):
 
 
 class SecretsThrottle(UserRateThrottle):
-    """For what makes or tries secrets. Answers and reads are never throttled."""
+    """Throttles requests that create or try secrets. Answers and reads are never throttled."""
 
     scope = "secrets"
     rate = "60/hour"
@@ -84,7 +84,7 @@ class MeViewSet(BaseViewSet):
 
     @extend_schema(responses=MeSerializer)
     def retrieve(self, request: Request) -> Response:
-        """Who is asking, and in which campaigns."""
+        """Return the authenticated user and their campaigns."""
         user = self.user
         held = Membership.objects.active().filter(user=user).select_related("campaign")
         return self.answer(
@@ -115,13 +115,13 @@ class TokenViewSet(BaseViewSet):
         return [SecretsThrottle()] if self.action == "create" else []
 
     def list(self, request: Request) -> Response:
-        """My tokens, without their secrets; those that expired are among them."""
+        """Return the user's tokens, including expired ones, without their secrets."""
         return self.paged(tokens.tokens_of(self.user), TokenSerializer)
 
     @extend_schema(request=NewTokenSerializer, responses={201: TokenSecretSerializer})
     def create(self, request: Request) -> Response:
-        """Return a new token. Its secret is shown this once. Takes a session: tokens make no
-        tokens.
+        """Create a token and return its secret, which is shown only once. Requires a session, not a
+        token.
         """
         address = tokens.address_of(request)
         token, secret = tokens.create_token(
@@ -132,7 +132,7 @@ class TokenViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, token_key: str) -> Response:
-        """Revoke a token, at once. A token may revoke itself; others take a session."""
+        """Revoke a token immediately. A token may revoke itself; other tokens require a session."""
         if isinstance(request.auth, ApiToken) and request.auth.token_key != token_key:
             raise PermissionDenied(tokens.LoggedInBySession.message, "session_needed")
         tokens.revoke_token(self.user, token_key, tokens.address_of(request))
@@ -146,6 +146,6 @@ class AcceptViewSet(BaseViewSet):
 
     @extend_schema(request=SecretSerializer, responses=HeldRoleSerializer)
     def create(self, request: Request) -> Response:
-        """Join the campaign of an invitation. Joining twice costs no second use."""
+        """Join the campaign of an invitation. Joining again does not use it up."""
         body = self.read(SecretSerializer)
         return self.answer(HeldRoleSerializer, memberships.accept(body["secret"], self.user))

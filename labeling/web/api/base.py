@@ -1,4 +1,4 @@
-"""What every API action shares: bounded bodies, cursor pages, strict filters, described errors."""
+"""Shared by all API actions: bounded bodies, cursor pages, strict filters, error descriptions."""
 
 import json
 import math
@@ -31,10 +31,10 @@ MIB = 1024 * 1024
 
 
 class StrictJSONParser(BaseParser):
-    """JSON of at most the view's `max_body_bytes`, without what databases or JSON itself refuse.
+    """Parses JSON of at most the view's `max_body_bytes`; rejects NaN, NUL and lone surrogates.
 
-    Not a JSONParser: the framework hands those `request.body`, which Django bounds by
-    `DATA_UPLOAD_MAX_MEMORY_SIZE` whatever the view allows. Others read the stream.
+    Not a JSONParser: the framework passes `request.body` to those, which Django limits by
+    `DATA_UPLOAD_MAX_MEMORY_SIZE` whatever the view allows. Other parsers read the stream.
     """
 
     media_type = "application/json"
@@ -53,7 +53,7 @@ class StrictJSONParser(BaseParser):
 
 
 class JSONText(serializers.JSONField):
-    """A JSON value; in a form it is text, read as strictly as a body."""
+    """A JSON value; in a form it is text, parsed as strictly as a body."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not getattr(data, "is_json_string", False):
@@ -65,7 +65,7 @@ class JSONText(serializers.JSONField):
 
 
 def strict_json(text: str, name: str) -> object:
-    """Return the value of a JSON text. Raise ParseError, whose message calls the text `name`."""
+    """Return the value of a JSON text. Raises ParseError, whose message calls the text `name`."""
     try:
         value = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -87,7 +87,7 @@ def _finite(text: str) -> float:
 
 
 class BoundedMultiPartParser(MultiPartParser):
-    """Forms with files, of at most the view's `max_upload_bytes` by their stated length."""
+    """Parses multipart forms of at most the view's `max_upload_bytes`, by Content-Length."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         context = parser_context or {}
@@ -99,7 +99,7 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class Pages(CursorPagination):
-    """Pages by cursor in the view's `ordering`, which names a column that does not repeat."""
+    """Cursor pages in the view's `ordering`, which must end with a unique column."""
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -124,7 +124,7 @@ class Pages(CursorPagination):
 
 
 class StrictFilters(DjangoFilterBackend):
-    """django-filter, but a query parameter that filters nothing is refused, not passed over."""
+    """django-filter that rejects unknown query parameters."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         filterset_class = self.get_filterset_class(view, queryset)
@@ -158,7 +158,7 @@ class ProblemSerializer(serializers.Serializer):
 
 
 class Schema(AutoSchema):
-    """The framework's schema, with the problem that any action may answer."""
+    """The framework's schema, plus the problem response of every action."""
 
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
@@ -178,10 +178,10 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 class Description(SimpleMetadata):
-    """What OPTIONS answers: name, description and media types.
+    """The answer to OPTIONS: name, description and media types.
 
-    Without the framework's `actions`: they are the fields of the answer, not of the body to send,
-    and cannot be told of PUT without a queryset. The schema has what each action takes.
+    Omits the framework's `actions`: they describe the response, not the request body, and fail for
+    PUT without a queryset. The schema describes the bodies.
     """
 
     def determine_actions(self, request: Request, view: Any) -> dict[str, object]:
@@ -189,7 +189,7 @@ class Description(SimpleMetadata):
 
 
 class BaseViewSet(viewsets.GenericViewSet):
-    """The base of every viewset here."""
+    """Base of all viewsets."""
 
     schema = Schema()
     metadata_class = Description
@@ -213,7 +213,7 @@ class BaseViewSet(viewsets.GenericViewSet):
         serializer: type[serializers.BaseSerializer],
         context_of: Callable[[list[Any]], dict[str, object]] = lambda page: {},
     ) -> Response:
-        """Return a page of the rows that pass the filters.
+        """Return a page of the filtered rows.
 
         context_of: returns further serializer context for the rows of the page.
         """
@@ -223,7 +223,7 @@ class BaseViewSet(viewsets.GenericViewSet):
         return self.get_paginated_response(serialized.data)
 
     def read(self, serializer: type[serializers.BaseSerializer], **more: Any) -> dict[str, Any]:
-        """Return the checked body. Raises ValidationError for what is wrong or unknown in it."""
+        """Return the validated body. Raises ValidationError for invalid or unknown fields."""
         context = self.get_serializer_context()
         body = serializer(data=self.request.data, context=context, **more)
         body.is_valid(raise_exception=True)
@@ -241,14 +241,14 @@ class BaseViewSet(viewsets.GenericViewSet):
 
 
 class CampaignViewSet(BaseViewSet):
-    """Actions inside one campaign, whose name is in the address."""
+    """Base of actions in the campaign that the URL names."""
 
     def campaign(self, *roles: str) -> Campaign:
         return campaign_for(self.user, self.kwargs["campaign"], *roles)
 
 
 class InDataset(BaseViewSet):
-    """Actions inside one dataset, whose name is in the address."""
+    """Base of actions in the dataset that the URL names."""
 
     @property
     def dataset(self) -> Dataset:
@@ -256,7 +256,7 @@ class InDataset(BaseViewSet):
 
 
 class Body(serializers.Serializer):
-    """A body that is sent: fields that it does not have are refused, not passed over."""
+    """A request body; unknown fields are rejected."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
@@ -271,14 +271,14 @@ class Body(serializers.Serializer):
 
 
 class Key(serializers.IntegerField):
-    """The id of a row."""
+    """A primary key."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(min_value=1, max_value=2**63 - 1, **kwargs)
 
 
 def download(file: Any, name: str, media_type: str) -> FileResponse:
-    """Return an open file as an attachment that no shared computer keeps."""
+    """Return an open file as an attachment that is not cached."""
     response = FileResponse(file, as_attachment=True, filename=name, content_type=media_type)
     response["Cache-Control"] = "private, no-store"
     return response

@@ -1,4 +1,4 @@
-"""Campaigns: their particulars, state, cost, progress, policies and decisions."""
+"""Campaigns: details, state, cost, progress, policies and decisions."""
 
 import django_filters
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -63,13 +63,13 @@ class CampaignsViewSet(BaseViewSet):
         return context
 
     def list(self, request: Request) -> Response:
-        """Return the campaigns that I belong to."""
+        """Return the user's campaigns."""
         rows = campaigns_for(self.user).select_related("dataset", "policy")
         return self.paged(rows, CampaignSerializer)
 
     @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
     def create(self, request: Request) -> Response:
-        """Return a new campaign, in draft: add topics and questions, then launch it."""
+        """Create a campaign as a draft. Add topics and questions, then launch it."""
         check_may_open(self.user)
         body = self.read(NewCampaignSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
@@ -86,7 +86,7 @@ class CampaignsViewSet(BaseViewSet):
 
     @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
     def partial_update(self, request: Request, name: str) -> Response:
-        """Changes title, instructions or settings."""
+        """Change title, instructions or settings."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         body = self.read(ChangedCampaignSerializer)
         if not body:
@@ -100,25 +100,25 @@ class CampaignsViewSet(BaseViewSet):
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def launch(self, request: Request, name: str) -> Response:
-        """Open a draft to its annotators. Twice is no error."""
+        """Open a draft to its annotators. Idempotent."""
         return self._move(name, "launch")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def pause(self, request: Request, name: str) -> Response:
-        """Give out no more questions until it is resumed. Twice is no error."""
+        """Stop handing out questions until the campaign is resumed. Idempotent."""
         return self._move(name, "pause")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def resume(self, request: Request, name: str) -> Response:
-        """Give out questions again. Twice is no error."""
+        """Hand out questions again. Idempotent."""
         return self._move(name, "resume")
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)
     def close(self, request: Request, name: str) -> Response:
-        """End the campaign for good. Twice is no error."""
+        """Close the campaign permanently. Idempotent."""
         return self._move(name, "close")
 
     @extend_schema(
@@ -127,7 +127,7 @@ class CampaignsViewSet(BaseViewSet):
     )
     @action(detail=True)
     def estimate(self, request: Request, name: str) -> Response:
-        """What the campaign's questions cost by its policy."""
+        """Return the cost of the campaign's questions under its policy."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         stated = request.query_params.get("questions")
         if stated is None:
@@ -142,7 +142,7 @@ class CampaignsViewSet(BaseViewSet):
     @extend_schema(responses=ProgressSerializer)
     @action(detail=True)
     def progress(self, request: Request, name: str) -> Response:
-        """Return how far it is, what it cost, and what is left."""
+        """Return progress, cost so far and remaining work."""
         campaign = campaign_for(self.user, name, RESEARCHER)
         return self.answer(ProgressSerializer, progress.progress(campaign))
 
@@ -158,8 +158,8 @@ class PolicyViewSet(CampaignViewSet):
 
     @extend_schema(request=AppliedPolicySerializer, responses={201: PolicySerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Return the next version of the policy. Questions already open keep theirs, but with
-        `apply` those without answers.
+        """Create the next version of the policy. Open questions keep their version; `apply` moves
+        those without answers.
         """
         row = self.campaign(RESEARCHER)
         body = self.read(AppliedPolicySerializer)
@@ -173,7 +173,7 @@ class PolicyViewSet(CampaignViewSet):
     @extend_schema(request=NewPolicySerializer, responses=StoppedSerializer(many=True))
     @action(["post"], detail=False)
     def preview(self, request: Request, campaign: str) -> Response:
-        """Whom such a policy would train again, pause or block if it were in force now."""
+        """Return whom this policy would retrain, pause or block if it were in force."""
         row = self.campaign(RESEARCHER)
         content = policies.clean_next(row, self.read(NewPolicySerializer)["content"])
         stopped = monitoring.preview(row, content)
@@ -193,7 +193,7 @@ class DecisionViewSet(CampaignViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """What was decided, by whom and why, the newest first."""
+        """Return the decisions with actor and reason, the newest first."""
         row = self.campaign(RESEARCHER)
         rows = row.decisions.select_related("actor")
         return self.paged(rows, DecisionSerializer, lambda page: {"names": Names(row)})

@@ -1,4 +1,4 @@
-"""Datasets and their images: for those who own them, or research in a campaign on them."""
+"""Datasets and their images, for owners and for researchers of campaigns on them."""
 
 from typing import Any
 
@@ -47,13 +47,13 @@ class DatasetViewSet(BaseViewSet):
     lookup_value_converter = "slug"
 
     def list(self, request: Request) -> Response:
-        """Datasets that I own, or read as a researcher of a campaign on them."""
+        """Return the datasets that the user owns or uses as a researcher."""
         rows = Dataset.objects.visible_to(self.user).select_related("owner")
         return self.paged(rows, DatasetSerializer)
 
     @extend_schema(request=NewDatasetSerializer, responses={201: DatasetSerializer})
     def create(self, request: Request) -> Response:
-        """Return a new, empty dataset."""
+        """Create an empty dataset."""
         check_may_open(self.user)
         made = datasets.create(self.user, **self.read(NewDatasetSerializer))
         return self.answer(DatasetSerializer, made, 201)
@@ -82,18 +82,18 @@ class ImageViewSet(InDataset):
         )
 
     def list(self, request: Request, dataset: str) -> Response:
-        """Return the dataset's images, in the order in which they came."""
+        """Return the dataset's images in the order of their import."""
         return self.paged(self.dataset.images.all(), ImageSerializer)
 
     @extend_schema(
         request=NewImagesSerializer, responses={201: ReportSerializer, 202: ImportSerializer}
     )
     def create(self, request: Request, dataset: str) -> Response:
-        """Add images: uploaded files, an uploaded zip, or what lies below the import folder.
+        """Add images: uploaded files, an uploaded zip, or a path in the import folder.
 
-        Up to 20 files of together 50 MiB and 100 million pixels are added at once (201, their
-        report). Everything else becomes an import (202): ask `imports/<id>/` how far it is. What is
-        wrong with one file is said in the report and keeps no other from being added.
+        Up to 20 files with a total of 50 MiB and 100 million pixels are added immediately (201,
+        with a report). Anything larger becomes an import (202): poll `imports/<id>/`. The report
+        lists faulty files; the others are added.
         """
         goal = self.dataset
         datasets.check_may_add(self.user, goal)
@@ -114,19 +114,19 @@ class ImageViewSet(InDataset):
 
     @extend_schema(responses=ImageSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return one image's particulars."""
+        """Return the details of one image."""
         return self.answer(ImageSerializer, self.image())
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-display")
     def display(self, request: Request, dataset: str, pk: int) -> FileResponse:
-        """Return the image as annotators see it: upright, without metadata."""
+        """Return the image as shown to annotators: upright, without metadata."""
         return _picture(images.open_display(self.image()))
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-thumbnail")
     def thumbnail(self, request: Request, dataset: str, pk: int) -> FileResponse:
-        """Return the image, small."""
+        """Return the thumbnail of the image."""
         return _picture(images.open_thumbnail(self.image()))
 
 
@@ -151,6 +151,6 @@ class DatasetJobViewSet(BaseViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """Return the dataset's background work: thumbnails and display images."""
+        """Return the dataset's background jobs: thumbnails and display images."""
         rows = images.derivative_jobs(dataset_for(self.user, dataset))
         return self.paged(rows, JobSerializer)

@@ -1,4 +1,4 @@
-"""Flags on images, as the campaign's researchers read and answer them."""
+"""Flags on images, read and answered by researchers."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from labeling.web.serializers.derived import body_of
 
 
 class FlagSerializer(serializers.ModelSerializer):
-    """A note on an image. `reply` is empty until a researcher answered."""
+    """A note on an image. `reply` is empty until a researcher answers."""
 
     image = serializers.CharField(source="assignment.question.item.image.name")
     topic = serializers.CharField(source="assignment.question.topic")
@@ -48,7 +48,7 @@ class FlagViewSet(CampaignViewSet):
     ordering = ("-created_at", "id")
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the flags of the campaign, the latest first."""
+        """Return the flags of the campaign, the newest first."""
         rows = self.campaign(RESEARCHER).flags.select_related(
             "annotator", "assignment__question__item__image"
         )
@@ -57,7 +57,7 @@ class FlagViewSet(CampaignViewSet):
     @extend_schema(request=ReplySerializer, responses=FlagSerializer)
     @action(["post"], detail=True, url_name="flag-reply")
     def reply(self, request: Request, campaign: str, pk: UUID) -> Response:
-        """Answers a flag; who flagged sees it. Another reply replaces the first."""
+        """Reply to a flag. The annotator sees the reply; a later one replaces it."""
         row = self.campaign(RESEARCHER)
         text = self.read(ReplySerializer)["reply"]
         return self.answer(FlagSerializer, flagging.reply(row, pk, self.user, text))

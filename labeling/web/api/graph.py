@@ -92,7 +92,7 @@ class GraphViewSet(CampaignViewSet):
 
     @extend_schema(request=NewGraphSerializer, responses=GraphSerializer)
     def update(self, request: Request, campaign: str) -> Response:
-        """Put a graph in force. The same one again changes nothing; every fault is named."""
+        """Replace the graph. An equal graph changes nothing; the error lists every fault."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewGraphSerializer)
         made = store.define(
@@ -103,7 +103,7 @@ class GraphViewSet(CampaignViewSet):
     @extend_schema(request=OpenImagesSerializer, responses={202: OpenedSerializer})
     @action(["post"], detail=False, url_name="graph-images")
     def images(self, request: Request, campaign: str) -> Response:
-        """Ask the graph's first questions of these images. What is asked already stays."""
+        """Open the graph's first questions for these images. Existing questions stay."""
         row = self.campaign(RESEARCHER)
         names = self.read(OpenImagesSerializer)["images"]
         opened = opening.open_images(row, names)
@@ -112,8 +112,8 @@ class GraphViewSet(CampaignViewSet):
     @extend_schema(responses=PriceSerializer)
     @action(["get"], detail=False, url_name="graph-price")
     def price(self, request: Request, campaign: str) -> Response:
-        """Return questions against missed and false labels by price, as the learned scenes state
-        them.
+        """Return questions, missed labels and false labels by price, as stated by the learned
+        scenes.
         """
         row = self.campaign(RESEARCHER, REVIEWER)
         return self.answer(PriceSerializer, graph_price_page.of(row))

@@ -1,4 +1,4 @@
-"""Imports: images that come into a dataset by a job, with progress and a report."""
+"""Imports: images added to a dataset by a job, with progress and report."""
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -13,7 +13,7 @@ from labeling.web.serializers.datasets import ReportSerializer
 
 
 class ImportSerializer(serializers.ModelSerializer):
-    """The counts are final, and of all files, once the state is done."""
+    """The counts are final once the state is done."""
 
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
     error = serializers.CharField(source="job.error", help_text="Why it failed, or stopped once.")
@@ -62,21 +62,19 @@ class ImportViewSet(InDataset):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """Return the dataset's imports, the newest first; reports are with each one."""
+        """Return the dataset's imports without their reports, the newest first."""
         rows = self.dataset.imports.select_related("job", "created_by").defer("report", "uploads")
         return self.paged(rows, ImportSerializer)
 
     @extend_schema(responses=ImportReportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return one import: its state, progress and report. Ask again until it is done or
-        failed.
-        """
+        """Return one import with state, progress and report. Poll until it is done or failed."""
         return self.answer(ImportReportSerializer, imports.import_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: ImportSerializer})
     @action(["post"], detail=True, url_name="import-retry")
     def retry(self, request: Request, dataset: str, pk: int) -> Response:
-        """Try a failed import again; what it added already stays."""
+        """Retry a failed import; images added before are kept."""
         row = imports.import_for(self.dataset, pk)
         imports.retry(row, self.user)
         return self.answer(ImportSerializer, imports.import_for(self.dataset, pk), 202)

@@ -1,4 +1,4 @@
-"""Labels in and out: a release's labels in the formats of others, known labels into a dataset."""
+"""Export of a release's labels and import of known labels into a dataset."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ class KnownLabelsSerializer(Plain):
 
 
 class AnyForm(DefaultContentNegotiation):
-    """`format` in the query is ours: it names the labels' format, not the answer's."""
+    """Ignores `format` in the query: it names the format of the labels, not of the response."""
 
     def filter_renderers(self, renderers: Any, format: str) -> Any:
         return renderers
@@ -109,15 +109,13 @@ class ReleaseLabelViewSet(CampaignViewSet):
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
     def retrieve(self, request: Request, campaign: str, number: int) -> HttpResponseBase:
-        """Return the labels of a release in a format of others, as a zip; of a campaign that draws
-        parts, its objects.
+        """Return the labels of a release in another format as a zip; with parts, its objects.
 
-        COCO states objects: of labels of whole images its readers find 0 annotations. csv and
-        label-studio state both. Beside the labels it holds the release itself, so that it comes
-        back with its provenance. Up to 200,000 labels come at once, or 500 objects with parts, or
-        pictures of 33. Where there are more, a job makes the zip: 202 with the
-        job, and the zip when you ask again later (see Retry-After). If its state is failed,
-        `jobs/<id>/retry/` tries again.
+        COCO has only objects: its readers find 0 annotations for labels of whole images. csv and
+        label-studio have both. The zip includes the release, so it can be imported with its
+        provenance. Up to 200,000 labels, 500 objects with parts or pictures of 33 are returned
+        immediately. A job writes larger zips: the answer is 202 with the job; repeat the request
+        later (see Retry-After). If the job failed, `jobs/<id>/retry/` repeats it.
         """
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         query = LabelFormatSerializer(data=request.query_params.dict())
@@ -141,7 +139,7 @@ class GivenLabelViewSet(BaseViewSet):
 
     @extend_schema(responses=KnownLabelsSerializer)
     def list(self, request: Request, dataset: str) -> Response:
-        """What is known of the dataset's images before anybody is asked, counted by source."""
+        """Return the number of known labels of the dataset's images by source."""
         row = dataset_for(self.user, dataset)
         return self.answer(KnownLabelsSerializer, {"sources": label_files.by_source(row)})
 
@@ -150,12 +148,12 @@ class GivenLabelViewSet(BaseViewSet):
         responses={201: BroughtInSerializer, 202: LabelImportSerializer},
     )
     def create(self, request: Request, dataset: str) -> Response:
-        """Brings labels in that are known already, from an uploaded file. All or nothing.
+        """Import known labels from an uploaded file, all or nothing.
 
-        Small files are brought in at once (201). Others become a job (202): ask
-        `labels/<id>/` until its state is done (its result is there then) or failed (its error
-        says why). What a source said before of a class is replaced, so sending a file again
-        changes nothing. Campaigns that ask by a graph do not ask what is known.
+        Small files are imported immediately (201). Others become a job (202): poll `labels/<id>/`
+        until its state is done (it then has a result) or failed (it then has an error). Labels
+        replace earlier ones of the same source and class, so a repeated upload changes nothing.
+        Campaigns with a graph do not ask for known labels.
         """
         goal = dataset_for(self.user, dataset)
         label_files.check_may_bring(self.user, goal)
@@ -175,6 +173,6 @@ class GivenLabelViewSet(BaseViewSet):
 
     @extend_schema(responses=LabelImportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return one import of labels: its state, and what came of it."""
+        """Return one import of labels with its state and result."""
         job = label_files.job_for(dataset_for(self.user, dataset), pk)
         return self.answer(LabelImportSerializer, job)

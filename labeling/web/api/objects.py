@@ -1,4 +1,4 @@
-"""A dataset's objects with their given parts, files of them that come in, radii of merges."""
+"""A dataset's objects with given parts, their imports, and the radii of merges."""
 
 import django_filters
 from django.db.models import QuerySet
@@ -88,7 +88,7 @@ UnknownNameSerializer = rows_of(Unknown, "UnknownName")
 
 
 class PartReportSerializer(RowSerializer):
-    """Lists have the first 500; the counts are of all."""
+    """Lists have the first 500 entries; counts are of all."""
 
     row = Report
     refused = RefusedObjectSerializer(many=True)
@@ -144,7 +144,7 @@ class ObjectViewSet(InDataset):
         return get_or_404(rows, "There is no such object in this dataset.", pk=self.kwargs["pk"])
 
     def list(self, request: Request, dataset: str) -> Response:
-        """Return the dataset's objects with what an import knows of their parts, as they came."""
+        """Return the dataset's objects with their imported parts, in the order of import."""
         rows = self.filter_queryset(objects.of(self.dataset))
         page = list(self.paginate_queryset(rows) or [])
         return self.get_paginated_response(ObjectSerializer(_rows(page), many=True).data)
@@ -157,9 +157,9 @@ class ObjectViewSet(InDataset):
     @extend_schema(request=ChosenRadiusSerializer, responses=ObjectSerializer)
     @action(["post"], detail=True)
     def merge(self, request: Request, dataset: str, pk: int) -> Response:
-        """Take another radius for the merge of one instance of a part, or the automatic one.
+        """Set the radius that merges one instance of a part, or reset it to automatic.
 
-        The raw pieces stay, so that every choice can be taken back.
+        The raw pieces are kept, so every choice can be reverted.
         """
         item = self.item()
         body = self.read(ChosenRadiusSerializer)
@@ -182,11 +182,11 @@ class PartImportViewSet(InDataset):
 
     @extend_schema(request=NewPartsSerializer, responses={202: PartImportSerializer})
     def create(self, request: Request, dataset: str) -> Response:
-        """Brings objects with their parts in, from an uploaded file, by a job.
+        """Import objects with parts from an uploaded file, by a job.
 
-        Names become the vocabulary's and pieces of one part are merged. Ask `part-imports/<id>/`
-        how far it is. Good objects come in; faults are in the report, each with its place. The
-        same file again changes nothing.
+        Names are mapped to the vocabulary, and pieces of one part are merged. Poll
+        `part-imports/<id>/`. Valid objects are imported; the report lists each fault with its
+        position. A repeated upload changes nothing.
         """
         goal = self.dataset
         body = self.read(NewPartsSerializer)
@@ -199,14 +199,15 @@ class PartImportViewSet(InDataset):
 
     @extend_schema(responses=PartImportSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return one import: its state and its report, which grows while it works."""
+        """Return one import with its state and its report so far."""
         return self.answer(PartImportSerializer, part_imports.job_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: PartImportSerializer})
     @action(["post"], detail=True, url_name="part-import-again")
     def again(self, request: Request, dataset: str, pk: int) -> Response:
-        """Goes on with an import that failed, or does one that is over once more: what it was sent
-        is kept for a week where there was something to mend."""
+        """Continue a failed import or repeat a finished one. Uploads with faults are kept for a
+        week.
+        """
         goal = self.dataset
         made = part_imports.repeat(part_imports.job_for(goal, pk), goal, self.user)
         return self.answer(PartImportSerializer, made, 202)

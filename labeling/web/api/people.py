@@ -1,4 +1,4 @@
-"""Members of a campaign and invitations into it: for its researchers."""
+"""Members of a campaign and its invitations, for researchers."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ from labeling.web.serializers.derived import FormBody, body_of, rows_of
 
 
 class WatchedSerializer(serializers.ModelSerializer):
-    """One person's stage and signals, as they were last looked at."""
+    """A member's stage and signals at the last check."""
 
     member = serializers.IntegerField(source="pk")
     pseudonym = serializers.CharField(source="user.pseudonym")
@@ -148,7 +148,7 @@ class MemberViewSet(CampaignViewSet):
         )
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Everybody who belongs or belonged to the campaign, with their work and standing."""
+        """Return all current and former members with their work and accuracy."""
         rows = self._members(self.campaign(RESEARCHER))
         return self.paged(rows, MemberSerializer, self._about)
 
@@ -165,7 +165,7 @@ class MemberViewSet(CampaignViewSet):
 
     @extend_schema(request=RoleSerializer, responses=MemberSerializer)
     def partial_update(self, request: Request, campaign: str, pk: int) -> Response:
-        """Give a member another role. The last researcher stays one."""
+        """Change a member's role. The last researcher keeps theirs."""
         member = self._member(pk)
         role = self.read(RoleSerializer)["role"]
         return self._said(memberships.change_role(member, self.user, role))
@@ -173,15 +173,13 @@ class MemberViewSet(CampaignViewSet):
     @extend_schema(responses=QuotasSerializer)
     @action(detail=True)
     def quotas(self, request: Request, campaign: str, pk: int) -> Response:
-        """Return which topics and how many of their images the member shall answer, and has
-        answered.
-        """
+        """Return the member's quota and answered images by topic."""
         return self._quotas(self._member(pk))
 
     @extend_schema(request=QuotasSerializer, responses=QuotasSerializer)
     @quotas.mapping.put
     def set_quotas(self, request: Request, campaign: str, pk: int) -> Response:
-        """Set all quotas of the member; none lifts them, and any topic comes."""
+        """Replace the member's quotas. Without any, all topics are handed out."""
         member = self._member(pk)
         body = self.read(QuotasSerializer)
         images_by_topic = {row["topic"]: row["images"] for row in body["quotas"]}
@@ -194,14 +192,14 @@ class MemberViewSet(CampaignViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
-        """End a membership. Answers stay; open seats go to others."""
+        """End a membership. Answers are kept; open seats are released."""
         memberships.remove(self._member(pk), self.user)
         return Response(status=204)
 
     @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
     @action(["post"], detail=True)
     def pause(self, request: Request, campaign: str, pk: int) -> Response:
-        """Give somebody no more questions. Their answers stay and count."""
+        """Stop handing out questions to a member. Their answers still count."""
         member = self._member(pk)
         reason = self.read(MemberReasonSerializer)["reason"]
         return self.answer(WatchedSerializer, monitoring.pause(member, self.user, reason))
@@ -209,7 +207,7 @@ class MemberViewSet(CampaignViewSet):
     @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
     @action(["post"], detail=True)
     def pardon(self, request: Request, campaign: str, pk: int) -> Response:
-        """Lets somebody work who is paused, did not pass, or is in training or the test."""
+        """Let a member work who is paused, failed the test, or is in training or the test."""
         member = self._member(pk)
         reason = self.read(MemberReasonSerializer)["reason"]
         return self.answer(WatchedSerializer, monitoring.pardon(member, self.user, reason))
@@ -221,12 +219,12 @@ class InvitationViewSet(CampaignViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Invitations, without their secrets, the newest first."""
+        """Return the invitations without their secrets, the newest first."""
         return self.paged(self.campaign(RESEARCHER).invitations.all(), InvitationSerializer)
 
     @extend_schema(request=NewInvitationSerializer, responses={201: InvitationSecretSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Return a new invitation. Its secret is shown this once; the link is /join/<secret>/."""
+        """Create an invitation. Its secret is shown only once; the link is /join/<secret>/."""
         row = self.campaign(RESEARCHER)
         made, secret = memberships.invite(row, self.user, **self.read(NewInvitationSerializer))
         made.secret = secret  # type: ignore[attr-defined]
@@ -234,7 +232,7 @@ class InvitationViewSet(CampaignViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
-        """Revoke an invitation. Who joined by it stays."""
+        """Revoke an invitation. People who joined with it stay."""
         invitation = get_or_404(
             self.campaign(RESEARCHER).invitations, "The campaign has no such invitation.", pk=pk
         )

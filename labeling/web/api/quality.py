@@ -1,4 +1,4 @@
-"""Quality: reputations, blocks, calibrations, audits, and the figures of a campaign."""
+"""Quality: signals, blocks, calibrations, pilots, audits and figures of a campaign."""
 
 import django_filters
 from django.db.models import QuerySet
@@ -53,7 +53,7 @@ class NewPilotSerializer(FormBody):
 
 
 class PilotPlanSerializer(CostSerializer):
-    """What a pilot would ask beyond what is asked already."""
+    """Questions that a pilot would add, and their cost."""
 
     without = ("gold",)
 
@@ -86,13 +86,13 @@ class ReliabilitySerializer(Plain):
 
 
 class BoxErrorSerializer(RowSerializer):
-    """Boxes of one class, of all under "", that were drawn again."""
+    """Audited boxes of one class; "" stands for all classes."""
 
     row = Measured
 
 
 class AuditEstimateSerializer(RowSerializer):
-    """What the latest sample says; `audited` leaves out what was too hard to tell."""
+    """The estimate from the latest sample; `audited` excludes abstentions."""
 
     row, without = auditing.Estimate, ("stated_sample",)
     calibration = ReliabilitySerializer(allow_null=True)
@@ -105,7 +105,7 @@ QualitySerializer = rows_of(quality_page.Figures, "Quality")
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
-    """Return the member of that id, also one who has left. Raises NotYours."""
+    """Return a current or former member by id. Raises NotYours."""
     return get_or_404(
         campaign.memberships.select_related("user", "campaign"),
         "The campaign has no such member.",
@@ -125,7 +125,7 @@ class StandingViewSet(CampaignViewSet):
     filterset_class = StandingFilters
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Everybody's stage and signals, as they were last looked at."""
+        """Return every member's stage and signals at the last check."""
         rows = self.campaign(RESEARCHER).memberships.active().select_related("user")
         return self.paged(rows, WatchedSerializer)
 
@@ -135,13 +135,13 @@ class BlockViewSet(CampaignViewSet):
     serializer_class = WatchedSerializer
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Who is blocked."""
+        """Return the blocked members."""
         rows = self.campaign(RESEARCHER).memberships.filter(stage=Membership.Stage.BLOCKED)
         return self.paged(rows.select_related("user"), WatchedSerializer)
 
     @extend_schema(request=NewBlockSerializer, responses={201: BlockSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Block somebody: their answers are void and questions reopen. Twice changes nothing."""
+        """Block a member: their answers are voided and questions reopen. Idempotent."""
         row, body = self.campaign(RESEARCHER), self.read(NewBlockSerializer)
         member = member_of(row, body["member"])
         outcome = blocking.block(row, member, self.user, body["reason"])
@@ -149,7 +149,7 @@ class BlockViewSet(CampaignViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
-        """Lifts a block: the answers count again, as they stood. Twice changes nothing."""
+        """Lift a block: the answers count again. Idempotent."""
         row = self.campaign(RESEARCHER)
         blocking.unblock(row, member_of(row, pk), self.user, "lifted through the API")
         return Response(status=204)
@@ -167,13 +167,13 @@ class CalibrationViewSet(CampaignViewSet):
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Recompute reputations and vote tables, in the background."""
+        """Recompute reputations and vote tables in the background."""
         job = calibrating.ask_now(self.campaign(RESEARCHER), self.user)
         return self.answer(JobSerializer, job, 202)
 
     @extend_schema(responses=WholeCalibrationSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
-        """Return one calibration with all that it says: skills by user id, tables, who is void."""
+        """Return one calibration: skills by user id, vote tables and blocked members."""
         calibration = get_or_404(
             self.campaign(RESEARCHER).calibrations,
             "The campaign has no such calibration.",
@@ -187,20 +187,20 @@ class PilotViewSet(CampaignViewSet):
 
     @extend_schema(responses=PilotStateSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Return how far the pilots are, and which topics still lack a vote table."""
+        """Return the progress of pilots and the topics without a vote table."""
         return self.answer(PilotStateSerializer, piloting.state(self.campaign(RESEARCHER)))
 
     @extend_schema(request=NewPilotSerializer, responses=PilotPlanSerializer)
     @action(["post"], detail=False, url_name="pilot-preview")
     def preview(self, request: Request, campaign: str) -> Response:
-        """What a pilot would ask and cost. Nothing is asked."""
+        """Return the questions and cost of a pilot without starting it."""
         row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
         return self.answer(PilotPlanSerializer, piloting.plan(row, **body))
 
     @extend_schema(request=NewPilotSerializer, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Ask ten votes on a random sample of each topic, in the background; the same sample
-        again asks nothing.
+        """Ask for ten votes on a random sample of each topic, in the background. Repeating the same
+        sample changes nothing.
         """
         row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
         return self.answer(JobSerializer, piloting.ask(row, self.user, **body), 202)
@@ -214,7 +214,7 @@ class AuditViewSet(CampaignViewSet):
 
     @extend_schema(responses=AuditEstimateSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Return how often the settled labels are wrong, by the latest audit sample."""
+        """Return the error rate of settled labels, estimated from the latest audit sample."""
         estimate = auditing.estimate(self.campaign(RESEARCHER, REVIEWER))
         if estimate is None:
             raise NotYours("No audit was drawn yet. Draw one: POST here.")
@@ -222,7 +222,7 @@ class AuditViewSet(CampaignViewSet):
 
     @extend_schema(request=NewAuditSerializer, responses={201: AuditEstimateSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Draw settled questions at random, to be answered again on the audit page."""
+        """Draw a random sample of settled questions for the audit page."""
         row, body = self.campaign(RESEARCHER, REVIEWER), self.read(NewAuditSerializer)
         sample = auditing.draw(row, self.user, body["n"], body.get("seed"))
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
@@ -236,7 +236,7 @@ class QualityViewSet(CampaignViewSet):
 
     @extend_schema(responses=QualitySerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Agreement, answers a question and what is disputed, from an even sample."""
+        """Return agreement, answers per question and disputed questions, from a random sample."""
         row = self.campaign(RESEARCHER, REVIEWER)
         return self.answer(QualitySerializer, quality_page.figures(row))
 
@@ -246,8 +246,9 @@ class ProposalFiguresViewSet(CampaignViewSet):
 
     @extend_schema(responses=ProposalFiguresSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Return where a model outlines parts: quality and time with it and without, of the latest
-        drawings, and what became of its proposals. Without a model all counts are 0.
+        """Return quality and time of the latest drawings with and without a model's proposals.
+
+        Without a model all counts are 0.
         """
         row = self.campaign(RESEARCHER)
         figures = proposal_figures.of_page(row) or proposal_figures.figures(row, 0)

@@ -1,4 +1,4 @@
-"""What a campaign asks: topics with examples, questions with verdicts, gold."""
+"""Questions of a campaign: topics with examples, questions with verdicts, gold."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -75,12 +75,12 @@ class TopicViewSet(InTopic):
     max_body_bytes = 4 * MIB
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the topics: what people are told of each class."""
+        """Return the topics: what annotators read about each class."""
         return self.paged(self.campaign().topics.all(), TopicSerializer)
 
     @extend_schema(request=NewTopicsSerializer, responses=CountSerializer)
     def create(self, request: Request, campaign: str) -> Response:
-        """Write topics, by key. Those that are there keep their guidance and examples."""
+        """Create or update topics by key. Existing ones keep their guidance and examples."""
         row = self.campaign(RESEARCHER)
         topics = self.read(NewTopicsSerializer)["topics"]
         keys = [topic["key"] for topic in topics]
@@ -98,7 +98,7 @@ class TopicViewSet(InTopic):
 
     @extend_schema(request=ChangedTopicSerializer, responses=TopicSerializer)
     def partial_update(self, request: Request, campaign: str, key: str) -> Response:
-        """Changes a topic's name, synonyms, definition, url or guidance."""
+        """Change a topic's name, synonyms, definition, url or guidance."""
         topic = self.topic(RESEARCHER)
         body = self.read(ChangedTopicSerializer)
         if not body:
@@ -118,7 +118,7 @@ class ExampleViewSet(InTopic):
 
     @extend_schema(request=NewExampleSerializer, responses={201: ExampleSerializer})
     def create(self, request: Request, campaign: str, key: str) -> Response:
-        """Show an image of the dataset beside the topic's question, with its right answer."""
+        """Add an image of the dataset with its right answer as an example."""
         topic = self.topic(RESEARCHER)
         body = self.read(NewExampleSerializer)
         image = _image(topic.campaign, body["image"])
@@ -201,7 +201,7 @@ class QuestionViewSet(CampaignViewSet):
         )
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the questions that are asked, gold excepted, with what stands."""
+        """Return the questions, without gold, with their current labels."""
         return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
 
     def _support(self, page: Sequence[Question]) -> dict[str, object]:
@@ -213,8 +213,8 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Ask about images, all or none. What is asked already is counted and left as it is; of
-        candidates the query is kept.
+        """Add questions about images, all or none. Existing questions are counted and left
+        unchanged; a candidate's query is recorded.
         """
         row = self.campaign(RESEARCHER)
         rows = self.read(NewQuestionsSerializer)["questions"]
@@ -262,8 +262,8 @@ class QuestionViewSet(CampaignViewSet):
 
     @extend_schema(request=ObjectsSerializer, responses={201: AddedQuestionsSerializer})
     def objects(self, request: Request, campaign: str) -> Response:
-        """Ask for the parts of objects: of these categories, on these images; of all by default.
-        What is asked already is counted and left as it is.
+        """Ask for the parts of objects of these categories on these images; by default of all.
+        Existing questions are counted and left unchanged.
         """
         row = self.campaign(RESEARCHER)
         body = self.read(ObjectsSerializer)
@@ -283,7 +283,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(responses=HistorySerializer)
     @action(detail=True, url_name="question-history")
     def history(self, request: Request, campaign: str, pk: int) -> Response:
-        """Who answered what, every settlement, and reviewers' decisions."""
+        """Return the answers, settlements and decisions of a question."""
         row = self.campaign(RESEARCHER, REVIEWER)
         question = get_or_404(
             row.questions.exclude(state=Question.State.GOLD),
@@ -304,7 +304,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=WithdrawalSerializer, responses=WithdrawnSerializer)
     @action(["post"], detail=False)
     def withdraw(self, request: Request, campaign: str) -> Response:
-        """Stop asking these questions. Their answers stay. `kept` says why others were left."""
+        """Withdraw these questions. Their answers are kept. `kept` counts the others by reason."""
         row = self.campaign(RESEARCHER)
         body = self.read(WithdrawalSerializer)
         kept = asking.kept(row, body["questions"])
@@ -329,7 +329,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
     @action(["post"], detail=True)
     def review(self, request: Request, campaign: str, pk: int) -> Response:
-        """Return a reviewer's verdict on a question in review, undecided or not yet looked at."""
+        """Decide a question that is in review or undecided."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(VerdictSerializer)
         settled = reviewing.decide(
@@ -340,7 +340,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=AcceptanceSerializer, responses=SettlementSerializer)
     @action(["post"], detail=True)
     def accept(self, request: Request, campaign: str, pk: int) -> Response:
-        """Lets stand what people's answers gave, where a reviewer looks at everything."""
+        """Accept the annotators' result, where a reviewer checks every question."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(AcceptanceSerializer)
         settled = reviewing.accept(row, pk, self.user, body["reason"], seen=body["seen"])
@@ -349,7 +349,7 @@ class QuestionViewSet(CampaignViewSet):
     @extend_schema(request=SendBackSerializer, responses=SentBackSerializer(many=True))
     @action(["post"], detail=True, url_path="send-back")
     def send_back(self, request: Request, campaign: str, pk: int) -> Response:
-        """Send drawings back to whoever made them, with a note of what to mend."""
+        """Send drawings back to their annotators with a note."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(SendBackSerializer)
         chosen = body["answers"]
@@ -384,12 +384,12 @@ class GoldViewSet(CampaignViewSet):
         return rows.select_related("question__item__image")
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the questions whose answer is known."""
+        """Return the questions with known answers."""
         return self.paged(self._gold(self.campaign(RESEARCHER)), GoldSerializer)
 
     @extend_schema(request=NewGoldSerializer, responses={201: CountSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Add or changes gold, all or none."""
+        """Add or change gold questions, all or none."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewGoldSerializer)
         added = add_gold(row, self.user, body["gold"], replace=body["replace"])
@@ -398,7 +398,7 @@ class GoldViewSet(CampaignViewSet):
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
     @action(["post"], detail=False)
     def promote(self, request: Request, campaign: str) -> Response:
-        """Make gold of settled questions, as questions of their own."""
+        """Copy settled questions as gold questions."""
         row = self.campaign(RESEARCHER)
         keys = self.read(QuestionKeysSerializer)["questions"]
         return self.answer(CountSerializer, {"count": gold_from_settled(row, self.user, keys)})
@@ -406,7 +406,7 @@ class GoldViewSet(CampaignViewSet):
     @extend_schema(request=ReasonSerializer, responses=GoldSerializer)
     @action(["post"], detail=True)
     def retire(self, request: Request, campaign: str, pk: int) -> Response:
-        """Give this gold (by its question's id) to nobody from now on."""
+        """Stop handing out this gold question, given by its id."""
         row = self.campaign(RESEARCHER)
         reason = self.read(ReasonSerializer)["reason"]
         if not self._gold(row).filter(question__pk=pk).exists():

@@ -1,4 +1,4 @@
-"""What comes of a campaign: releases with their files, and background work."""
+"""Results of a campaign: releases with their files, and background jobs."""
 
 import django_filters
 from django.http import FileResponse
@@ -41,12 +41,12 @@ class ReleaseViewSet(CampaignViewSet):
     lookup_field = "number"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Frozen releases, the newest first."""
+        """Return the releases, the newest first."""
         return self.paged(self.campaign(RESEARCHER).releases.all(), ReleaseSerializer)
 
     @extend_schema(request=None, responses={201: ReleaseSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Freeze what the campaign says now. The same content again is the same release."""
+        """Freeze the campaign's current content. Equal content gives the same release."""
         made = freezing.freeze(self.campaign(RESEARCHER), self.user)
         return self.answer(ReleaseSerializer, made, 201)
 
@@ -59,7 +59,7 @@ class ReleaseViewSet(CampaignViewSet):
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     @action(detail=True, url_path="files/<str:file>", url_name="release-file")
     def file(self, request: Request, campaign: str, number: int, file: str) -> FileResponse:
-        """Return one file of a release, as it was frozen."""
+        """Return one file of a release."""
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         path = freezing.folder_of(release) / file
         if file not in NAMES or not path.is_file():
@@ -82,12 +82,12 @@ class JobViewSet(CampaignViewSet):
     ordering = "-pk"
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the campaign's background work, the newest first."""
+        """Return the campaign's background jobs, the newest first."""
         return self.paged(self.campaign(RESEARCHER).jobs.all(), JobSerializer)
 
     @extend_schema(request=None, responses=JobSerializer)
     @action(["post"], detail=True)
     def retry(self, request: Request, campaign: str, pk: int) -> Response:
-        """Queues a failed job again."""
+        """Queue a failed job again."""
         job = get_or_404(self.campaign(RESEARCHER).jobs, "The campaign has no such job.", pk=pk)
         return self.answer(JobSerializer, queue.retry(job, self.user))

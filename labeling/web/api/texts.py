@@ -1,4 +1,4 @@
-"""A campaign's words per language."""
+"""Translations of a campaign's texts."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -34,14 +34,14 @@ class TextsViewSet(CampaignViewSet):
 
     @extend_schema(responses=TextsSerializer)
     def retrieve(self, request: Request, campaign: str) -> Response:
-        """Return the words that annotators read in each language, and which are missing."""
+        """Return the annotators' texts in each language, and those missing."""
         row = self.campaign(RESEARCHER)
         content = {"texts": texts.of(row), "coverage": texts.coverage(row)}
         return self.answer(TextsSerializer, content)
 
     @extend_schema(request=NewTextsSerializer, responses=TextsSerializer)
     def update(self, request: Request, campaign: str) -> Response:
-        """Replace the words of all languages."""
+        """Replace the texts of all languages."""
         row = self.campaign(RESEARCHER)
         texts.replace(row, self.user, self.read(NewTextsSerializer)["texts"])
         return self.retrieve(request, campaign)

@@ -1,4 +1,4 @@
-"""Classes of candidates: figures, and whether people are asked about them."""
+"""Classes of candidates: figures, and whether they are still asked about."""
 
 import django_filters
 from drf_spectacular.utils import extend_schema
@@ -63,13 +63,13 @@ class VerificationViewSet(CampaignViewSet):
         return campaign
 
     def list(self, request: Request, campaign: str) -> Response:
-        """Return the classes of candidates, as they were last looked at."""
+        """Return the classes of candidates as of the last check."""
         rows = verification_page.matching_classes(self._campaign(RESEARCHER, REVIEWER))
         return self.paged(rows, VerificationSerializer)
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Look at the classes, in the background, and stops those that the rules stop."""
+        """Check the classes in the background and stop those that meet a stop rule."""
         return self.answer(JobSerializer, verifying.ask(self._campaign(RESEARCHER)), 202)
 
     @extend_schema(responses=VerificationSerializer)
@@ -82,14 +82,13 @@ class VerificationViewSet(CampaignViewSet):
     @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
     @action(["post"], detail=True, url_name="class-stop")
     def stop(self, request: Request, campaign: str, key: str) -> Response:
-        """Withdraw what is open of the class. Twice is no error."""
+        """Withdraw the open questions of the class. Idempotent."""
         reason, row = self.read(ReasonSerializer)["reason"], self._campaign(RESEARCHER)
         return self.answer(VerificationSerializer, verifying.stop(row, key, self.user, reason))
 
     @extend_schema(request=ReasonSerializer, responses=VerificationSerializer)
     @action(["post"], detail=True, url_name="class-resume")
     def resume(self, request: Request, campaign: str, key: str) -> Response:
-        """Brings back what the stop withdrew; the rule that stopped it stops it no more. Twice is
-        no error."""
+        """Reopen the withdrawn questions and waive the rule that stopped the class. Idempotent."""
         reason, row = self.read(ReasonSerializer)["reason"], self._campaign(RESEARCHER)
         return self.answer(VerificationSerializer, verifying.resume(row, key, self.user, reason))

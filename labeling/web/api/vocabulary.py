@@ -1,4 +1,4 @@
-"""The vocabulary of a dataset's parts: its latest version, its history, the next one."""
+"""The vocabulary of a dataset's parts and its versions."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -63,9 +63,9 @@ class VocabularyViewSet(InDataset):
 
     @extend_schema(request=NewVocabularySerializer, responses=VocabularySerializer)
     def update(self, request: Request, dataset: str) -> Response:
-        """Add a version. The same one again changes nothing; every fault is named.
+        """Add a version. An equal vocabulary changes nothing; the error lists every fault.
 
-        Campaigns keep the version they ask by.
+        Campaigns keep their version.
         """
         goal = self.dataset
         body = self.read(NewVocabularySerializer)
@@ -83,7 +83,7 @@ class VersionViewSet(InDataset):
 
     @extend_schema(responses=VersionSerializer(many=True))
     def list(self, request: Request, dataset: str) -> Response:
-        """Return every version, the latest first."""
+        """Return every version, the newest first."""
         rows = self.dataset.vocabularies.select_related("created_by")
         return self.paged(rows, VersionSerializer)
 

@@ -1,1 +1,1 @@
-"""Researchers' forms, by pages. What the domain refuses comes back at the field it names."""
+"""Researchers' forms by page. Refusals of the domain are shown at the field they name."""

@@ -1,4 +1,4 @@
-"""Forms of campaigns: their words and everything that a new one is made of."""
+"""Forms of campaigns: texts, settings, and everything for a new campaign."""
 
 from typing import Any
 
@@ -33,12 +33,12 @@ from labeling.web.forms.verification import stop_fields
 
 
 def asks_of(kind: str) -> str:
-    """What a kind's questions are made of; "" for a name that no kind has."""
+    """Return the kind's `asks`; "" for an unknown kind."""
     return KINDS[kind].asks if kind in KINDS else ""
 
 
 class CampaignForm(WordedForm):
-    """A campaign's words."""
+    """A campaign's title and instructions."""
 
     title = forms.CharField(
         max_length=200,
@@ -54,7 +54,7 @@ class CampaignForm(WordedForm):
 
 
 class SettingsForm(CampaignForm):
-    """A campaign's words, and what else its kind lets a researcher choose."""
+    """A campaign's texts and the settings of its kind."""
 
     swiping = forms.BooleanField(
         required=False,
@@ -70,7 +70,7 @@ class SettingsForm(CampaignForm):
 
 
 class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
-    """Everything that a new campaign is made of."""
+    """All fields of a new campaign."""
 
     name = forms.CharField(max_length=80, help_text=NAME_HELP)
     kind = forms.ChoiceField(widget=forms.RadioSelect, help_text="It cannot be changed later.")
@@ -207,13 +207,13 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("graph", "graph_file", "mode", "order", "price", "present")]
 
     def policies_by_kind(self) -> dict[str, dict[str, object]]:
-        """Return the rules that a kind starts from where they are others than for most."""
+        """Return each kind's policy defaults that differ from the general ones."""
         return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
 
     def kinds(self) -> dict[str, str]:
-        """Return which kinds have which fields, by their names: by what they ask, with a
-        vocabulary, those that ask about listed images, that ask about listed classes, and that
-        count votes.
+        """Return group of fields → names of the kinds that show it.
+
+        A group is a value of `asks`, or one of listed, listed_pairs, classes, votes, vocabulary.
         """
         asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
         asking["listed"] = asking[IMAGES] + asking[GRAPH]
@@ -266,7 +266,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             data["items"] = self._objects()
 
     def _boxes(self) -> None:
-        """The classes of images whose boxes are asked for, and what is proposed of them."""
+        """Read the pairs whose boxes are asked for, and the proposed boxes."""
         data = self.cleaned_data
         release, dataset = data.get("release"), data.get("dataset")
         release = None if data["pairs"] else release
@@ -285,7 +285,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             self.add_error("proposals_file", refusal.message)
 
     def _objects(self) -> list[int]:
-        """The objects of the chosen categories; what is wrong with them is said at the field."""
+        """Return the objects of the chosen categories; faults are shown at their field."""
         dataset = self.cleaned_data.get("dataset")
         if dataset is None:
             return []
@@ -298,7 +298,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             return []
 
     def _graph(self) -> Graph | None:
-        """The chosen graph, checked; None where it is at fault, which is said at its field."""
+        """Return the validated graph; None if it is faulty, which is shown at its field."""
         if self.cleaned_data.get("graph") == "ilsvrc":
             return store.load_ilsvrc()
         file = self.cleaned_data.get("graph_file")
@@ -312,11 +312,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             return None
 
     def estimate(self) -> forecasts.Estimate:
-        """What the campaign costs, as far as the form can be read."""
+        """Return the cost of the campaign from the valid fields."""
         return forecasts.estimate(self._forecast(), self._rules())
 
     def _rules(self) -> policies.Policy:
-        """The rules that the campaign would have."""
+        """Return the policy that the campaign would have."""
         kind = KINDS.get(self.cleaned_data.get("kind", ""))
         return policies.whole({**(kind.policy_defaults if kind else {}), **self.policy()})
 

@@ -1,4 +1,4 @@
-"""What researchers' forms share: faults at their fields, lists as a file or as text."""
+"""Shared by researchers' forms: errors at fields, lists as file or text."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,15 +17,16 @@ NAME_HELP = "Lower-case letters, digits, - and _; it becomes part of the address
 
 
 def add_refusal(form: forms.Form, refusal: Refusal) -> None:
-    """Says the refusal at the field that it names, or over the form."""
+    """Show the refusal at the field it names, or above the form."""
     names = (refusal.field, f"{refusal.field}_file")
     field = next((name for name in names if name in form.fields), None)
     form.add_error(field, refusal.message)
 
 
 class refusals_shown:
-    """A Refusal of the block is shown on a form, or on the next page of a request; what follows the
-    block then runs."""
+    """Context manager that shows a Refusal on a form or on the request's next page and
+    continues.
+    """
 
     def __init__(self, where: "WordedForm | HttpRequest") -> None:
         self.where = where
@@ -43,8 +44,10 @@ class refusals_shown:
 
 
 def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResponse | None:
-    """Return the response of act(), where the form was sent and is valid. None where it was not, or
-    act() raised Refusal, which the form then shows; files that came are kept for the next try.
+    """Return the response of act() if the form is valid, else None.
+
+    None also if act() raises Refusal, which the form then shows. Uploaded files are kept for the
+    next submission.
     """
     if form.is_valid():
         with refusals_shown(form):
@@ -58,10 +61,10 @@ def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResp
 
 
 class WordedForm(forms.Form):
-    """A form that names the field where one was left empty."""
+    """A form whose "required" errors name the field."""
 
     def say(self, refusal: Refusal) -> None:
-        """Show what the domain refused: by default at the field that the refusal names."""
+        """Show a refusal of the domain, by default at the field it names."""
         add_refusal(self, refusal)
 
     def full_clean(self) -> None:
@@ -73,10 +76,10 @@ class WordedForm(forms.Form):
 
 
 class ListsForm(KeepsFiles, WordedForm):
-    """Lists as a file or as text."""
+    """A form with lists that come as a file or as text."""
 
     def read_list(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
-        """Return the list of that name, from its file or its text; empty when neither is there."""
+        """Return the list of that name from its file or text; empty without either."""
         file = self.cleaned_data.get(f"{name}_file")
         content = self.cleaned_data.get(name) or ""
         if file is not None and file.size > MAX_LIST_BYTES:

@@ -1,4 +1,4 @@
-"""Forms of datasets and what comes into them."""
+"""Forms of datasets and image imports."""
 
 from typing import Any, TypedDict
 
@@ -35,7 +35,7 @@ class DatasetForm(WordedForm):
 
 
 class Coming(TypedDict):
-    """What imports take of each file; against: None where nothing is compared."""
+    """Options of an import; against: datasets to compare with, None for no comparison."""
 
     licence: str
     source: str
@@ -43,8 +43,10 @@ class Coming(TypedDict):
 
 
 class ComingForm(WordedForm):
-    """Where images come from, for those that do not say so themselves; what of them is left out.
-    user: whose datasets may be compared with."""
+    """Default licence and source of images, and the near-duplicate filter.
+
+    user: whose datasets are offered for comparison.
+    """
 
     licence = forms.CharField(
         required=False, max_length=200, help_text="Under which the images may be used: CC BY 4.0, …"
@@ -77,7 +79,7 @@ class ComingForm(WordedForm):
             del self.fields["against"]
 
     def import_options(self) -> Coming:
-        """What imports take of each: licence, source, and what is compared with."""
+        """Return licence, source and the datasets to compare with."""
         data = self.cleaned_data
         chosen = list(data.get("against") or ())
         near = data["near"] or bool(chosen)

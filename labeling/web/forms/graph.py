@@ -1,4 +1,4 @@
-"""Forms of a question graph: the whole as a file or text, one node, and what a campaign asks by."""
+"""Forms of a question graph: a whole graph, one node, and the settings of asking."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ SOURCES = [
 
 
 def words(setting: str) -> list[tuple[str, str]]:
-    """Return the choices of one of the kind's settings, each in words."""
+    """Return the choices of a setting with their descriptions."""
     offered = hierarchy.SETTINGS[setting]
     return [(word, f"{word.capitalize()}: {hierarchy.WORDS[word]}") for word in offered]
 
@@ -39,7 +39,7 @@ def price_field(required: bool = False) -> forms.FloatField:
 
 
 class PriceForm(WordedForm):
-    """What a question must save, in a campaign whose questions have a price."""
+    """The price of a question, in a campaign that has one."""
 
     price = price_field(required=True)
 
@@ -55,14 +55,14 @@ def graph_file() -> forms.FileField:
 
 
 def version_field() -> forms.IntegerField:
-    """Return the version that the form was opened with, which its change replaces."""
+    """Return a hidden field with the version that the form was opened with."""
     return forms.IntegerField(
         required=False, min_value=1, max_value=2**31, widget=forms.HiddenInput
     )
 
 
 def read_graph(file: Any, text: str = "") -> dict[str, object]:
-    """Return the raw graph of an upload, or of a text where there is none. Raises Refusal."""
+    """Return the raw graph of an upload, or of the text if there is no file. Raises Refusal."""
     name = ""
     if file is not None:
         name = file.name
@@ -78,13 +78,13 @@ def read_graph(file: Any, text: str = "") -> dict[str, object]:
 
 
 def say_faults(form: forms.Form, refusal: Refusal, field: str | None) -> None:
-    """Every fault of a graph as an error of its own."""
+    """Add each fault of a graph as a separate error."""
     for fault in getattr(refusal, "faults", None) or [refusal.message]:
         form.add_error(field, fault)
 
 
 class GraphForm(KeepsFiles, WordedForm):
-    """A whole graph. `raw` is what it holds, once the form is valid."""
+    """A whole graph; `raw` is set once the form is valid."""
 
     graph_file = graph_file()
     graph = forms.CharField(
@@ -108,7 +108,7 @@ class GraphForm(KeepsFiles, WordedForm):
             replaying.build(self.raw)
 
     def say(self, refusal: Refusal) -> None:
-        """Every fault as an error of its own, at the file or the text that holds it."""
+        """Add each fault as a separate error, at the file or the text that was sent."""
         say_faults(self, refusal, "graph_file" if self.cleaned_data.get("graph_file") else "graph")
 
 
@@ -143,7 +143,7 @@ class NodeForm(WordedForm):
         guidance: str = "",
         version: int | None = None,
     ) -> None:
-        """guidance: what the class's own page says, where the graph says nothing."""
+        """guidance: of the class's own page, used if the graph has none."""
         initial = {
             "question": node.question,
             "name": node.name,

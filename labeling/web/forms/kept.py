@@ -1,4 +1,4 @@
-"""Forms that come back with the files they were sent, so that nobody chooses a file twice."""
+"""Forms that keep uploaded files for the next submission."""
 
 import weakref
 from contextlib import suppress
@@ -18,10 +18,10 @@ from labeling.models import User
 
 
 class KeptFile(UploadedFile):
-    """An upload of an earlier submission of the form, by the token under which it is kept."""
+    """An upload of an earlier submission, found by its token."""
 
     def __init__(self, user: User, token: str, name: str) -> None:
-        """Raises Refusal when it is gone or another's."""
+        """Raises Refusal if the file is gone or belongs to another user."""
         path = kept_files.find(user, token)
         handle = path.open("rb")
         weakref.finalize(self, handle.close)
@@ -30,7 +30,7 @@ class KeptFile(UploadedFile):
 
 
 class KeptFileInput(forms.FileInput):
-    """A file input that names the files kept from before and sends their tokens along."""
+    """A file input that lists kept files and submits their tokens."""
 
     # (token, name) of each.
     kept: tuple[tuple[str, str], ...] = ()
@@ -68,10 +68,10 @@ class KeptFileInput(forms.FileInput):
 
 
 class KeepsFiles(forms.Form):
-    """A form whose file fields have a KeptFileInput.
+    """A form whose file fields use KeptFileInput.
 
-    user: whose files they are. A view calls keep_files() before it shows the form once more, and
-    forget_files() when the form has done its work.
+    user: owner of the files. A view calls keep_files() before it shows the form again, and
+    forget_files() on success.
     """
 
     # Bytes, kept_files.MAX_BYTES where None: a larger file is not kept.
@@ -91,7 +91,7 @@ class KeepsFiles(forms.Form):
             self.add_error(name, kept_files.GONE)
 
     def keep_files(self) -> None:
-        """Keep what was sent, for when the form is sent again; nothing where the disk is full."""
+        """Keep the uploaded files for the next submission, unless the disk is full."""
         for name in self._file_fields():
             files = [file for file in self.files.getlist(name) if self._may_keep(file)]
             with suppress(StorageFull):
@@ -99,7 +99,7 @@ class KeepsFiles(forms.Form):
                 self._show_kept(name, kept)
 
     def forget_files(self) -> None:
-        """Remove what was kept."""
+        """Remove the kept files."""
         for name in self._file_fields():
             for token, _ in self._sent_tokens(name):
                 kept_files.forget(self.user, token)
@@ -107,7 +107,7 @@ class KeepsFiles(forms.Form):
                 kept_files.forget(self.user, getattr(file, "token", ""))
 
     def offer_files(self, sent: Any) -> None:
-        """Put files into a fresh form that another form kept: `sent` has their tokens."""
+        """Show files that another form kept in this unbound form. sent: data with their tokens."""
         for name in self._file_fields():
             kept = []
             for token, file in self._sent_tokens(name, sent):
@@ -119,15 +119,13 @@ class KeepsFiles(forms.Form):
             self._show_kept(name, kept)
 
     def path(self, name: str) -> Path:
-        """Return where the field's file lies, which was sent; kept now if it was not. Raises
-        TooLarge.
-        """
+        """Return the path of the field's file, keeping it if necessary. Raises TooLarge."""
         file = self.files[name]
         assert isinstance(file, UploadedFile)
         return kept_files.find(self.user, self._token(file, name))
 
     def _take_kept(self, name: str) -> bool:
-        """Puts the field's kept files among those sent; False where one is gone."""
+        """Add the field's kept files to the uploads; return False if one is gone."""
         tokens = self._sent_tokens(name)
         if self.files.get(name) or not tokens or f"{name}_without" in self.data:
             return True

@@ -1,4 +1,4 @@
-"""The form of labels that are known already."""
+"""Forms of known labels and of exports."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class CampaignField(forms.ModelChoiceField):
 
 
 class KnownLabelsForm(KeepsFiles, WordedForm):
-    """campaigns: those whose question graph the classes may be held to."""
+    """An import of known labels. campaigns: those whose graph can restrict the classes."""
 
     file = forms.FileField(
         label="File",
@@ -65,7 +65,7 @@ class KnownLabelsForm(KeepsFiles, WordedForm):
 
 
 class ExportOptionsForm(WordedForm):
-    """How a release's labels are written: the options that the format has."""
+    """The options of a format for a release's labels."""
 
     names = forms.ChoiceField(
         required=False,

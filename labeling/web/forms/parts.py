@@ -1,4 +1,4 @@
-"""The form of files of objects with their parts."""
+"""The form that imports objects with parts."""
 
 from django import forms
 
@@ -18,7 +18,7 @@ WORDS = {
 
 
 class PartsImportForm(KeepsFiles, WordedForm):
-    """cap: a percentage of the object's diagonal."""
+    """An import of objects with parts. cap: a percentage of the object's diagonal."""
 
     file = forms.FileField(
         label="File",
@@ -58,7 +58,7 @@ class PartsImportForm(KeepsFiles, WordedForm):
     )
 
     def how(self) -> ImportOptions:
-        """What was chosen beside the file, once it is checked."""
+        """Return the import's options."""
         data = self.cleaned_data
         cap = None if data["cap"] >= 100 else data["cap"] / 100
         return ImportOptions(source=data["source"], cap=cap, repair=data["repair"])

@@ -31,7 +31,7 @@ class RoleForm(WordedForm):
 
 
 class ReasonForm(WordedForm):
-    """Why something is done about a person."""
+    """The reason for an action on a member."""
 
     reason = forms.CharField(
         max_length=500,
@@ -41,7 +41,7 @@ class ReasonForm(WordedForm):
 
 
 class ReplyForm(WordedForm):
-    """What a researcher answers to a flag."""
+    """A researcher's reply to a flag."""
 
     reply = forms.CharField(
         label="Your answer",
@@ -51,10 +51,10 @@ class ReplyForm(WordedForm):
 
 
 class QuotasForm(WordedForm):
-    """How many images of each topic somebody shall answer; empty fields are no quota."""
+    """The number of images of each topic that a member shall answer; empty means no quota."""
 
     def __init__(self, rows: Iterable[quotas.TopicQuota], *args: Any, **kwargs: Any) -> None:
-        """rows: as quotas.of gives them."""
+        """rows: from quotas.of."""
         super().__init__(*args, **kwargs)
         self.rows = list(rows)
         for row in self.rows:
@@ -68,7 +68,7 @@ class QuotasForm(WordedForm):
             )
 
     def images_by_topic(self) -> dict[str, int]:
-        """Return images by topic, of the topics that have a quota."""
+        """Return topic → images of the topics with a quota."""
         quotas_of_rows = ((row.topic, self.cleaned_data[f"quota-{row.topic}"]) for row in self.rows)
         return {topic: images for topic, images in quotas_of_rows if images}
 

@@ -1,4 +1,4 @@
-"""The form of a quality policy: a field for every rule, in groups that a person can read."""
+"""The form of a quality policy: a field for each rule, in groups."""
 
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ VOTE_KEYS = (
 
 
 class Group(NamedTuple):
-    """Rules that are read together."""
+    """Rules under one heading."""
 
     title: str
     words: str
@@ -89,8 +89,9 @@ class Group(NamedTuple):
 
 
 class ShownGroup(NamedTuple):
-    """A group with its fields, whether one of them has errors, and names of the kinds that alone
-    have these rules."""
+    """A group with its fields. faulty: one of them has errors. kinds: names of the only kinds with
+    these rules.
+    """
 
     title: str
     words: str
@@ -176,14 +177,14 @@ COST_KEYS = ("seconds_per_answer", "cost_per_hour", "currency", "gold_share")
 
 
 def _is_for(group: Group, asks: str) -> bool:
-    """Whether the rules mean something to kinds that ask so."""
+    """Return whether the rules apply to kinds with this `asks`."""
     if group.asks:
         return group.asks == asks
     return asks != CHAINS or group.keys != VOTE_KEYS
 
 
 def _bound(value: float) -> str:
-    """A bound as people write it.
+    """Return a bound as text.
 
     >>> _bound(0.0001), _bound(1_000_000)
     ('0.0001', '1,000,000')
@@ -215,8 +216,11 @@ def rule_field(
 
 
 class PolicyForm(WordedForm):
-    """The quality policy, a field for every rule. asks: what the campaign's kind asks, by which it
-    may have rules of its own; None where the kind is still chosen, and every rule is there."""
+    """The quality policy, with a field for each rule.
+
+    asks: of the campaign's kind, which may have further rules; None shows every rule, while the
+    kind is still to be chosen.
+    """
 
     def __init__(self, *args: Any, asks: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -238,7 +242,7 @@ class PolicyForm(WordedForm):
         )
 
     def groups(self, without: tuple[str, ...] = ()) -> list[ShownGroup]:
-        """Return every rule under its group, but for some."""
+        """Return the rules by group, except those in `without`."""
         groups = []
         for group in GROUPS:
             fields = [self[key] for key in group.keys if key in self.fields and key not in without]
@@ -249,23 +253,23 @@ class PolicyForm(WordedForm):
         return groups
 
     def vote_fields(self) -> list[forms.BoundField]:
-        """Return the number of answers a question takes, which decides the price."""
+        """Return the fields that set the number of answers per question."""
         return [self[key] for key in VOTE_COST_KEYS]
 
     def cost_fields(self) -> list[forms.BoundField]:
-        """What else decides the price."""
+        """Return the other fields that affect the cost."""
         return [self[key] for key in COST_KEYS]
 
     def fine_groups(self) -> list[ShownGroup]:
-        """Return the rules that do not decide the price, under their groups."""
+        """Return the groups of rules that do not affect the cost."""
         return self.groups((*VOTE_COST_KEYS, *COST_KEYS))
 
     def fine_faults(self) -> bool:
-        """Return whether one of those is at fault, and must not hide."""
+        """Return whether one of those has errors, so that they must be visible."""
         return any(group.faulty for group in self.fine_groups())
 
     def policy(self) -> policies.Policy:
-        """Return the rules as far as they were understood, for the rest the defaults."""
+        """Return the policy of the valid fields, with defaults for the others."""
         try:
             return policies.clean(self._understood())
         except Refusal:
@@ -279,7 +283,7 @@ class PolicyForm(WordedForm):
             add_refusal(self, refusal)
 
     def kind_asks(self) -> str:
-        """What the campaign's kind asks."""
+        """Return the `asks` of the campaign's kind."""
         return self.asks or ""
 
     def _understood(self) -> dict[str, object]:

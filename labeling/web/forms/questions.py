@@ -17,7 +17,7 @@ from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_tex
 
 
 class QuestionsForm(ListsForm):
-    """Questions to add to a campaign; most kinds list images only. asks: what its kind asks."""
+    """Questions to add to a campaign; most kinds list only images. asks: of its kind."""
 
     LINES: ClassVar[dict[str, str]] = {
         PAIRS: "image,wnid on every line, or JSON Lines",
@@ -54,7 +54,7 @@ class QuestionsForm(ListsForm):
 
 
 def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
-    """(text of the answer, label) of everything that may be answered."""
+    """Return (text, label) of each possible answer."""
     kind = KINDS[campaign.kind]
     return [
         (value if isinstance(value, str) else json.dumps(value), label)
@@ -64,7 +64,7 @@ def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tupl
 
 
 def answer_of(text: str) -> object:
-    """Return the answer that a choice's text stands for."""
+    """Return the answer of a choice's text."""
     return json.loads(text) if text.startswith("{") else text
 
 
@@ -111,7 +111,7 @@ class GoldForm(WordedForm):
 
 
 class GoldDrawingForm(WordedForm):
-    """The known parts of an object; what they may be, gold.py checks."""
+    """The known parts of an object, validated in gold.py."""
 
     answer = forms.CharField(error_messages={"required": "Draw a part, or say what is seen of it."})
     explanation = _explanation()
@@ -194,7 +194,7 @@ class TopicForm(WordedForm):
 
 
 def sibling_lines(siblings: Sequence[Mapping[str, str]]) -> str:
-    """As TopicForm has them."""
+    """Return the siblings as the text of TopicForm's field."""
     return "\n".join(": ".join(filter(None, [row["name"], row["definition"]])) for row in siblings)
 
 
@@ -213,7 +213,7 @@ class ExampleForm(WordedForm):
 
 
 class SeenForm(WordedForm):
-    """An action on a question in review: about what settlement the reviewer looked at."""
+    """An action on a question in review. seen: the settlement that the reviewer saw."""
 
     seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -258,7 +258,7 @@ class VerdictForm(SeenForm):
 
 
 class SendBackForm(SeenForm):
-    """Back to whoever drew it, with what to mend."""
+    """A note to the annotators whose drawings are sent back."""
 
     note = forms.CharField(
         label="What to mend",
@@ -287,7 +287,7 @@ class QuestionFilterForm(WordedForm):
 
 
 class AuditForm(WordedForm):
-    """A random sample of settled questions to be answered again."""
+    """The size and seed of an audit sample of settled questions."""
 
     n = forms.IntegerField(
         label="Questions",
@@ -306,14 +306,14 @@ class AuditForm(WordedForm):
 
 
 class AskMoreForm(WordedForm):
-    """How many more people to ask about settled questions."""
+    """The number of further people to ask about settled questions."""
 
     people = forms.IntegerField(min_value=1, max_value=25)
     reason = forms.CharField(required=False, max_length=500)
 
 
 class PilotForm(WordedForm):
-    """A random sample of every class that gets ten votes a question."""
+    """The size and seed of a pilot: a random sample of each class that gets ten votes."""
 
     per_topic = forms.IntegerField(
         label="Questions of each class",
@@ -331,7 +331,7 @@ class PilotForm(WordedForm):
 
 
 class AuditAnswerForm(WordedForm):
-    """An answer of the audit; what it may be, auditing.py checks."""
+    """An answer in the audit, validated in auditing.py."""
 
     value = forms.CharField(max_length=500)
 

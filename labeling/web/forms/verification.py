@@ -1,4 +1,4 @@
-"""The form of the rules by which classes of candidates are stopped."""
+"""The form of the rules that stop classes of candidates."""
 
 from typing import Any
 

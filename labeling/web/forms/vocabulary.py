@@ -1,4 +1,4 @@
-"""Forms of a vocabulary of parts: the whole as a file or text, and one category with its parts."""
+"""Forms of a vocabulary of parts: a whole one, and one category with its parts."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ SHORT = {"rows": 4, "spellcheck": "true"}
 
 
 class VocabularyForm(KeepsFiles, WordedForm):
-    """A whole vocabulary. `vocabulary` is what it holds, once the form is valid."""
+    """A whole vocabulary; `vocabulary` is set once the form is valid."""
 
     file = forms.FileField(
         label="Vocabulary, as a file",
@@ -53,7 +53,7 @@ class VocabularyForm(KeepsFiles, WordedForm):
             self.vocabulary = reading.parse(_text_of(file) if file is not None else text)
 
     def say(self, refusal: Refusal) -> None:
-        """Every fault as an error of its own, at the file or the text that holds it."""
+        """Add each fault as a separate error, at the file or the text that was sent."""
         say_faults(self, refusal, "file" if self.cleaned_data.get("file") else "text")
 
 
@@ -67,12 +67,12 @@ def _text_of(file: Any) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Names with commas between."""
+    """Split names at commas."""
     return [name for part in text.split(",") if (name := part.strip())]
 
 
 class NamesField(forms.CharField):
-    """Names, separated by commas. A list of them."""
+    """A list of names, separated by commas."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.TextInput(attrs=PLAIN), **kwargs)
@@ -88,7 +88,7 @@ class NamesField(forms.CharField):
 
 
 class PiecesField(forms.CharField):
-    """What is merged: a line for each instance, "left: luleg, llleg". A dict of lists."""
+    """Names to merge: a line for each instance, "left: luleg, llleg". A dict of lists."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.Textarea(attrs={**LIST, "rows": 4}), **kwargs)
@@ -188,7 +188,7 @@ class PartForm(WordedForm):
 
 
 class BasePartForms(BaseFormSet):
-    """The parts of a category, in their order. Rows that are left empty are none."""
+    """The parts of a category in order. Empty rows are ignored."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
@@ -198,7 +198,7 @@ class BasePartForms(BaseFormSet):
 
 
 def part_rows(parts: BaseFormSet) -> list[Any]:
-    """Return the forms of the parts that stay, sorted by their places. Only once all are valid."""
+    """Return the forms of the kept parts in order. Requires valid forms."""
     kept = [form for form in parts.forms if form.has_changed() or form in parts.initial_forms]
     kept = [form for form in kept if not form.cleaned_data.get("DELETE")]
     # A new part without a place comes last.
@@ -217,8 +217,9 @@ PartForms = formset_factory(
 
 
 class CategoryForms:
-    """A category's form with those of its parts. Given: the vocabulary and the category's place in
-    it, None for a new one."""
+    """The form of a category with the forms of its parts. index: of the category; None for a new
+    one.
+    """
 
     def __init__(
         self,
@@ -241,14 +242,12 @@ class CategoryForms:
             self.category.fields["key"].disabled = True
 
     def is_valid(self) -> bool:
-        """Return whether each field is; `content` then checks the whole."""
+        """Return whether each form is valid; `content` is validated as a whole later."""
         fine = self.category.is_valid()
         return self.parts.is_valid() and fine
 
     def content(self) -> dict[str, object]:
-        """Return the whole vocabulary with this category as the forms have it, as a file
-        says it.
-        """
+        """Return the content of the whole vocabulary with this category replaced."""
         content = (self.vocabulary or Vocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [
@@ -261,7 +260,7 @@ class CategoryForms:
         return content
 
     def say(self, refusal: Refusal) -> None:
-        """Every fault at the field that it is about."""
+        """Show each fault at its field."""
         faults = getattr(refusal, "found", None) or [Fault((), refusal.message)]
         count = len(self.vocabulary.categories) if self.vocabulary else 0
         mine = ("categories", count if self.index is None else self.index)

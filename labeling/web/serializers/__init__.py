@@ -1,1 +1,1 @@
-"""What the API sends and takes, by resource. Types are checked here, meanings by the actions."""
+"""Response rows and request bodies by resource. Types are checked here, meanings in the domain."""

@@ -1,4 +1,4 @@
-"""Campaigns, policies and decisions, as the API has them."""
+"""Serializers of campaigns, policies and decisions."""
 
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 
 class CampaignSerializer(serializers.ModelSerializer):
-    """Annotators get null for what says how they are checked or where images come from."""
+    """For annotators, the policy, the dataset and the creation date are null."""
 
     dataset = serializers.CharField(source="dataset.name", allow_null=True, read_only=True)
     policy = serializers.SerializerMethodField()

@@ -1,4 +1,4 @@
-"""What serializers of several resources share."""
+"""Serializers shared by several resources."""
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -13,11 +13,11 @@ NAME_HELP = "The username of researchers, reviewers and administrators, else the
 
 @extend_schema_field(OpenApiTypes.ANY)
 class AnyField(serializers.JSONField):
-    """Any JSON value: what it may be is the question kind's affair."""
+    """Any JSON value, defined by the question kind."""
 
 
 class Plain(serializers.Serializer):
-    """Rows that are only sent."""
+    """A response row."""
 
 
 # Accounts

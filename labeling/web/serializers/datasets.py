@@ -1,4 +1,4 @@
-"""Datasets, images and imports, as the API has them."""
+"""Serializers of datasets, images and imports."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class ImageSerializer(serializers.ModelSerializer):
 
 
 class NewImagesSerializer(FormBody):
-    """Files (each named by `names`, or by its own file name), a zip, or a path on the server.
+    """Files (named by `names` or their own names), a zip, or a path on the server.
 
     With `near` it is always an import (202).
     """

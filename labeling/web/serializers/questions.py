@@ -1,4 +1,4 @@
-"""Topics, examples, questions and gold, as the API has them."""
+"""Serializers of topics, examples, questions and gold."""
 
 from rest_framework import serializers
 
@@ -29,7 +29,7 @@ class NewExampleSerializer(FormBody):
 
 
 class SiblingSerializer(Body):
-    """A class that another one is easily taken for."""
+    """A class that is easily confused with this one."""
 
     name = serializers.CharField(max_length=200)
     definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)

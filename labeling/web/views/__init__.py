@@ -1,1 +1,1 @@
-"""The pages on which researchers make and watch campaigns, a file for each group of them."""
+"""Researchers' pages, one module per group."""

@@ -1,4 +1,4 @@
-"""The audit: settled questions drawn at random and answered again, blind, by trusted people."""
+"""The audit: a random sample of settled questions, answered again blind by trusted people."""
 
 import secrets
 
@@ -29,7 +29,7 @@ from labeling.web.views.shared import (
 @login_required
 @require_http_methods(["GET", "POST"])
 def audit(request: SignedIn, name: str) -> HttpResponse:
-    """Return the next question to answer blind, how far the audit is, and a further sample."""
+    """Show the next question of the audit and its progress; a post draws a sample."""
     campaign = watched_campaign(request, name)
     form = AuditForm(request.POST if request.method == "POST" else None)
     return carried_out(form, lambda: _draw(request, campaign, form)) or _page(
@@ -50,7 +50,7 @@ def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
 @login_required
 @require_POST
 def audit_answer(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one answer of the audit, then the next question."""
+    """Save an audit answer and go to the next question."""
     campaign = watched_campaign(request, name)
     row = _audit(campaign, pk)
     form = AuditAnswerForm(request.POST)
@@ -91,7 +91,7 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
 
 
 def _drawing(audit: Audit) -> dict[str, object]:
-    """What the page gets where an auditor draws a box."""
+    """Return the template context for an auditor who draws a box."""
     context = box_audit.question_context(audit)
     shows = {"width": context.width, "height": context.height, **context.content}
     setup = {

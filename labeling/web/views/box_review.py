@@ -1,4 +1,4 @@
-"""What the review of a step of boxes shows: the pair as it stands, and what decides it."""
+"""The review of a box step: the current state of the pair, and the possible verdicts."""
 
 import json
 from dataclasses import dataclass
@@ -22,8 +22,10 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A button that decides. value: what it sends where no script draws; drawn: it sends what was
-    drawn, in this state."""
+    """A button that decides.
+
+    value: sent if there is no script. drawn: the button sends the drawing, in this state.
+    """
 
     value: str
     words: str
@@ -35,8 +37,7 @@ class Verdict:
 def context(
     campaign: Campaign, question: Question, topic: str, refused: Any = None
 ) -> dict[str, object]:
-    """What templates/labeling/review_boxes.html gets. refused: a verdict that was not taken, to go
-    on with."""
+    """Return the context of review_boxes.html. refused: a rejected verdict to continue with."""
     pair = pair_history.of(campaign, question)
     mode = question.step if question.step in (DRAW, COVER, REVIEW) else ""
     proposal = question_page.proposal(campaign, question)

@@ -1,5 +1,4 @@
-"""The figures of a campaign of boxes: how far it is, what a box costs, which proposals pay; and the
-boxes that overlap, as Russakovsky et al. (2015, App. E) review them."""
+"""Figures of a box campaign, and overlapping boxes (Russakovsky et al. 2015, App. E)."""
 
 import csv
 
@@ -28,7 +27,7 @@ from labeling.web.views.shared import (
 @login_required
 @require_GET
 def boxes(request: SignedIn, name: str) -> HttpResponse:
-    """Pairs, boxes, steps, gold, proposals and classes; as CSV the classes."""
+    """Show figures of pairs, boxes, steps, gold, proposals and classes; classes also as CSV."""
     campaign = watched_campaign(request, name)
     figures = boxes_page.figures(campaign)
     if "csv" in request.GET and figures is not None:
@@ -49,7 +48,7 @@ def boxes(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def overlaps(request: SignedIn, name: str) -> HttpResponse:
-    """Boxes that overlap in the next images, and what may be done about them."""
+    """Show overlapping boxes of the next images with the possible actions."""
     campaign = watched_campaign(request, name)
     after = key_of(request.GET.get("after", "")) or 0
     page = box_overlaps.Page([], None)
@@ -69,7 +68,7 @@ def overlaps(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def overlap_decide(request: SignedIn, name: str) -> HttpResponse:
-    """What a reviewer decides of one, then the others."""
+    """Save a reviewer's decision on an overlap and go to the next."""
     campaign = watched_campaign(request, name)
     with refusals_shown(request):
         box_overlaps.decide(

@@ -1,4 +1,4 @@
-"""Campaigns: the list, a new one with what it will cost, one campaign, its words and rules."""
+"""Campaigns: list, new campaign with its cost, campaign page, texts and settings."""
 
 from urllib.parse import urlencode
 
@@ -53,7 +53,7 @@ MOVED = {
 @login_required
 @require_GET
 def campaign_list(request: SignedIn) -> HttpResponse:
-    """Return the campaigns that this person runs or reviews, the newest first."""
+    """Show the campaigns that this user runs or reviews, the newest first."""
     campaigns = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
     state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
     if state in Campaign.State.values:
@@ -78,7 +78,7 @@ def campaign_list(request: SignedIn) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_new(request: SignedIn) -> HttpResponse:
-    """Return the form of a new campaign with its price beside it, and the draft that it makes."""
+    """Show the form of a new campaign with its cost; a post creates the draft."""
     check_may_open(request.user)
     if request.method == "GET":
         form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
@@ -103,8 +103,10 @@ def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) ->
 
 
 def _selection_page(form: NewCampaignForm) -> str:
-    """Where a selection that came as a list of questions becomes a campaign, with the file and
-    what was typed but the instructions, which an address has no room for; "" where none came."""
+    """Return the address of the MAD form if the list of questions is a selection, else "".
+
+    It receives the file and the form's values, except instructions, which are too long for a URL.
+    """
     page = getattr(settings, "ASSAY_SELECTION_PAGE", "")
     came = [
         key for key in ("questions_file", "questions") if form.has_error(key, lists.SELECTION_CODE)
@@ -173,7 +175,7 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
 @login_required
 @require_POST
 def campaign_estimate(request: SignedIn) -> HttpResponse:
-    """Return the price of what the form says so far, as a piece of the page."""
+    """Show the cost of the form's current values, as a fragment."""
     check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
@@ -184,7 +186,7 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
 @login_required
 @require_GET
 def campaign(request: SignedIn, name: str) -> HttpResponse:
-    """Return one campaign: its progress, its people, what failed and what was decided."""
+    """Show a campaign: progress, people, failed jobs and decisions."""
     campaign = watched_campaign(request, name)
     facts = vars(campaign_page.campaign_facts(campaign)) | {
         "figures": quality_page.figures(campaign),
@@ -199,7 +201,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
-    """Return the part of the campaign's page that changes by itself."""
+    """Show the part of the campaign page that refreshes itself."""
     campaign = watched_campaign(request, name)
     facts = campaign_page.campaign_facts(campaign)
     return render_campaign(request, "labeling/_progress.html", campaign, "overview", **vars(facts))
@@ -208,7 +210,7 @@ def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def campaign_state(request: SignedIn, name: str) -> HttpResponse:
-    """Opens, pauses, resumes or closes the campaign."""
+    """Open, pause, resume or close the campaign."""
     campaign = own_campaign(request, name)
     action = request.POST.get("move", "")
     with refusals_shown(request):
@@ -220,7 +222,7 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_close(request: SignedIn, name: str) -> HttpResponse:
-    """Ask once more before a campaign is closed, since it cannot be opened again."""
+    """Ask for confirmation before a campaign is closed permanently."""
     campaign = own_campaign(request, name)
     context = {"progress": campaign_page.campaign_facts(campaign).progress}
     return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
@@ -229,7 +231,7 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign's title and instructions; of some kinds, whether people may swipe."""
+    """Edit title and instructions; for some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
     initial = {key: getattr(campaign, key) for key in ("title", "instructions")}
     initial |= {"swiping": campaign.settings.get("swiping", True)}
@@ -260,7 +262,7 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign under the latest version of its dataset's vocabulary."""
+    """Move the campaign to the latest version of its dataset's vocabulary."""
     campaign = own_campaign(request, name)
     with refusals_shown(request):
         latest = vocabulary_store.in_force(campaign.dataset)
@@ -270,7 +272,7 @@ def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
 
 
 class TextsForm(WordedForm):
-    """The texts of all languages, as a file."""
+    """A file with the texts of all languages."""
 
     texts = forms.FileField(
         label="Texts, as a file",
@@ -284,7 +286,7 @@ class TextsForm(WordedForm):
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
-    """Return which texts each language has, and a file that replaces them."""
+    """Show which texts each language has; a post replaces them by a file."""
     campaign = own_campaign(request, name)
     form = TextsForm(request.POST or None, request.FILES or None)
 
@@ -308,7 +310,7 @@ def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
-    """Return the texts with those that are missing as empty ones, to go on with."""
+    """Download the texts, with empty strings for missing ones."""
     campaign = own_campaign(request, name)
     response = JsonResponse(
         texts.with_gaps(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}

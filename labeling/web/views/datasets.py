@@ -1,4 +1,4 @@
-"""Datasets: the list, and one with its images."""
+"""Datasets: the list, and one dataset with its images."""
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
@@ -31,7 +31,7 @@ TILES = 60
 @login_required
 @require_GET
 def datasets(request: SignedIn) -> HttpResponse:
-    """Return the datasets this person owns or works with."""
+    """Show the datasets that this user owns or works with."""
     check_researches(request.user)
     rows = (
         Dataset.objects.filter(pk__in=Dataset.objects.visible_to(request.user).values("pk"))
@@ -47,7 +47,7 @@ def datasets(request: SignedIn) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_new(request: SignedIn) -> HttpResponse:
-    """Return a new, empty dataset."""
+    """Create an empty dataset."""
     check_may_open(request.user)
     form = DatasetForm(request.POST or None)
 
@@ -61,7 +61,7 @@ def dataset_new(request: SignedIn) -> HttpResponse:
 @login_required
 @require_GET
 def dataset(request: SignedIn, name: str) -> HttpResponse:
-    """Return the dataset's images as thumbnails, found by name."""
+    """Show the dataset's images as thumbnails, filtered by name."""
     dataset = dataset_for(request.user, name)
     search = request.GET.get("q", "").strip()[:200]
     rows = dataset.images.order_by("name")
@@ -109,7 +109,7 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
-    """Return which query found which image, for a campaign on candidates."""
+    """Download the queries of each image, for a campaign on candidates."""
     dataset = dataset_for(request.user, name)
     lines = candidates.lines(candidates.rows(dataset))
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
@@ -121,7 +121,7 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
 @login_required
 @require_GET
 def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return a small picture of one image, for those who may see the dataset."""
+    """Return the thumbnail of an image, for users who may see the dataset."""
     dataset = dataset_for(request.user, name)
     image = get_or_404(dataset.images, "There is no such image in this dataset.", pk=pk)
     return thumbnail_response(image)

@@ -1,4 +1,4 @@
-"""Gold of drawings: an object of the dataset that nobody is asked about, and its right parts."""
+"""Gold drawings: an object that nobody is asked about, with its known parts."""
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, QuerySet
@@ -30,7 +30,7 @@ PAGE = 24
 @login_required
 @require_GET
 def gold_objects(request: SignedIn, name: str) -> HttpResponse:
-    """Return the objects that may become gold here, by the name of their image."""
+    """Show the objects that may become gold, by image name."""
     campaign = own_campaign(request, name)
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
     items = _free_objects(campaign)
@@ -51,7 +51,7 @@ def gold_objects(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one object and the drawing engine: what is drawn is its known answer."""
+    """Show the editor for an object; the drawing becomes its known answer."""
     campaign = own_campaign(request, name)
     item = _item(campaign, pk)
     gold = Gold.objects.filter(question__campaign=campaign, question__item=item).first()
@@ -93,7 +93,7 @@ def gold_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def _free_objects(campaign: Campaign) -> QuerySet[Item]:
-    """Objects of a category that the campaign asks about, but of which it asks nothing."""
+    """Return objects of the campaign's categories without a question in it."""
     questions = Question.objects.filter(campaign=campaign, item=OuterRef("pk"))
     topics = campaign.topics.values("key")
     labels = GivenLabel.objects.filter(geometry__isnull=True, key__in=topics)

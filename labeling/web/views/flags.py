@@ -1,4 +1,4 @@
-"""What people who label tell the researchers about images, and their answers."""
+"""Flags of annotators on images, and the researchers' replies."""
 
 from uuid import UUID
 
@@ -19,16 +19,14 @@ PAGE = 30
 @login_required
 @require_GET
 def flags(request: SignedIn, name: str) -> HttpResponse:
-    """Return the flags that wait for an answer, the oldest first; with ?answered the others, the
-    latest first.
-    """
+    """Show the unanswered flags, the oldest first; with ?answered the others, the newest first."""
     return _flags(request, own_campaign(request, name))
 
 
 @login_required
 @require_POST
 def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
-    """Answers a flag; who flagged sees it."""
+    """Reply to a flag; the annotator sees the reply."""
     campaign = own_campaign(request, name)
     form = ReplyForm(request.POST)
 

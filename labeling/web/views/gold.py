@@ -1,4 +1,4 @@
-"""Gold and classes: questions with known answers, and what people read about each class."""
+"""Gold questions with known answers, and the texts of each class."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -45,14 +45,14 @@ OFFERED = 24
 @login_required
 @require_GET
 def gold(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign's gold: how many met each question and how many failed it."""
+    """Show the gold questions with how many people met and failed each."""
     return _gold(request, own_campaign(request, name))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def gold_add(request: SignedIn, name: str) -> HttpResponse:
-    """Return one gold question: an image searched for, a class and the right answer."""
+    """Add one gold question: an image found by search, a class and the right answer."""
     campaign = own_campaign(request, name)
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
@@ -74,7 +74,7 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def gold_upload(request: SignedIn, name: str) -> HttpResponse:
-    """Gold as a list."""
+    """Add a list of gold questions."""
     campaign = own_campaign(request, name)
     form = GoldListForm(campaign.kind, request.POST, request.FILES, user=request.user)
 
@@ -90,7 +90,7 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def gold_promote(request: SignedIn, name: str) -> HttpResponse:
-    """Make gold of a settled question."""
+    """Copy a settled question as gold."""
     campaign = own_campaign(request, name)
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     made = gold_from_settled(campaign, request.user, chosen)
@@ -104,7 +104,7 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Give a gold question to nobody any more."""
+    """Stop handing out a gold question."""
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
     goal = "quality" if request.POST.get("next") == "quality" else "gold"
@@ -141,7 +141,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
 
 
 def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
-    """The images to choose from: those whose name holds what was searched for."""
+    """Return the images whose name contains the search text."""
     search = request.GET.get("q", sent(request, "q")).strip()[:200]
     chosen = sent(request, "image")
     images = campaign.dataset.images.order_by("name")
@@ -154,7 +154,7 @@ def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
 @login_required
 @require_http_methods(["GET", "POST"])
 def topics(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign's classes; more of them, or other names, as a list."""
+    """Show the campaign's classes; a post adds or renames classes by a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = ListsForm(*data, user=request.user)
@@ -191,7 +191,7 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one class: its words, and examples of yes and no."""
+    """Edit the texts of a class and its examples of yes and no."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = TopicForm(request.POST or None, initial=_words(topic))
@@ -206,7 +206,7 @@ def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return an image shown beside the question with its right answer."""
+    """Add an example: an image with its right answer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = ExampleForm(request.POST)
@@ -225,7 +225,7 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return an example fewer."""
+    """Remove an example."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     if example := key_of(request.POST.get("example", "")):

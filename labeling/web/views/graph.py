@@ -1,4 +1,4 @@
-"""A campaign's question graph: read as an outline, loaded, replaced, one question changed."""
+"""A campaign's question graph: outline, upload, and editing of one question."""
 
 import json
 
@@ -33,7 +33,7 @@ VERSIONS = 20
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph(request: SignedIn, name: str) -> HttpResponse:
-    """Return the graph in force as an outline; a whole new one replaces it."""
+    """Show the graph in force as an outline; a post replaces it."""
     if request.method == "GET":
         return _page(request, watched_campaign(request, name), None)
     campaign = own_campaign(request, name)
@@ -51,7 +51,7 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def graph_load(request: SignedIn, name: str) -> HttpResponse:
-    """ILSVRC's graph, as shipped, becomes the campaign's."""
+    """Load the shipped ILSVRC graph into the campaign."""
     campaign = own_campaign(request, name)
     with refusals_shown(request):
         made = store.define(campaign, request.user, store.load_ilsvrc())
@@ -62,7 +62,7 @@ def graph_load(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
-    """Return one question of the graph, and its change."""
+    """Edit one question of the graph."""
     campaign = own_campaign(request, name)
     current = _graph(campaign)
     if node not in current.index:
@@ -108,7 +108,7 @@ def _changed(current: replaying.Graph, node: str, form: NodeForm) -> GraphConten
 @login_required
 @require_GET
 def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """Return a version of the graph, and what it changed of the one before."""
+    """Show a version of the graph and its changes."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
     content = store.of(row)
@@ -129,7 +129,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
 @login_required
 @require_GET
 def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """Return a version of the graph as JSON, as it can be uploaded again."""
+    """Download a version of the graph as JSON that can be uploaded."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
     text = json.dumps(row.content, ensure_ascii=False, indent=2) + "\n"
@@ -142,7 +142,7 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def graph_price(request: SignedIn, name: str) -> HttpResponse:
-    """Return questions against missed and false labels; a post changes the price of a question."""
+    """Show questions, missed labels and false labels by price; a post changes the price."""
     campaign = watched_campaign(request, name)
     if "price" not in campaign.settings:
         raise NotYours("The questions of this campaign have no price.")
@@ -187,7 +187,9 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
 
 
 def _conflicts(campaign: Campaign) -> list[str]:
-    """What gold the graph contradicts. None before its first change: gold is checked when added."""
+    """Return the conflicts between gold and graph; None for version 1, since gold is checked when
+    added.
+    """
     if campaign.graph is None or campaign.graph.version == 1:
         return []
     return gold.conflicts(campaign)
@@ -198,7 +200,7 @@ def _in_force(campaign: Campaign) -> int | None:
 
 
 def _versions(campaign: Campaign) -> list[dict[str, object]]:
-    """The latest versions, each with how much it changed as its decision says."""
+    """Return the latest versions with the number of changes recorded in their decisions."""
     versions = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
     decisions = campaign.decisions.filter(kind=Decision.Kind.GRAPH).order_by("-pk")[:VERSIONS]
     summaries = {decision.content.get("version"): decision.content for decision in decisions}
@@ -220,7 +222,7 @@ def _version(campaign: Campaign, version: int) -> Graph:
 
 
 def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, object]:
-    """What became of the nodes, with their titles."""
+    """Return the changed nodes with their titles."""
     difference = before.diff(after)
     return {
         "added": [after.node(node) for node in difference["added"]],

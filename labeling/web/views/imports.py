@@ -1,4 +1,4 @@
-"""Images coming into a dataset: a few at once, many by a job with its progress and report."""
+"""Image imports: a few files immediately, many by a job with progress and report."""
 
 from datetime import timedelta
 from typing import TypeVar
@@ -30,9 +30,7 @@ Form = TypeVar("Form", UploadForm, ImportForm)
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
-    """Return images from this person's machine: a few files are added at once, more by an
-    import.
-    """
+    """Upload images: a few are added immediately, more by an import."""
     dataset = _own(request, name)
     if request.method == "GET":
         return _upload(request, dataset, _fresh(UploadForm, request, dataset), None)
@@ -50,7 +48,7 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def dataset_import(request: SignedIn, name: str) -> HttpResponse:
-    """Return images that lie on the server, below the one folder that settings name."""
+    """Import images from the server's import folder."""
     dataset = _own(request, name)
     form = ImportForm(request.POST, user=request.user, dataset=dataset)
 
@@ -66,9 +64,7 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
-    """Return the dataset's imports, the newest first; as a fragment, those shown with the
-    dataset.
-    """
+    """Show the dataset's imports, the newest first; as a fragment, those on the dataset page."""
     dataset = dataset_for(request.user, name)
     context = {"dataset": dataset, "may_add": may_add(request.user, dataset)}
     if "fragment" in request.GET:
@@ -82,7 +78,7 @@ def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one import: how far it is, why it failed, or what became of each file."""
+    """Show one import: progress, failure, or the result of each file."""
     dataset = dataset_for(request.user, name)
     row = imports.import_for(dataset, pk)
     ended = row.job.state in ENDED
@@ -101,7 +97,7 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Try a failed import again."""
+    """Retry a failed import."""
     row = imports.import_for(_own(request, name), pk)
     with refusals_shown(request):
         imports.retry(row, request.user)
@@ -109,7 +105,7 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def imports_shown(dataset: Dataset) -> list[Import]:
-    """Return the imports on the dataset's page: running or failed ones, and today's."""
+    """Return the imports for the dataset page: running, failed, and today's."""
     since = timezone.now() - RECENT
     recent = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
     return list(_with_jobs(dataset).filter(recent)[:RECENT_SHOWN])
@@ -121,7 +117,7 @@ def _with_jobs(dataset: Dataset) -> QuerySet[Import]:
 
 
 def _own(request: SignedIn, name: str) -> Dataset:
-    """The dataset, if this person may add to it: its owner, and staff."""
+    """Return the dataset, if the user owns it or is staff."""
     dataset = dataset_for(request.user, name)
     check_may_add(request.user, dataset)
     return dataset
@@ -138,7 +134,7 @@ def _check_size(request: SignedIn) -> None:
 
 
 def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse:
-    """The report of a few files, or the way to the import of many."""
+    """Return the report of a few files, or a redirect to the import of many."""
     data = form.cleaned_data
     files = [
         imports.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]

@@ -1,4 +1,4 @@
-"""Labels in and out: those known before anybody is asked, and a release's in others' formats."""
+"""Import of known labels, and export of a release's labels."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -26,7 +26,7 @@ ENDED = (Job.State.DONE, Job.State.FAILED)
 @login_required
 @require_http_methods(["GET", "POST"])
 def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
-    """What is known of the dataset's images before anybody is asked, by source; and more of it."""
+    """Show the known labels of the dataset by source; a post imports more."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _known(request, dataset, _form(request, dataset))
@@ -55,7 +55,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
-    """Return a release's labels as a zip in the format asked for, or how far its making is."""
+    """Download a release's labels as a zip in a format, or show the progress of writing it."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     format_name = request.GET.get("format", "csv")
@@ -90,7 +90,7 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
 @login_required
 @require_GET
 def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
-    """Return the formats of a release's labels that can be written in several ways."""
+    """Show the export formats that have options."""
     campaign = own_campaign(request, name)
     return _options(request, campaign, freezing.release_for(campaign, number), {})
 
@@ -98,7 +98,7 @@ def release_label_options(request: SignedIn, name: str, number: int) -> HttpResp
 def _options(
     request: SignedIn, campaign: Campaign, release: Release, sent: dict[str, ExportOptionsForm]
 ) -> HttpResponse:
-    """The page of options; sent: a form that was sent with faults, by its format."""
+    """Show the page of options. sent: the faulty form, by its format."""
     rows = []
     for format_name in exporting.formats_of(campaign.kind):
         form = sent.get(format_name)
@@ -114,7 +114,7 @@ def _options(
 
 
 def _summary(result: BroughtIn) -> str:
-    """The result of importing a file of labels, as a sentence."""
+    """Return the result of a label import as a sentence."""
     labels, images = result["labels"], result["images"]
     message = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:

@@ -1,4 +1,4 @@
-"""A dataset's objects: the list, and one with its parts and how their pieces were merged."""
+"""A dataset's objects: the list, and one object with its parts and merges."""
 
 import math
 from urllib.parse import urlencode
@@ -31,7 +31,7 @@ CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
 @login_required
 @require_GET
 def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
-    """Return the dataset's objects with their parts over them, by category, flag and image."""
+    """Show the dataset's objects with their parts, filtered by category, flag and image."""
     dataset = dataset_for(request.user, name)
     category, flag = request.GET.get("category", ""), request.GET.get("flag", "")
     search = request.GET.get("q", "").strip()[:200].replace("\0", "")
@@ -56,9 +56,7 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one object: its crops, its parts, and one merge of pieces with what another radius
-    makes.
-    """
+    """Show one object: its crops, its parts, and one merge with a preview of another radius."""
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     context = _context(request, dataset, item)
@@ -70,14 +68,14 @@ def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def object_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return the photograph of an object, upright."""
+    """Return the upright photograph of an object."""
     return display_response(_object(dataset_for(request.user, name), pk).image)
 
 
 @login_required
 @require_POST
 def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Keep another radius or method for a merge, or goes back to the automatic one."""
+    """Save another radius or method for a merge, or reset it to automatic."""
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     part, instance, text = (sent(request, field) for field in ("part", "instance", "radius"))
@@ -110,7 +108,7 @@ def _object(dataset: Dataset, pk: int) -> Item:
 
 
 def _radius(text: str) -> float:
-    """The pixels that a field holds. Raises Refusal."""
+    """Return the field's value in pixels. Raises Refusal."""
     try:
         return float(text.replace(",", "."))
     except ValueError:
@@ -153,7 +151,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
 
 
 def _merge(request: SignedIn, parted: PartedObject) -> dict[str, object]:
-    """The merge that is looked at, by default the first, with the radius that is tried."""
+    """Return the selected merge, by default the first, with the radius to preview."""
     all_merges = [
         (part, candidate)
         for part in parted.parts
@@ -200,7 +198,7 @@ def _shown(merge: Merge) -> dict[str, object]:
 
 
 def _neighbours(dataset: Dataset, item: Item) -> dict[str, int | None]:
-    """The objects before and after this one."""
+    """Return the objects before and after this one."""
     rows = objects.of(dataset)
     before = rows.filter(image_id__lte=item.image_id).exclude(
         image_id=item.image_id, pk__gte=item.pk

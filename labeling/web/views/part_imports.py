@@ -1,4 +1,4 @@
-"""Objects with their parts coming into a dataset: a file, how far it is, what became of it."""
+"""Imports of objects with parts: upload, progress and report."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -21,7 +21,7 @@ ENDED = (Job.State.DONE, Job.State.FAILED)
 @login_required
 @require_http_methods(["GET", "POST"])
 def parts_import(request: SignedIn, name: str) -> HttpResponse:
-    """Return a file of objects with their parts, and those that came before."""
+    """Upload a file of objects with parts; show earlier imports."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _coming(request, dataset, PartsImportForm(user=request.user))
@@ -41,7 +41,7 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one import of parts: how far it is, why it failed, what became of its objects."""
+    """Show one import of parts: progress, failure, or the result of its objects."""
     dataset = dataset_for(request.user, name)
     job = part_imports.job_for(dataset, pk)
     ended = job.state in ENDED
@@ -66,7 +66,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Goes on with an import that failed, or does one that is over once more."""
+    """Continue a failed import or repeat a finished one."""
     dataset = dataset_for(request.user, name)
     label_files.check_may_bring(request.user, dataset)
     job = part_imports.job_for(dataset, pk)

@@ -1,4 +1,4 @@
-"""A campaign's people: roles, invitations, and one person's reputation with the actions on it."""
+"""A campaign's people: roles, invitations, and the reputation of each with its actions."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ MOST_QUOTAS = 60
 @login_required
 @require_GET
 def people(request: SignedIn, name: str) -> HttpResponse:
-    """Everybody in the campaign, and the invitations into it."""
+    """Show the members and invitations of the campaign."""
     return _people(request, own_campaign(request, name), InvitationForm())
 
 
@@ -47,7 +47,7 @@ def people(request: SignedIn, name: str) -> HttpResponse:
 @never_cache
 @require_POST
 def invitation_new(request: SignedIn, name: str) -> HttpResponse:
-    """Return a new invitation; its link is on this one page and nowhere else."""
+    """Create an invitation; its link is shown only here."""
     campaign = own_campaign(request, name)
     form = InvitationForm(request.POST)
 
@@ -62,7 +62,7 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Make an invitation useless."""
+    """Revoke an invitation."""
     campaign = own_campaign(request, name)
     invitation = get_or_404(
         campaign.invitations, "There is no such invitation to this campaign.", pk=pk
@@ -75,7 +75,7 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Another role for a member."""
+    """Change a member's role."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
     form = RoleForm(request.POST)
@@ -91,7 +91,7 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """End a membership; the person's answers stay."""
+    """End a membership; the answers are kept."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
     with refusals_shown(request):
@@ -103,7 +103,7 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Action:
-    """What a researcher may decide about a person, in which stages, and what it is called."""
+    """An action on a member, with its label and the stages in which it is possible."""
 
     name: str
     words: str
@@ -134,7 +134,7 @@ ACTIONS = {
 @login_required
 @require_GET
 def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one person: where they stand and why, what was decided, and their latest answers."""
+    """Show one member: stage with reasons, decisions and latest answers."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     rows = quotas.of(membership)
@@ -145,7 +145,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return which topics and how many of their images the person answers from now on."""
+    """Set the member's quotas by topic."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = QuotasForm(quotas.of(membership), request.POST)
@@ -191,7 +191,7 @@ def _person(
 @login_required
 @require_http_methods(["GET", "POST"])
 def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpResponse:
-    """What an action undoes or brings back, and the action itself with its reason."""
+    """Show the consequences of an action; a post with a reason carries it out."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = ReasonForm(request.POST or None)
@@ -214,7 +214,7 @@ def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpRes
 
 
 def _do(action: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
-    """What was done, in words."""
+    """Carry out the action and return a sentence about it."""
     message = ACTIONS[action].done.format(name_of(membership))
     if action == "pause":
         monitoring.pause(membership, actor, reason)
@@ -232,7 +232,7 @@ def _do(action: str, campaign: Campaign, membership: Membership, actor: User, re
 
 
 def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str]:
-    """What the action does, with numbers where it touches answers."""
+    """Return the consequences of the action, with numbers if it affects answers."""
     if action == "pause":
         return [
             "They get no more questions until somebody lets them work again. Their answers stay "
@@ -272,7 +272,7 @@ def _actions_for(membership: Membership) -> list[Action]:
 
 
 def _anybody(campaign: Campaign, pk: int) -> Membership:
-    """The membership of that id, also of somebody who has left. Raises NotYours."""
+    """Return a current or former member by id. Raises NotYours."""
     return get_or_404(
         campaign.memberships.select_related("user", "campaign"),
         "There is no such member of this campaign.",

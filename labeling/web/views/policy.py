@@ -1,4 +1,4 @@
-"""A campaign's rules: read, changed, and what they would do before they do it."""
+"""A campaign's policy: read, edited, and its effect previewed."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -18,11 +18,10 @@ from labeling.web.views.shared import SignedIn, done, own_campaign, render_campa
 @login_required
 @require_http_methods(["GET", "POST"])
 def policy(request: SignedIn, name: str) -> HttpResponse:
-    """Return the rules in force, and the next version of them; whom it stops is shown before it is
-    saved.
+    """Edit the policy; the people it would stop are shown before it is saved.
 
-    A change that stops somebody is saved when it comes with `confirmed`: "some", or "everyone"
-    where it stops all who are at work.
+    A change that stops people is saved only with `confirmed`: "some", or "everyone" if it stops all
+    active people.
     """
     campaign = own_campaign(request, name)
     asks = KINDS[campaign.kind].asks

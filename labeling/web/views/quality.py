@@ -1,5 +1,6 @@
-"""How good a campaign's answers are: agreement, error, what is disputed, gold that most
-people get wrong; pilots and recomputed reputations."""
+"""The quality of a campaign's answers: agreement, error, disputed questions, failed gold, pilots
+and calibrations.
+"""
 
 import secrets
 
@@ -44,7 +45,7 @@ def _language(code: str) -> str:
 @login_required
 @require_GET
 def quality(request: SignedIn, name: str) -> HttpResponse:
-    """Agreement, votes, the audited error and the most disputed questions as pictures."""
+    """Show agreement, votes, the audited error and the most disputed questions."""
     campaign = watched_campaign(request, name)
     figures = quality_page.figures(campaign)
     words = question_page.value_words(campaign)
@@ -91,9 +92,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Recompute reputations, vote tables and figures of boxes, in the background; then back to
-    the page that has what was asked for.
-    """
+    """Recompute reputations, vote tables and box figures in the background, then go back."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
     if "boxes" in request.POST:
@@ -106,7 +105,7 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def pilot(request: SignedIn, name: str) -> HttpResponse:
-    """Return a pilot: what it would cost, and with `confirmed` its votes are asked for."""
+    """Show the cost of a pilot; with `confirmed`, start it."""
     campaign = own_campaign(request, name)
     form = PilotForm(request.POST if request.method == "POST" else None)
 
@@ -147,7 +146,7 @@ def _waiting(campaign: Campaign, kind: str) -> bool:
 
 
 def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, object]]:
-    """What stood and what the auditor said, where they differ."""
+    """Return the audited questions where the auditor disagrees, with both answers."""
     kind = KINDS[campaign.kind]
     audits = auditing.disagreements(campaign)
     rows = question_page.question_rows(campaign, [row.question for row in audits])
@@ -164,7 +163,7 @@ def _disputed(campaign: Campaign, pks: list[int]) -> list[question_page.Question
 
 
 def _failing(campaign: Campaign) -> list[dict[str, object]]:
-    """The gold that trusted people fail most, with how many met it."""
+    """Return the gold that trusted people fail most often."""
     met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
     questions = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
     rows = gold_page.gold_rows(campaign, [questions[pk] for pk in met])
@@ -172,7 +171,7 @@ def _failing(campaign: Campaign) -> list[dict[str, object]]:
 
 
 def _stages(campaign: Campaign) -> list[dict[str, object]]:
-    """How many annotators are in each stage."""
+    """Count the annotators in each stage."""
     members = campaign.memberships.active().filter(role=Membership.Role.ANNOTATOR).order_by()
     counts = dict(members.values_list("stage").annotate(Count("pk")))
     return [

@@ -1,4 +1,4 @@
-"""A campaign's questions: the list, one with its votes, adding, withdrawing."""
+"""A campaign's questions: the list, one question with its votes, adding and withdrawing."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -36,7 +36,7 @@ PAGE = 50
 @login_required
 @require_GET
 def questions(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign's questions with their votes, narrowed by state, class and image name."""
+    """Show the questions with their votes, filtered by state, class and image name."""
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
@@ -64,7 +64,7 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return one question: its image, every vote, and how it was settled."""
+    """Show one question: its image, every vote, and its settlements."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     [row] = question_page.question_rows(campaign, [question])
@@ -93,7 +93,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return the question's image as annotators get it."""
+    """Return the question's image as annotators see it."""
     campaign = watched_campaign(request, name)
     return display_response(question_in(campaign, pk).item.image)
 
@@ -108,7 +108,7 @@ def question_thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def questions_add(request: SignedIn, name: str) -> HttpResponse:
-    """More questions, as a list."""
+    """Add a list of questions."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionsForm(*data, asks=KINDS[campaign.kind].asks, user=request.user)
@@ -121,7 +121,7 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _ask(campaign: Campaign, form: QuestionsForm) -> str:
-    """Asks what the form lists; what came of it, in words."""
+    """Add the form's questions and return a sentence about the result."""
     content, asks = form.cleaned_data, KINDS[campaign.kind].asks
     if asks == GRAPH:
         opened = opening.open_images(campaign, content["names"])
@@ -151,7 +151,7 @@ def _added(noun: str, added: asking.AddedQuestions) -> str:
 @login_required
 @require_POST
 def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Take one question out of the queue; its answers stay."""
+    """Withdraw one question; its answers are kept."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
     why = [asking.KEPT[state] for state in asking.kept(campaign, [question.pk])]
@@ -166,7 +166,7 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
-    """Ask more people about the chosen settled questions."""
+    """Ask more people about the selected settled questions."""
     campaign = own_campaign(request, name)
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     form = AskMoreForm(request.POST)

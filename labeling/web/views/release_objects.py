@@ -1,4 +1,4 @@
-"""The objects of a release, their parts coloured over the photographs."""
+"""The objects of a release with their parts over the photographs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ TILE_PX = 200
 
 @dataclass(frozen=True)
 class Bar:
-    """A share of a row's parts in one state, as an SVG rectangle of 100 in all."""
+    """The share of parts in one state, as an SVG rectangle; the full width is 100."""
 
     state: str
     x: str
@@ -46,7 +46,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Row:
-    """Parts by state; of the category with that key, or of one part where the key is empty."""
+    """Counts of parts by state, of the category `key`, or of one part if it is empty."""
 
     name: str
     key: str
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TilePart:
-    """A part in a tile and its legend. path: empty where nothing is drawn; x, y: of its number."""
+    """A part in a tile and its legend. path: empty if nothing is drawn. x, y: of its number."""
 
     number: int
     name: str
@@ -70,8 +70,10 @@ class TilePart:
 
 @dataclass(frozen=True)
 class Tile:
-    """An object of the release. small: the thumbnail suffices; text: the size of numbers; rest: the
-    path of what no part covers."""
+    """An object of the release.
+
+    small: the thumbnail suffices. text: font size of numbers. rest: path of what no part covers.
+    """
 
     thing: PartedObject
     category: str
@@ -87,7 +89,7 @@ class Tile:
 @login_required
 @require_GET
 def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
-    """Return every object of a release with its parts, and how many parts are in which state."""
+    """Show the objects of a release with their parts, and counts of parts by state."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     meta, objects = _read(release)
@@ -117,9 +119,9 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
 
 
 def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLine]]]:
-    """release.json and its objects by category, none where the campaign draws no parts.
+    """Return release.json and the objects by category; no objects in a campaign without parts.
 
-    Raises Refusal where files are gone or changed.
+    Raises Refusal if files are missing or changed.
     """
     folder = freezing.folder_of(release)
     try:
@@ -136,8 +138,7 @@ def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLi
 
 
 def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str) -> list[Row]:
-    """How many parts are in which state: a row for each part of the category that is chosen, else
-    for each category."""
+    """Count parts by state: for each part of the chosen category, else for each category."""
     if not chosen:
         return [
             _row(categories[key]["name"], list(tally["parts"].values()), key)
@@ -161,7 +162,7 @@ def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
 
 
 def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]) -> list[Tile]:
-    """What the page shows of each object."""
+    """Return the tiles of these objects."""
     names = {
         key: {part["key"]: part["name"] for part in category["parts"]}
         for key, category in categories.items()
@@ -177,7 +178,7 @@ def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLin
 
 
 def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, str], Item]:
-    """The objects of these lines by image and name, each with the id of its question."""
+    """Return (image, name) → item of these lines, with the ids of their questions."""
     rows = Item.objects.filter(
         image__dataset=campaign.dataset_id,
         image__name__in=[line["image"] for line in lines],

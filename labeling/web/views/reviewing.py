@@ -1,4 +1,4 @@
-"""The review: what the votes could not decide, or everything; and how far people agree on parts."""
+"""The review of undecided or all questions, and the agreement on parts."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from labeling.web.views.shared import (
 @login_required
 @require_GET
 def review(request: SignedIn, name: str) -> HttpResponse:
-    """Return the next question that waits for a reviewer, and the keys that decide it."""
+    """Show the next question in review with the keys that decide it."""
     campaign = watched_campaign(request, name)
     return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
 
@@ -36,7 +36,7 @@ def review(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Return a reviewer's verdict, then the next question."""
+    """Save a reviewer's verdict and go to the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     form = VerdictForm(campaign, request.POST, question=question)
@@ -56,7 +56,7 @@ def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """What people answered stands, then the next question."""
+    """Accept the annotators' result and go to the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     seen = key_of(request.POST.get("seen", ""))
@@ -71,7 +71,7 @@ def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Back to whoever drew it, with a note, then the next question."""
+    """Send drawings back with a note and go to the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
     form = SendBackForm(request.POST)
@@ -96,7 +96,7 @@ def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def agreement(request: SignedIn, name: str) -> HttpResponse:
-    """Return how far people agree on each part of each category, and what a model does to it."""
+    """Show the agreement on each part of each category, and the effect of a model."""
     campaign = watched_campaign(request, name)
     return render_campaign(
         request,
@@ -109,7 +109,7 @@ def agreement(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _done(request: SignedIn, campaign: Campaign, message: str, action: Any) -> HttpResponse:
-    """To the next question, with what became of this one."""
+    """Redirect to the next question with a message about this one."""
     try:
         action()
     except NotYours:
@@ -122,8 +122,10 @@ def _done(request: SignedIn, campaign: Campaign, message: str, action: Any) -> H
 
 
 def _next(request: SignedIn, campaign: Campaign) -> Question | None:
-    """The question in review that the address names, or the first after the one that was skipped;
-    from the start again at the end."""
+    """Return the question in review that the URL names, or the one after the skipped one.
+
+    Starts again at the end.
+    """
     waiting = (
         campaign.questions.filter(state=Question.State.REVIEW)
         .select_related("item__image", "policy")

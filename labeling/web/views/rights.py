@@ -1,4 +1,4 @@
-"""Who may open campaigns: a page for administrators of the site."""
+"""The right to open campaigns, granted by administrators."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,7 +20,7 @@ SHOWN = 50
 @login_required
 @require_GET
 def rights(request: SignedIn) -> HttpResponse:
-    """Return the accounts that may open campaigns, or those that a search finds."""
+    """Show the accounts with the right to open campaigns, or those matching a search."""
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
     # One more than is shown, to know whether there are more: nothing is counted.
@@ -32,7 +32,7 @@ def rights(request: SignedIn) -> HttpResponse:
 @login_required
 @require_POST
 def right_change(request: SignedIn, pk: int) -> HttpResponse:
-    """Grant or revokes the right of one account."""
+    """Grant or revoke the right of one account."""
     check_administrator(request.user)
     account = get_or_404(User.objects, "There is no such account.", pk=pk, is_active=True)
     if sent(request, "may") == "yes":

@@ -1,4 +1,4 @@
-"""What the researcher's pages have in common: their frame, lists in pages, images."""
+"""Shared by researchers' pages: frame, paginated lists, images."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from labeling.models import Campaign, Image, Membership, Question, User
 
 
 class SignedIn(HttpRequest):
-    """A request behind login_required, for the type checker."""
+    """A request behind login_required, for mypy."""
 
     user: User
 
@@ -30,7 +30,7 @@ WATCHERS = (RESEARCHER, Membership.Role.REVIEWER)
 
 
 def role_in(campaign: Campaign, user: User) -> str:
-    """Return the person's role; staff who are no members count as researchers."""
+    """Return the user's role; staff without membership count as researchers."""
     if user.is_staff:
         return RESEARCHER
     held = campaign.memberships.active().filter(user=user).values_list("role", flat=True)
@@ -40,7 +40,7 @@ def role_in(campaign: Campaign, user: User) -> str:
 def render_campaign(
     request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
 ) -> HttpResponse:
-    """Return a page inside a campaign's frame: its name, state and tabs."""
+    """Render a page inside a campaign's frame: name, state and tabs."""
     in_review = question_counts.of(campaign.pk).review
     role = role_in(campaign, request.user)
     frame = {
@@ -58,8 +58,10 @@ def render_campaign(
 
 
 def links_of(campaign: Campaign) -> list[dict[str, str]]:
-    """{"title", "url"} of what other parts make of this campaign; they are named in settings
-    (ASSAY_CAMPAIGN_LINKS), so that this part need not know them."""
+    """Return {"title", "url"} of pages that other apps have for this campaign.
+
+    The setting ASSAY_CAMPAIGN_LINKS names their functions, so this app need not know them.
+    """
     links: list[dict[str, str]] = []
     for path in getattr(settings, "ASSAY_CAMPAIGN_LINKS", []):
         links += import_string(path)(campaign)
@@ -67,9 +69,9 @@ def links_of(campaign: Campaign) -> list[dict[str, str]]:
 
 
 def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page") -> Page:
-    """Return the page of the list that the address asks for, the nearest one if there is none such.
+    """Return the list's page from the URL, or the nearest existing one.
 
-    name: what a second list on the same page calls its own.
+    name: query parameter of a second list on the same page.
     """
     return Paginator(rows, size).get_page(request.GET.get(name))
 
@@ -83,7 +85,7 @@ def done(request: SignedIn, message: str, goal: str, *arguments: object) -> Http
 def report_page(
     request: SignedIn, page: str, progress: str, ended: bool, context: dict[str, object]
 ) -> HttpResponse:
-    """Return the page of background work, or as a fragment its progress."""
+    """Show the page of a background job, or its progress as a fragment."""
     if "fragment" not in request.GET:
         return render(request, page, context)
     response = render(request, progress, context)
@@ -94,9 +96,7 @@ def report_page(
 
 
 def query_of(request: SignedIn, *names: str) -> str:
-    """Return the address's query without its page (or what these names say), for links to other
-    pages.
-    """
+    """Return the URL's query without the page or the given names, for links."""
     query = request.GET.copy()
     for name in names or ("page",):
         query.pop(name, None)
@@ -104,18 +104,18 @@ def query_of(request: SignedIn, *names: str) -> str:
 
 
 def key_of(text: str) -> int | None:
-    """Return the row's id that a form sent, None for what is none."""
+    """Return the primary key that a form sent; None if invalid."""
     # Longer ones fit no column, and Python refuses to read very long ones.
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 
 def sent(request: SignedIn, name: str) -> str:
-    """What a form sent under that name, where no form object checks it. PostgreSQL takes no NUL."""
+    """Return a posted value without NUL, which PostgreSQL rejects; for posts without a form."""
     return request.POST.get(name, "").replace("\0", "")
 
 
 def question_in(campaign: Campaign, pk: int) -> Question:
-    """Return the campaign's question of that id. Raises NotYours."""
+    """Return the campaign's question by id. Raises NotYours."""
     question = (
         campaign.questions.select_related("item__image", "policy")
         .exclude(state=Question.State.GOLD)

@@ -17,7 +17,7 @@ from labeling.web.views.shared import SignedIn, done
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tokens(request: SignedIn) -> HttpResponse:
-    """Return the person's tokens; a new one's secret is on this one page and nowhere else."""
+    """Show the user's tokens; the secret of a new one is shown only here."""
     form = TokenForm(request.POST or None)
     made, secret = None, ""
     if form.is_valid():
@@ -42,6 +42,6 @@ def tokens(request: SignedIn) -> HttpResponse:
 @login_required
 @require_POST
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
-    """Make a token useless."""
+    """Revoke a token."""
     revoke_token(request.user, key, address_of(request))
     return done(request, "The token works no more.", "tokens")

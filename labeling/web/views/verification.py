@@ -1,4 +1,4 @@
-"""Classes of candidates: how precise each is, what it cost, and whether it is asked about."""
+"""Classes of candidates: precision, cost, and whether they are still asked about."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -30,9 +30,7 @@ PAGE = 50
 @login_required
 @require_http_methods(["GET", "POST"])
 def verification(request: SignedIn, name: str) -> HttpResponse:
-    """Return every class with its figures; a post changes the rules by which classes are
-    stopped.
-    """
+    """Show every class with its figures; a post changes the stop rules."""
     campaign = _fitting(watched_campaign(request, name))
     if request.method == "POST":
         campaign = own_campaign(request, name)
@@ -84,7 +82,7 @@ def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpRes
 @login_required
 @require_POST
 def verification_look(request: SignedIn, name: str) -> HttpResponse:
-    """Has the classes looked at now, in the background."""
+    """Check the classes in the background."""
     campaign = _fitting(own_campaign(request, name))
     verifying.ask(campaign)
     message = "The classes are being looked at; Jobs says when that is done."
@@ -94,7 +92,7 @@ def verification_look(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def verification_state(request: SignedIn, name: str) -> HttpResponse:
-    """Stop a class, or has people asked about it again."""
+    """Stop or resume a class."""
     campaign = _fitting(own_campaign(request, name))
     action = verifying.stop if "stop" in request.POST else verifying.resume
     key = sent(request, "stop" if "stop" in request.POST else "resume")
@@ -108,7 +106,7 @@ def verification_state(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def verification_csv(request: SignedIn, name: str) -> HttpResponse:
-    """Return every class as CSV."""
+    """Download every class as CSV."""
     campaign = _fitting(watched_campaign(request, name))
     response = HttpResponse(verification_page.write_csv(campaign), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'

@@ -1,4 +1,4 @@
-"""A dataset's vocabulary of parts: read, started, replaced, one category changed, its versions."""
+"""A dataset's vocabulary of parts: categories, uploads, versions."""
 
 import re
 
@@ -29,7 +29,7 @@ WNID = re.compile(r"n\d{8}")
 @login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary(request: SignedIn, name: str) -> HttpResponse:
-    """Return the latest version by categories; a whole new one follows it."""
+    """Show the latest version by category; a post adds a whole new version."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _page(request, dataset, None)
@@ -47,7 +47,7 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
-    """Return the shipped vocabulary becomes the dataset's."""
+    """Copy the shipped vocabulary into the dataset."""
     dataset = dataset_for(request.user, name)
     return _saved(request, dataset, vocabulary_store.start(dataset, request.user))
 
@@ -55,7 +55,7 @@ def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
-    """Return one category, and its change."""
+    """Edit one category."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     version = _opened_with(request, dataset)
@@ -71,7 +71,7 @@ def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
-    """Another category, the last one."""
+    """Add a category at the end."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     return _category(request, dataset, _opened_with(request, dataset), None)
@@ -80,7 +80,7 @@ def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpResponse:
-    """Return the vocabulary without this category."""
+    """Remove a category from the vocabulary."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     vocabulary = vocabulary_store.of(dataset)
@@ -98,7 +98,7 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
 @login_required
 @require_GET
 def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """Return a version, and what it changed of the one before."""
+    """Show a version and its changes."""
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
     vocabulary = vocabulary_store.read(row)
@@ -125,7 +125,7 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
 @login_required
 @require_GET
 def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpResponse:
-    """Return a version as YAML, as it can be uploaded again."""
+    """Download a version as YAML that can be uploaded."""
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
     text = vocabulary_store.read(row).as_yaml()
@@ -162,7 +162,7 @@ def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> H
 
 
 def _opened_with(request: SignedIn, dataset: Dataset) -> Version | None:
-    """The version that a form was opened with: the latest, unless somebody saved meanwhile."""
+    """Return the version that a form was opened with: the latest, unless it changed since."""
     number = key_of(sent(request, "version")) if request.method == "POST" else None
     version = dataset.vocabularies.filter(version=number).first() if number else None
     return version or vocabulary_store.current(dataset)
@@ -229,7 +229,7 @@ def _version(dataset: Dataset, version: int) -> Version:
 
 
 def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
-    """Each category with its parts, as the page lists them, and what its wnid means."""
+    """Return each category with its parts and the definition of its wnid."""
     meant = _meant(vocabulary)
     return [
         {
@@ -255,13 +255,13 @@ def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, obj
 
 
 def _meant(vocabulary: Vocabulary) -> dict[str, str]:
-    """The definition of each category that the site's glossary knows, by key."""
+    """Return key → definition of the categories in the site's glossary."""
     topics = opening.describe([category.key for category in vocabulary.categories])
     return {topic["key"]: topic["definition"] for topic in topics if topic.get("definition")}
 
 
 def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
-    """The latest versions, each with how much it changed and who asks by it."""
+    """Return the latest versions with their number of changes and the campaigns that use them."""
     rows = list(
         dataset.vocabularies.select_related("created_by").order_by("-version")[: VERSIONS + 1]
     )

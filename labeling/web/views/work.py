@@ -1,4 +1,4 @@
-"""A campaign's background work and its releases."""
+"""A campaign's background jobs and releases."""
 
 import zipfile
 from pathlib import Path
@@ -30,7 +30,7 @@ PAGE = 50
 @login_required
 @require_GET
 def jobs(request: SignedIn, name: str) -> HttpResponse:
-    """Return the campaign's background work, what failed with its reason."""
+    """Show the campaign's jobs, with the reasons of failed ones."""
     campaign = own_campaign(request, name)
     # Everybody is watched after every ten answers, and every night has its steps: what went well
     # would bury all else.
@@ -60,7 +60,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Try a failed job again."""
+    """Retry a failed job."""
     campaign = own_campaign(request, name)
     job = get_or_404(campaign.jobs, "There is no such job in this campaign.", pk=pk)
     with refusals_shown(request):
@@ -72,7 +72,7 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def releases(request: SignedIn, name: str) -> HttpResponse:
-    """What the campaign said at which moment."""
+    """Show the campaign's releases."""
     campaign = own_campaign(request, name)
     page = page_of(request, campaign.releases.order_by("-number"), PAGE)
     return render_campaign(
@@ -93,7 +93,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
-    """Freeze what the campaign says now: a large one by a job, whose progress the jobs show."""
+    """Freeze the campaign's current content; a job freezes large ones."""
     campaign = own_campaign(request, name)
     if freezing.takes_long(campaign):
         freezing.request(campaign, request.user)
@@ -116,7 +116,7 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
-    """Return the release's folder as a zip."""
+    """Download the release's folder as a zip."""
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     folder = f"{campaign.name}-{release.number}"
