@@ -1,1 +1,1 @@
-"""Questions opened, withdrawn and brought back: by a researcher, or by what settled before."""
+"""Opening, withdrawing and reopening questions, by researchers or after settlements."""

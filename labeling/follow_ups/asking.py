@@ -1,4 +1,4 @@
-"""Questions are added, withdrawn and brought back."""
+"""Adds, withdraws and reopens questions."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ UNLISTED = {
 
 @dataclass
 class AddedQuestions:
-    """What became of a request to ask: nothing was asked if any image was missing.
+    """Result of adding questions; none are added if any image is missing.
 
-    reopened: questions that had been withdrawn; existing: those that stay as they are.
+    reopened: questions that had been withdrawn. existing: unchanged questions.
     """
 
     created: int = 0
@@ -46,12 +46,12 @@ def add_questions(
     *,
     lane: int = Question.Lane.FRESH,
 ) -> AddedQuestions:
-    """Return one question per (image name, topic key), however often the pair is named.
+    """Add one question per (image name, topic key), however often the pair is listed.
 
-    Questions that stand are left as they are, except withdrawn ones, which reopen with the answers
-    they had. A missing image or topic, or a pair that is gold, refuses all of them before anything
-    is written. Written in batches, so that other writers wait for milliseconds; one that was cut
-    short is finished by asking again. Queries grow with the batches, not with the questions.
+    Existing questions are unchanged, but withdrawn ones reopen with their answers. A missing image
+    or topic, or a pair that is gold, refuses all before anything is written. Writes in batches, so
+    that other writers wait only milliseconds; repeat an interrupted call to complete it. The number
+    of queries grows with the batches, not with the questions.
     """
     if reason := UNLISTED.get(KINDS[campaign.kind].asks):
         raise Refusal(reason, field="questions")
@@ -68,7 +68,7 @@ def add_questions(
 def add_item_questions(
     campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int = Question.Lane.FRESH
 ) -> AddedQuestions:
-    """As add_questions, for items of the campaign's dataset by their id: (item, topic key)."""
+    """Add questions like add_questions, by item id: (item, topic key)."""
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more questions.")
     keys = list(dict.fromkeys(keys))
@@ -93,8 +93,10 @@ def add_pairs(
     proposals: chaining.Proposals | None = None,
     tick: chaining.Tick | None = None,
 ) -> AddedQuestions:
-    """As add_item_questions, of pairs whose questions follow one another; proposals and tick as
-    chaining.open_pairs takes them. One that was withdrawn on the way goes on where it was."""
+    """Add pairs whose questions follow one another, like add_item_questions.
+
+    proposals, tick: see chaining.open_pairs. A pair that was withdrawn midway continues.
+    """
     back = chaining.withdrawn(campaign, keys)
     reopened = sum(bring_back(campaign, ids) for ids in batches(back, BATCH))
     created = chaining.open_pairs(campaign, keys, proposals, tick)
@@ -112,9 +114,7 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
 
 
 def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
-    """Return the whole-image item of every named image, made where it is not there; what is
-    missing.
-    """
+    """Return image name → whole-image item, creating missing items, and the missing images."""
     named_images = ImageNames(campaign.dataset).exact(names)
     images = {name: image.pk for name, image in named_images.items()}
     missing = [name for name in names if name not in images]
@@ -180,14 +180,17 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
-    """Return the first of `count` consecutive tickets; holds the campaign's row (see sql.py)."""
+    """Reserve `count` consecutive tickets and return the first; locks the campaign's row
+    (sql.py).
+    """
     return sql.take_tickets(campaign.pk, count)
 
 
 @transaction.atomic
 def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
-    """Return how many withdrawn questions came back with their answers; only the votes still
-    missing are asked.
+    """Reopen withdrawn questions with their answers and return their number.
+
+    Only the missing votes are requested.
     """
     # Somebody else may have brought some back since they were looked for, and people may have seats
     # on those.
@@ -206,8 +209,9 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]) -> list[int]:
-    """Return which of these questions were in one of the states and have left the queue. Their
-    answers stay; seats under lease are closed.
+    """Withdraw those of the questions that are in one of the states, and return them.
+
+    Their answers are kept; leased seats are closed.
     """
     rows = list(
         Question.objects.select_for_update()
@@ -240,7 +244,7 @@ KEPT = {
 
 
 def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.State]:
-    """Return how many of these questions a withdrawal leaves alone, by state."""
+    """Count the questions that a withdrawal would leave unchanged, by state."""
     rows = campaign.questions.filter(pk__in=set(question_ids), state__in=list(KEPT))
     return Counter(Question.State(state) for state in rows.values_list("state", flat=True))
 
@@ -248,9 +252,7 @@ def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.St
 def withdraw_questions(
     campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
 ) -> int:
-    """Return the number of questions removed from the queue. Their answers stay; seats under lease
-    are closed.
-    """
+    """Withdraw questions and return their number. Answers are kept; leased seats are closed."""
     if KINDS[campaign.kind].asks == GRAPH:
         raise Refusal(
             "The questions of this campaign follow its graph, which would ask them again. Take a "

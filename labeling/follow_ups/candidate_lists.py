@@ -1,6 +1,6 @@
-"""Candidates of classes: images that queries found, asked about with where they come from.
+"""Candidates of classes: images found by queries, and the questions about them.
 
-The only writer of Candidate. What becomes of a class is quality/verifying.py's.
+Only this module writes Candidate. quality/verifying.py stops and resumes classes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ BATCH = 2_000
 
 
 class Row(NamedTuple):
-    """An image that a query found for a class. place: where the list says so, in words."""
+    """An image that a query found for a class. place: its position in the list, in words."""
 
     image: str
     topic: str
@@ -33,8 +33,9 @@ class Row(NamedTuple):
 def draft(
     owner: User, rows: Sequence[Row] = (), topics: Iterable[TopicRow] = (), **fields: Any
 ) -> Campaign:
-    """Return a draft campaign that asks about these candidates; fields as lifecycle.create takes
-    them. All or nothing. Raises what `ask` does, and Refusal for a bad field.
+    """Create a draft campaign about these candidates; fields as in lifecycle.create.
+
+    All or nothing. Raises what `ask` raises, and Refusal for an invalid field.
     """
     campaign = lifecycle.create(owner, **fields)
     if rows:
@@ -44,12 +45,11 @@ def draft(
 
 @transaction.atomic
 def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()) -> AddedQuestions:
-    """Return one question for each image and class, however many queries found it; each query is
-    kept.
+    """Add one question per (image, class), whatever the number of queries; records each query.
 
-    Classes are described by `topics` or by the site's glossary, which also says what they are
-    easily taken for. All or nothing: raises Refusal naming the place of an image that the dataset
-    lacks, and of a class that neither of them describes.
+    Classes are described by `topics` or the site's glossary, which also lists similar classes. All
+    or nothing: raises Refusal, which names the position, for a missing image or an undescribed
+    class.
     """
     items = _items(campaign, rows)
     _define(campaign, rows, topics)
@@ -67,7 +67,7 @@ def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()
 
 
 def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
-    """Return the queries that found the image of each question, in the order of their words."""
+    """Return the queries that found the image of each question, sorted."""
     queries_by_question: dict[int, list[str]] = {}
     for part in batches(question_ids, BATCH):
         rows = Candidate.objects.filter(question__in=part)
@@ -77,7 +77,7 @@ def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
 
 
 def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
-    """The item of each image by its name. Raises Refusal."""
+    """Return image name → item. Raises Refusal."""
     items, missing = asking.whole_items(campaign, sorted({row.image for row in rows}))
     if missing:
         gone = set(missing)
@@ -97,7 +97,7 @@ def _place(row: Row) -> str:
 
 
 def _define(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow]) -> None:
-    """Describes the classes that the campaign does not have yet. Raises Refusal."""
+    """Define the classes that the campaign lacks. Raises Refusal."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
     class_keys = dict.fromkeys([*topics_by_key, *(row.topic for row in rows)])

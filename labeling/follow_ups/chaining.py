@@ -1,8 +1,8 @@
-"""Pairs of image and class whose questions follow one another: opened, and followed step by step.
+"""Pairs of image and class whose questions follow one another.
 
-What a pair asks next is replayed from its settlements (kinds/box_pairs.py); following.py calls
-`plans` and `open_steps` for pairs whose consensus changed. Who must not answer a question holds a
-seat on it that is barred from the start.
+The next question of a pair is replayed from its settlements (kinds/box_pairs.py); following.py
+calls `plans` and `open_steps` for pairs whose consensus changed. People who must not answer a
+question get a barred seat on it when it opens.
 """
 
 import json
@@ -36,8 +36,9 @@ Proposals = Mapping[tuple[int, str], Sequence[Box]]
 
 @dataclass
 class Plan:
-    """What to do about the pairs of one item: open these (topic, question), bring back and put
-    aside these questions, by id."""
+    """Changes to the pairs of one item: (topic, question) to open, question ids to reopen and to
+    withdraw.
+    """
 
     open: list[tuple[str, Wanted]] = field(default_factory=list)
     reopen: list[int] = field(default_factory=list)
@@ -50,10 +51,12 @@ def open_pairs(
     proposals: Proposals | None = None,
     tick: Tick | None = None,
 ) -> int:
-    """Return how many first questions were opened: of these pairs (id of the whole image's item,
-    topic), each once. Pairs that stand stay as they are, so a run that was cut short is finished by
-    asking again. proposals: by (item, topic) the boxes that are checked before anything is drawn. A
-    pair that is gold refuses all of them: its image would come twice, and tell that it is.
+    """Open the first question of each pair (id of the whole image's item, topic); return their
+    number.
+
+    Existing pairs are unchanged, so repeat an interrupted call to complete it. proposals: boxes by
+    (item, topic) that are checked before anything is drawn. A pair that is gold refuses all: its
+    image would come twice and reveal the gold.
     """
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
@@ -75,7 +78,7 @@ def open_pairs(
 
 
 def _golden(campaign: Campaign) -> set[tuple[int, str]]:
-    """Pairs that are gold and were never asked: (item, topic)."""
+    """Return the pairs (item, topic) that are only gold."""
     rows = campaign.questions.filter(state=State.GOLD, gold__retired_at=None)
     first = campaign.questions.filter(round=0, item=OuterRef("item"), topic=OuterRef("topic"))
     return set(rows.filter(~Exists(first)).order_by().values_list("item_id", "topic"))
@@ -130,7 +133,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
 
 
 def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]:
-    """Return questions of these pairs that a researcher withdrew, by id."""
+    """Return the ids of these pairs' questions that a researcher withdrew."""
     chosen_pairs = set(pairs)
     gone = Question.objects.filter(campaign=campaign, state=State.WITHDRAWN)
     question_ids = []
@@ -145,13 +148,13 @@ def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]
 
 
 def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
-    """The policy in force now: its id and content with every key."""
+    """Return the id of the policy in force and its content with every key."""
     pk, content = Campaign.objects.values_list("policy", "policy__content").get(pk=campaign_id)
     return pk, policies.whole(content)
 
 
 def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
-    """What is to be done about the pairs of each of these items. A fixed number of queries."""
+    """Return the plan for each item, in a fixed number of queries."""
     item_plans = []
     pairs_by_item = replayed(campaign, items)
     for item in items:
@@ -166,7 +169,7 @@ def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
 
 
 def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, Replayed]]:
-    """Return where the pairs of these items stand, by item and topic. A fixed number of queries."""
+    """Return (item, topic) → state of the pair, in a fixed number of queries."""
     rows = list(
         Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
         .exclude(state=State.GOLD)
@@ -198,7 +201,7 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
 
 
 def _settled(pks: Sequence[int]) -> dict[int, tuple[Any, list[str]]]:
-    """What the latest settlement of each question says, and which answers it counted."""
+    """Return the latest settlement of each question, with the answers that it counted."""
     rows = Settlement.objects.filter(question__in=pks).order_by("pk")
     return {
         pk: (value, by) for pk, value, by in rows.values_list("question_id", "value", "answers")
@@ -206,8 +209,9 @@ def _settled(pks: Sequence[int]) -> dict[int, tuple[Any, list[str]]]:
 
 
 def _people(pks: Sequence[int], counting: Mapping[int, Sequence[str]]) -> dict[int, frozenset[int]]:
-    """Whose answers there are to each question. counting: of those that are settled, by id, the
-    answers that count."""
+    """Return the people who answered each question. counting: counted answers by settled
+    question.
+    """
     counted = {answer for answers in counting.values() for answer in answers}
     rows = Answer.objects.filter(assignment__question__in=pks, late=False).values_list(
         "pk", "assignment__question_id", "assignment__annotator_id"
@@ -220,7 +224,7 @@ def _people(pks: Sequence[int], counting: Mapping[int, Sequence[str]]) -> dict[i
 
 
 def _barred(pks: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Who must not answer each question."""
+    """Return the people who must not answer each question."""
     rows = Seat.objects.filter(question__in=pks, state=Seat.State.BARRED)
     return _by_question(rows.values_list("question_id", "annotator_id"))
 
@@ -233,8 +237,8 @@ def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
 
 
 def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
-    """Return the number of questions opened, in the order of the items; and questions that
-    were put aside, or came back, say so.
+    """Open questions in the order of the items and return their number; also record which questions
+    were withdrawn or reopened.
     """
     planned = list(planned)
     _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)

@@ -1,4 +1,4 @@
-"""The order in which people find the classes of a long vocabulary: by the site's class tree."""
+"""The order of a long vocabulary for annotators, by the site's class tree."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from django.utils.module_loading import import_string
 
 
 def arranged(vocabulary: Sequence[Any]) -> list[Any]:
-    """Return the entries in the order of the tree that the settings name (ASSAY_CLASS_TREE), each
-    with the path of groups above it; those that it does not know stay as they are, at the end. A
-    name that comes again is told apart by its group, else by its key.
+    """Return the entries in the order of the tree in ASSAY_CLASS_TREE, each with its path of
+    groups.
 
-    Without a tree, or where an entry has a path already, nothing is changed.
+    Unknown entries stay at the end. A repeated name is distinguished by its group, else by its key.
+    Unchanged without a tree, or if an entry has a path.
     """
     path = getattr(settings, "ASSAY_CLASS_TREE", "")
     keys = [entry["key"] for entry in vocabulary if _is_plain(entry)]

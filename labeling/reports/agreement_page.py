@@ -1,6 +1,6 @@
-"""How far the people of a campaign agree on parts, by category and part.
+"""Agreement of a campaign's people on parts, by category and part.
 
-Reads what settlements say of agreement (joining.py), never a drawing.
+Reads the agreement stored in settlements (joining.py), never a drawing.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ STATES = (Question.State.SETTLED, Question.State.REVIEW, Question.State.OPEN)
 
 @dataclass(frozen=True)
 class Worst:
-    """An object on which people agree little about a part."""
+    """An object with little agreement on a part."""
 
     question: int
     iou: float
@@ -24,10 +24,10 @@ class Worst:
 
 @dataclass(frozen=True)
 class PartRow:
-    """How far people agree on a part: means over objects, of the mean over their pairs of people.
+    """Agreement on a part: means over objects, of the mean over pairs of people.
 
-    boundary_f: None where nobody compares. worst: the objects with the least IoU first. iou_width,
-    boundary_at: of a picture 100 wide.
+    boundary_f: None if no pair was compared. worst: the objects with the least IoU first.
+    iou_width, boundary_at: in a picture 100 wide.
     """
 
     key: str
@@ -50,14 +50,14 @@ class CategoryRow:
 
 @dataclass(frozen=True)
 class Agreement:
-    """objects: how many several people drew."""
+    """objects: number of objects that several people drew."""
 
     objects: int
     categories: list[CategoryRow]
 
 
 class Compared(TypedDict):
-    """What a settlement says of one part (joining.py)."""
+    """The agreement on one part in a settlement (joining.py)."""
 
     iou: float | None
     boundary_f: float | None
@@ -70,8 +70,9 @@ class _Part:
 
 
 def agreement(campaign: Campaign) -> Agreement:
-    """Return how far people agree on each part. What a reviewer corrected counts as the people drew
-    it. Three queries.
+    """Return the agreement on each part, from the drawings before any correction by a reviewer.
+
+    Three queries.
     """
     parts_by_topic: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
     objects: dict[str, set[int]] = defaultdict(set)
@@ -99,7 +100,7 @@ def agreement(campaign: Campaign) -> Agreement:
 
 
 def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Compared]]]:
-    """(question, topic, what its latest settlement with figures says of agreement)."""
+    """Return (question, topic, agreement in its latest settlement with figures)."""
     rows = (
         Settlement.objects.filter(
             question__campaign=campaign,

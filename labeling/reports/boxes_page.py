@@ -1,4 +1,4 @@
-"""The figures of a campaign of boxes, as its page shows them: those of the latest calibration."""
+"""The figures of a box campaign, from its latest calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Propose
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many; share in [0, 1] and its 95 % interval (Wilson), None of none."""
+    """A count and its share with the 95 % interval (Wilson); None of a total of 0."""
 
     words: str
     count: int
@@ -54,7 +54,7 @@ class Share:
 
 @dataclass(frozen=True)
 class StepRow:
-    """A step: answers, how many a finished box takes, the median seconds of one, and gold."""
+    """A step: answers, answers per finished box, median seconds, and gold."""
 
     words: str
     answers: int
@@ -65,8 +65,10 @@ class StepRow:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A class: its pairs, how many of them are done, its boxes, and its proposals that were
-    accepted. uses_proposals: whether its proposals are expected to save time; None without any."""
+    """A class: pairs, finished pairs, boxes, and accepted proposals.
+
+    uses_proposals: whether its proposals are expected to save time; None without any.
+    """
 
     name: str
     pairs: int
@@ -88,8 +90,9 @@ class AssistedRow:
 
 @dataclass(frozen=True)
 class Figures:
-    """seconds_per_box: see BoxFigures. least: the chance of acceptance from which a proposal saves
-    time."""
+    """seconds_per_box: see BoxFigures. least: the acceptance rate above which a proposal saves
+    time.
+    """
 
     at: datetime
     pairs: list[Share]
@@ -179,8 +182,8 @@ def _classes(
 
 
 def csv_rows(content: Figures) -> Sequence[Sequence[object]]:
-    """Return the table of classes, its head first. A name that a spreadsheet would run begins with
-    a quote.
+    """Return the table of classes with its head. A quote precedes names that a spreadsheet would
+    run.
     """
     head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
     rows: list[Sequence[object]] = [head]

@@ -1,4 +1,4 @@
-"""Boxes over a photograph, for pages that run no script or show what people said."""
+"""Boxes over a photograph, for pages without scripts or with people's answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Sides = list[float]
 
 
 def flag_rows() -> list[dict[str, str]]:
-    """{"value", "label", "key", "means"} of each."""
+    """Return {"value", "label", "key", "means"} of each flag."""
     return [
         {"value": value, "label": gettext(label), "key": key, "means": gettext(means)}
         for value, label, key, means in FLAGS
@@ -35,7 +35,7 @@ def flag_rows() -> list[dict[str, str]]:
 
 
 class Rejected(TypedDict):
-    """The last attempt at an instance, and what was wrong with it."""
+    """The last attempt at an instance, and its faults."""
 
     box: Sides
     reason: str
@@ -43,8 +43,7 @@ class Rejected(TypedDict):
 
 
 class Shown(TypedDict):
-    """What the page of a step shows: the step, the size of the image in upright pixels, and of the
-    question's content the boxes and places."""
+    """Contents of a step's page: the step, the image size in upright pixels, boxes and points."""
 
     step: str
     width: int
@@ -59,7 +58,7 @@ class Shown(TypedDict):
 
 @dataclass(frozen=True)
 class Layer:
-    """Boxes that look alike. look: a class of static/css/boxes.css; words: what they are."""
+    """Boxes of one style. look: a class of static/css/boxes.css. words: for the legend."""
 
     look: str
     boxes: Sequence[Sequence[float]]
@@ -67,13 +66,13 @@ class Layer:
 
     @property
     def d(self) -> str:
-        """Return the path of all of them, in image pixels."""
+        """Return the path of all boxes in image pixels."""
         return "".join(f"M{x0:g} {y0:g}H{x1:g}V{y1:g}H{x0:g}Z" for x0, y0, x1, y1 in self.boxes)
 
 
 @dataclass(frozen=True)
 class Points:
-    """Places that look alike, each drawn as a dot."""
+    """Points of one style, each drawn as a dot."""
 
     look: str
     points: Sequence[Sequence[float]]
@@ -86,8 +85,9 @@ class Points:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image with boxes and points over it: templates/labeling/_boxes_picture.html. view: the box
-    of the image that is seen, all of it by default."""
+    """An image with boxes and points, for _boxes_picture.html. view: the visible box, by default
+    all.
+    """
 
     width: int
     height: int
@@ -98,7 +98,7 @@ class Picture:
 
     @property
     def legend(self) -> list[Layer | Points]:
-        """What is in it and has words."""
+        """Return the layers and points that have words."""
         rows: list[Layer | Points] = [*self.layers, *self.points]
         return [row for row in rows if row.words and row.d]
 
@@ -109,7 +109,7 @@ class Picture:
 
 
 def shows(question: Question) -> Shown:
-    """What the page of a question shows."""
+    """Return the contents of a question's page."""
     content = question.content or {}
     image = question.item.image
     page: Shown = {
@@ -123,7 +123,7 @@ def shows(question: Question) -> Shown:
 
 
 def heading(page: Shown) -> str:
-    """Return which heading of templates/annotator/kinds/boxes.html says what is to be done."""
+    """Return the key of the heading in templates/annotator/kinds/boxes.html."""
     if page["step"] != DRAW:
         return page["step"]
     if "rejected" in page:
@@ -139,7 +139,7 @@ def picture(
     points: Iterable[Points] = (),
     label: str = "",
 ) -> Picture:
-    """Return the image with what its page shows, and more over that."""
+    """Return the image with the contents of its page and further layers."""
     layers = [Layer("standing", page["boxes"], gettext("boxes that stand"))]
     if page["step"] == DRAW and "rejected" in page:
         layers.append(Layer("rejected", [page["rejected"]["box"]], gettext("sent back")))
@@ -171,12 +171,12 @@ WORDS = {
 
 
 def _labels_of(value: Mapping[str, Any]) -> list[str]:
-    """What is said of the box."""
+    """Return the labels of the box's flags."""
     return [gettext(WORDS[flag]) for flag in value.get("flags", ())]
 
 
 def words_of(value: Any, labels: Mapping[str, str]) -> str:
-    """Return an answer of any step in words. labels: those of the kind, by tally name."""
+    """Return an answer of any step in words. labels: of the kind, by tally name."""
     word = KINDS["boxes"].tally_name(value)
     if isinstance(value, dict) and "state" in value:
         return f"{labels.get(word, word)}, {count_of(len(value['boxes']), 'box', 'boxes')}"

@@ -1,4 +1,4 @@
-"""A campaign's own page: progress, people, jobs and decisions in words."""
+"""A campaign's page: progress, people, jobs and decisions."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MEMBERS = 20
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision, in words that follow the person's name."""
+    """A decision, with a predicate to follow the actor's name."""
 
     decision: Decision
     words: str
@@ -28,10 +28,10 @@ class Decided:
 
 @dataclass(frozen=True)
 class CampaignFacts:
-    """All that a campaign's own page shows of its progress, people, jobs and decisions.
+    """Contents of a campaign's page.
 
-    estimate: what it will cost, of a draft alone; else None. without_anybody: open questions that
-    all who joined have answered.
+    estimate: the expected cost of a draft, else None. without_anybody: open questions that every
+    member has answered.
     """
 
     progress: Progress
@@ -138,7 +138,7 @@ def in_words(decisions: Iterable[Decision]) -> list[Decided]:
 
 
 def decision_words(decision: Decision) -> str:
-    """What was decided, in words that follow the person's name."""
+    """Return a predicate to follow the actor's name."""
     content = decision.content
     if decision.kind == Decision.Kind.STATE:
         if "state" in content:

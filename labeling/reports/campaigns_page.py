@@ -15,7 +15,7 @@ from labeling.models import (
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """A campaign as lists show it. role: of the person who looks; share: finished of questions."""
+    """A campaign in a list. role: of the viewer. share: finished questions of all."""
 
     campaign: Campaign
     role: str

@@ -1,7 +1,6 @@
-"""How many questions a campaign asks as a whole, and what they cost.
+"""The expected number of questions of a campaign and their cost.
 
-A number where they are listed; a range where a graph asks, since what is asked then depends on what
-is on the images.
+Exact for listed questions; a range for a graph, whose questions depend on the images.
 """
 
 import functools
@@ -40,19 +39,19 @@ STEPS = (DRAW, CHECK, COVER)
 
 
 class Forecast(NamedTuple):
-    """Questions in all; equal numbers where they are known."""
+    """The total number of questions; equal numbers if it is known."""
 
     low: int
     likely: int
     high: int
 
     def less(self, already_asked: int) -> "Forecast":
-        """Return the forecast of questions still to be asked."""
+        """Return the forecast of the remaining questions."""
         return Forecast(*(max(0, number - already_asked) for number in self))
 
 
 def known_number(questions: int) -> Forecast:
-    """Return the forecast where the number of questions is known."""
+    """Return the forecast of a known number of questions."""
     return Forecast(questions, questions, questions)
 
 
@@ -60,12 +59,12 @@ def known_number(questions: int) -> Forecast:
 def per_image(
     graph: Graph, mode: str = "safe", order: str = "breadth", present: float | None = None
 ) -> tuple[float, float, float]:
-    """Return questions an image takes when every answer is right: (low, likely, high), for half as
-    many classes on it as `present`, as many, and twice as many. present: by default as in ILSVRC.
+    """Return (low, likely, high) questions per image if every answer is right.
 
-    The learned order is forecast as breadth-first, which asks as many or a few more. Exact, but in
-    strict mode where a question has more parents than simulating_queries.QUICK_PARENTS: there the
-    mean of some drawn images, a few hundredths off.
+    low and high assume half and twice as many classes per image as `present`, whose default is
+    ILSVRC's mean. The learned order is forecast as breadth-first, which needs as many or slightly
+    more. Exact, except in strict mode if a question has more than QUICK_PARENTS parents: then a
+    mean over simulated images, off by a few hundredths.
     """
     leaves = len(graph.leaves)
     present = min(present or min(PRESENT, leaves / 2), leaves)
@@ -86,13 +85,15 @@ def of_images(
     order: str = "breadth",
     present: float | None = None,
 ) -> Forecast:
-    """Return questions that a graph asks about so many images. present: classes on one of them."""
+    """Return the number of questions for these images. present: mean classes per image."""
     return Forecast(*(round(images * each) for each in per_image(graph, mode, order, present)))
 
 
 def of_pairs(pairs: int, second_looks: float) -> Forecast:
-    """Return questions that boxing every instance of so many pairs takes: of each box a drawing, a
-    check and a look for more, and in some pairs a second look (boxes/chain.py).
+    """Return the number of questions that box every instance of these pairs.
+
+    Each box needs a drawing, a check and a look for more; some pairs a second look
+    (boxes/chain.py).
     """
     return Forecast(
         *(
@@ -103,17 +104,16 @@ def of_pairs(pairs: int, second_looks: float) -> Forecast:
 
 
 def answers_each(policy: policies.Policy) -> float:
-    """Answers that a question takes on average by the policy; where boxes are drawn, checked and
-    looked for, that is the mean of the three."""
+    """Return the expected answers per question; for boxes, the mean over the three steps."""
     if "checks" in policy:
         return answers_per_question(policy)
     return deciding.expected_votes(policy)
 
 
 def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
-    """Return questions of the campaign as a whole, those that follow from answers included.
+    """Return the total number of questions, including those that follow from answers.
 
-    counts: of its questions now.
+    counts: of its current questions.
     """
     total = counts.questions
     known = known_number(total)
@@ -142,9 +142,9 @@ def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
 
 
 def _measured(campaign: Campaign) -> tuple[float, float] | None:
-    """The mean of questions that the first finished images took, and two standard errors of it.
+    """Return the mean number of questions of the first finished images, and two standard errors.
 
-    None before enough images are finished. Pages are read again and again: counted at times only.
+    None before enough images are finished. Cached, since pages reload often.
     """
     cache = caches["local"]
     key = f"questions-per-image-{campaign.pk}-{campaign.created_at.timestamp()}"
@@ -171,7 +171,7 @@ def _measured(campaign: Campaign) -> tuple[float, float] | None:
 
 
 def _learned_per_image(campaign: Campaign) -> float | None:
-    """Questions that the learned scenes state an image takes at the campaign's price."""
+    """Return the questions per image at the campaign's price, as stated by the learned scenes."""
     price = campaign.settings.get("price")
     learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
     curve = learned.curve if learned is not None else []
@@ -181,9 +181,9 @@ def _learned_per_image(campaign: Campaign) -> float | None:
 def _images(
     campaign: Campaign, opening: Sequence[tuple[int | None, int]], opened_images: int
 ) -> int:
-    """Return the number of images that have a question now or will once the jobs are done.
+    """Return the number of images with a question now or after the running jobs.
 
-    opening: (images of a job, opened so far) of each job. opened_images: those with a question now.
+    opening: (images of the job, opened so far) of each. opened_images: with a question now.
     """
     if not opening:
         return opened_images
@@ -195,14 +195,18 @@ def _images(
 
 @dataclass(frozen=True)
 class Estimate(lifecycle.Cost):
-    """The cost of the likely number of questions, and of the fewest and the most."""
+    """The cost of the likely, fewest and most questions.
+
+    answers: to gold too. hours: of people's time. cost: in currency. low, high: equal unless a
+    graph decides what is asked.
+    """
 
     low: lifecycle.Cost
     high: lifecycle.Cost
 
 
 def estimate(forecast: Forecast, policy: Mapping[str, object]) -> Estimate:
-    """What so many questions cost by this policy."""
+    """Return the cost of these questions under the policy."""
     rules = policies.whole(policy)
     each = answers_each(rules)
     low, likely, high = (lifecycle.estimate(number, rules, each) for number in forecast)

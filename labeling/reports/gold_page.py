@@ -18,7 +18,7 @@ from labeling.reports.question_page import Value, topic_names, value_words
 
 @dataclass(frozen=True)
 class GoldRow(Value):
-    """A gold question with its answer, how many met it and how many of them failed."""
+    """A gold question: its answer, how many people met it and how many of them failed."""
 
     question: Question
     image: Image

@@ -1,4 +1,4 @@
-"""A question graph as the nested list that a researcher reads, with how many images are where."""
+"""A question graph as a nested list with the number of images at each node."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Counts = dict[str, dict[str, int]]
 
 @dataclass
 class Row:
-    """A node at one of its places in the outline."""
+    """A node at one position of the outline."""
 
     node: Node
     counts: dict[str, int]
@@ -31,11 +31,10 @@ class Row:
 
 
 def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
-    """Return the roots, each with what hangs on it; with a search, only what it finds and what is
-    above.
+    """Return the roots with their descendants; with a search, only the matches and their ancestors.
 
-    A node with several parents stands under each of them; its own children only under the first,
-    so that the outline is no longer than the graph has links.
+    A node with several parents appears under each; its children only under the first, so the
+    outline is no longer than the number of links.
     """
     matching = _found(graph, search) if search else None
     kept = None if matching is None else matching | _above(graph, matching)
@@ -83,10 +82,10 @@ def _above(graph: Graph, node_ids: set[str]) -> set[str]:
 
 
 def counts_of(campaign: Campaign) -> Counts:
-    """{"asked", "yes", "no", "open"} images of every node that was asked about. Two queries.
+    """Return {"asked", "yes", "no", "open"} images of every node with questions. Two queries.
 
-    "open" wants answers; what is in review or dropped is asked and nothing else. Gold and what was
-    withdrawn count nowhere.
+    "open" questions need answers; those in review or dropped count only as asked. Gold and
+    withdrawn questions are not counted.
     """
     return cached(f"outline:{campaign.pk}", lambda: _count(campaign))
 

@@ -1,4 +1,4 @@
-"""Questions against missed and false labels, as a campaign's learned scenes state them."""
+"""Questions, missed and false labels by price, as stated by a campaign's learned scenes."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,8 +26,9 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """Of an SVG: the lines of missed and false labels, where the campaign's price is on them, and
-    where Algorithm 1 is."""
+    """An SVG: lines of missed and false labels, with marks for the current price and
+    Algorithm 1.
+    """
 
     missed: list[Mark]
     false: list[Mark]
@@ -43,7 +44,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PriceCurve:
-    """price: of the campaign; None without one. learned: None until enough images are finished."""
+    """price: of the campaign, if any. learned: None until enough images are finished."""
 
     price: float | None
     learned: LearnedScenes | None
@@ -61,7 +62,9 @@ class PriceCurve:
 
     @property
     def rows(self) -> list[tuple[PricePoint, float, bool]]:
-        """(point, share of what Algorithm 1 asks, whether it is the campaign's price)."""
+        """Return (point, its questions as a share of Algorithm 1's, whether it is the current
+        price).
+        """
         base = self.algorithm_1.questions if self.algorithm_1 else 0
         return [
             (point, point.questions / base if base else 0, point.price == self.price)
@@ -99,7 +102,7 @@ def _figure(curve: list[PricePoint], plain: PricePoint, price: float | None) -> 
 
 
 def _ticks(most: float) -> list[float]:
-    """0 and round numbers up to the first that is not below `most`.
+    """Return round numbers from 0 up to the first that is not below `most`.
 
     >>> _ticks(43), _ticks(0.31)
     ([0.0, 10.0, 20.0, 30.0, 40.0, 50.0], [0.0, 0.1, 0.2, 0.3, 0.4])

@@ -1,4 +1,4 @@
-"""What pages show of a dataset's objects: which of them, as tiles and one by one."""
+"""A dataset's objects for pages: search, tiles and one object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ TILE_PX = 160
 
 @dataclass(frozen=True)
 class Drawn:
-    """A part as a page draws it. d: of its path, "" where nothing is drawn."""
+    """A part as drawn on a page. d: of its path; "" if there is none."""
 
     part: Part
     name: str
@@ -33,13 +33,13 @@ class Drawn:
 
     @property
     def merges(self) -> list[Merge]:
-        """Return those of several pieces; a single piece was not merged."""
+        """Return the merges of several pieces."""
         return [merge for merge in self.part.merges if len(merge.pieces) > 1]
 
 
 @dataclass(frozen=True)
 class Tile:
-    """An object as a list shows it, in its crop with context."""
+    """An object in a list, cropped with context."""
 
     item: Item
     category: str
@@ -61,7 +61,7 @@ class CategoryCount:
 
 
 def categories(dataset: Dataset) -> list[CategoryCount]:
-    """Return how many of the dataset's objects are of each category, the largest first."""
+    """Count the dataset's objects by category, the largest first."""
     vocabulary = vocabulary_store.of(dataset)
     rows = (
         GivenLabel.objects.filter(
@@ -76,15 +76,15 @@ def categories(dataset: Dataset) -> list[CategoryCount]:
 
 
 def name_of(vocabulary: Vocabulary | None, key: str) -> str:
-    """Return the category's word, its wnid where the vocabulary lacks it."""
+    """Return the category's name; its wnid if the vocabulary lacks it."""
     category = vocabulary.category(key) if vocabulary else None
     return category.name if category else key
 
 
 def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "") -> Sequence[int]:
-    """Return the ids of the objects that fit, by image and in the order in which they came.
+    """Return the ids of matching objects, by image and in the order of import.
 
-    category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" is any.
+    category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" matches all.
     """
     items = objects.of(dataset)
     if search:
@@ -104,7 +104,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
 
 def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
-    """Return the objects of these ids, in their order. Queries do not grow with them."""
+    """Return tiles of these ids in their order, in a fixed number of queries."""
     vocabulary = vocabulary_store.of(dataset)
     items = Item.objects.in_bulk(pks)
     described = objects.described(items.values())
@@ -112,9 +112,9 @@ def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
 
 
 def drawn(parted: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
-    """Return the object's parts in the order of its category, then those that it lacks.
+    """Return the object's parts in the order of its category, then others.
 
-    coarse_px: how far a line may lie off, where fewer corners do.
+    coarse_px: tolerance when corners are removed.
     """
     order = {part.key: nth for nth, part in enumerate(category.parts)} if category else {}
     parts = sorted(parted.parts, key=lambda part: order.get(part.key, len(order)))

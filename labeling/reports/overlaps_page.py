@@ -1,4 +1,4 @@
-"""Boxes that overlap as their page shows them: a close look at each, and what may be done."""
+"""Overlapping boxes: a close-up of each with the possible actions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
 
 
 def _near(finding: Finding) -> Box:
-    """The boxes with what is around them."""
+    """Return the surroundings of the boxes."""
     x0, y0 = (min(box[side] for box in finding.boxes) for side in (0, 1))
     x1, y1 = (max(box[side] for box in finding.boxes) for side in (2, 3))
     room = AROUND * max(x1 - x0, y1 - y0)

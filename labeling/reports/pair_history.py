@@ -1,5 +1,4 @@
-"""The questions of a pair of image and class, one after another: what each showed, who said what,
-and what came of it."""
+"""The questions of an (image, class) pair in order: contents, answers and result of each."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ COVERAGE_WORDS = {
 
 @dataclass(frozen=True)
 class StepRow:
-    """One question of the pair. number: from 1. settled: what it says, "" while it is open."""
+    """One question of the pair. number: from 1. settled: its result; "" while it is open."""
 
     question: Question
     number: int
@@ -35,7 +34,7 @@ class StepRow:
 
 
 class BoxRow(TypedDict):
-    """A box as a review has it."""
+    """A box in a review."""
 
     box: list[float]
     flags: list[str]
@@ -44,8 +43,11 @@ class BoxRow(TypedDict):
 
 @dataclass(frozen=True)
 class History:
-    """A pair as it stands. boxes: those that stand, as a reviewer begins with them; words: what is
-    known of it; steps: the questions that count, in order."""
+    """The state of a pair.
+
+    boxes: current ones, from which a reviewer starts. words: the known state. steps: valid
+    questions in order.
+    """
 
     boxes: list[BoxRow]
     coverage: str
@@ -54,7 +56,7 @@ class History:
 
 
 def of(campaign: Campaign, question: Question) -> History:
-    """Return the pair of a question. A fixed number of queries."""
+    """Return the pair of a question, in a fixed number of queries."""
     pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
     pks = [step.id for step in pair.path]
     questions = Question.objects.select_related("item__image").in_bulk(pks)
@@ -120,7 +122,7 @@ def _step(
 
 
 def picture(question: Question, answers: Sequence[Any], value: Any = None) -> Picture:
-    """Return what a question shows, with the answers to it and a reviewer's boxes."""
+    """Return the contents of a question, with its answers and the boxes of a reviewer."""
     objects = [answer for answer in answers if isinstance(answer, dict)]
     drawn = Layer("mine", [answer["box"] for answer in objects if "box" in answer], "drawn")
     points = [point for answer in objects for point in answer.get("missing", ())]

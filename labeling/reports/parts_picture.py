@@ -1,6 +1,4 @@
-"""What reviewers and researchers see of an object: everybody's drawings over the photograph, how
-far people agree on each part, and what the drawing engine begins with.
-"""
+"""An object for reviewers: all drawings over the photograph, agreement by part, editor setup."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,12 +21,12 @@ STATE_WORDS = {"drawn": _("drawn"), "not_visible": _("not visible"), "occluded":
 
 
 def tone_of(number: int) -> str:
-    """Return the class that colours a part, by its number from 0, as the drawing engine does."""
+    """Return the CSS class of a part's colour by its index, as in the editor."""
     return f"tone-{number % TONES}"
 
 
 def parts_of(campaign: Campaign, topic: str) -> list[AskedPart]:
-    """Return the parts that the campaign's vocabulary names for the category, in its order."""
+    """Return the category's parts in the order of the campaign's vocabulary."""
     category = campaign.settings["categories"].get(topic) or {"parts": []}
     parts: list[AskedPart] = category["parts"]
     return parts
@@ -56,7 +54,7 @@ ObjectRow = TypedDict(  # noqa: UP013 - scripts read the key "given"
 
 
 def object_of(parted: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
-    """Return the object as scripts have it."""
+    """Return the object for scripts."""
     assert parted.size is not None, "objects of a dataset know the size of their image"
     known_parts = {part.key: part for part in parted.parts}
     keys = [part["key"] for part in parts_of(campaign, topic)]
@@ -77,9 +75,9 @@ def object_of(parted: PartedObject, campaign: Campaign, topic: str) -> ObjectRow
 def editor_setup(
     campaign: Campaign, item: Item, topic: str, value: object, keep: str
 ) -> dict[str, object]:
-    """What js/review/part_editor.js begins with: the object, its parts, and the labels of these.
+    """Return the setup of js/review/part_editor.js: the object, its parts and their labels.
 
-    keep: under which name the browser keeps what is drawn until it is sent.
+    keep: key under which the browser stores the unsent drawing.
     """
     return {
         "object": object_of(objects.described([item])[item.pk], campaign, topic),
@@ -92,8 +90,10 @@ def editor_setup(
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part, or the outline, as a picture draws it. given: only the import says anything of it;
-    d: of its path. voters, iou, boundary_f: how far people agree."""
+    """A part or the outline in a picture.
+
+    given: only the import has it. d: of its path. voters, iou, boundary_f: the agreement.
+    """
 
     key: str
     name: str
@@ -109,7 +109,7 @@ class PartRow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What one person drew. d: of the path of all its parts."""
+    """The drawing of one person. d: of the path of all its parts."""
 
     answer: Answer
     number: int
@@ -119,9 +119,11 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Picture:
-    """One question's object with all that was drawn of it. settlement: the latest one, and value
-    what it says of parts; several: whether several people drew; notes: what was sent back, the
-    latest first."""
+    """An object of a question with all its drawings.
+
+    settlement: the latest one; value: its parts. several: whether several people drew. notes: of
+    drawings sent back, the newest first.
+    """
 
     settlement: Settlement | None
     value: Mapping[str, Any] | None
@@ -134,7 +136,7 @@ class Picture:
 
 
 def question_picture(campaign: Campaign, question: Question) -> Picture:
-    """Return a fixed number of queries."""
+    """Return the picture of a question, in a fixed number of queries."""
     parted = objects.described([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
     value = settlement.value if settlement and _has_parts(settlement.value) else None
@@ -160,7 +162,7 @@ def _has_parts(value: object) -> bool:
 def part_rows(
     campaign: Campaign, topic: str, parted: PartedObject, value: Mapping[str, Any] | None
 ) -> list[PartRow]:
-    """Return a row for each part of the category, and for the outline where there is one."""
+    """Return a row for each part of the category, and one for the outline if there is one."""
     labels = labels_in(value) if value else {}
     known_parts = {part.key: PartLabel(part.state, part.polygons) for part in parted.parts}
     if parted.outline is not None:
@@ -200,7 +202,7 @@ def _part_row(
 
 
 def _people(question: Question, settlement: Settlement | None) -> list[Drawing]:
-    """Everybody whose drawing counts, in the order in which they took their seats."""
+    """Return the people with counted drawings, in the order of their seats."""
     if settlement is not None:
         ids: Iterable[str] = settlement.answers
     else:

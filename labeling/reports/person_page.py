@@ -1,5 +1,4 @@
-"""One person in a campaign, as a researcher sees them: their latest answers beside the consensus,
-their checks, and the decisions about them."""
+"""One member for researchers: latest answers beside the consensus, checks and decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +27,9 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """A person's answer beside the known or settled one ("" where there is none).
+    """A person's answer beside the gold or settled one, which may be "".
 
-    agrees: None where there is nothing to compare with, or the answer was an abstention.
+    agrees: None without one, and for an abstention.
     """
 
     question: Question
@@ -115,7 +114,7 @@ def _latest(seats: list[int]) -> dict[int, Answer]:
 
 
 def _current_values(questions: list[Question]) -> dict[int, Any]:
-    """The gold answer or the latest settlement's value of each question that has one."""
+    """Return the gold answer or the latest settled value of each question that has one."""
     golden = [q.pk for q in questions if q.state == Question.State.GOLD]
     settled = [q.pk for q in questions if q.state == Question.State.SETTLED]
     rows = Settlement.objects.filter(question__in=settled).order_by("pk")
@@ -126,7 +125,7 @@ def _current_values(questions: list[Question]) -> dict[int, Any]:
 
 
 def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.Decided]:
-    """What was decided about this person, the latest first."""
+    """Return the decisions on this person, the newest first."""
     person = membership.user_id
     decisions = (
         membership.campaign.decisions.filter(
@@ -147,8 +146,10 @@ def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a person in words: what was last found, the threshold, and what follows. past:
-    whether the threshold is exceeded."""
+    """A check of a person in words: last value, threshold and consequence.
+
+    past: whether the threshold is exceeded.
+    """
 
     signal: str
     title: str

@@ -1,4 +1,4 @@
-"""What a researcher watches: how far a campaign is, who answered how much, what it cost."""
+"""Progress, people and cost of a campaign."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ACTIVE = timedelta(minutes=15)
 
 
 class Counted(NamedTuple):
-    """A campaign's questions: as they are, and forecast as a whole."""
+    """The current questions of a campaign, and the forecast of all."""
 
     counts: Counts
     forecast: forecasts.Forecast
@@ -38,11 +38,11 @@ def count(campaign: Campaign) -> Counted:
 
 @dataclass(kw_only=True)
 class Progress(Record):
-    """Questions by state, answers given and still wanted, cost so far and to come, time left.
+    """Questions by state, answers given and still needed, cost so far and to come, time left.
 
-    Where a graph asks, what is still wanted counts the questions that are likely to follow; the
-    ranges (low, high) are those of forecasts.py, and of equal numbers where nothing follows.
-    Gold counts as work done and paid, never as a question.
+    With a graph, the needed answers include those to questions that are likely to follow; the
+    ranges (low, high) are those of forecasts.py, else equal numbers. Gold counts as work and cost,
+    never as a question.
     """
 
     questions: int
@@ -62,8 +62,9 @@ class Progress(Record):
 
 
 def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
-    """Return how far the campaign is. Answers are not read: the work of each person is kept with
-    their membership. counted: where it is known already.
+    """Return the progress of the campaign from counters of memberships, without reading answers.
+
+    counted: if it is known.
     """
     policy = policies.of(campaign)
     counts, forecast = counted or count(campaign)
@@ -103,7 +104,7 @@ WHERE q.campaign_id = %s AND q.state = 'open'
 
 
 def _leased(campaign: Campaign) -> int:
-    """Seats of open questions under lease."""
+    """Count the leased seats of open questions."""
     [(leased,)] = fetch(LEASED_SEATS, [campaign.pk])
     return int(leased)
 
@@ -124,8 +125,10 @@ WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND EXISTS (
 
 
 def without_anybody(campaign: Campaign, counts: Counts) -> int:
-    """Open questions that every annotator has answered already: a tie among all who joined. Looked
-    for at the end alone, where few have a free seat."""
+    """Count open questions that every annotator has answered, as in a tie among all.
+
+    Counted only near the end, when few questions have a free seat.
+    """
     if not 0 < counts.free <= FEW or campaign.state != Campaign.State.OPEN:
         return 0
     [(count,)] = fetch(WITHOUT_ANYBODY, [campaign.pk])
@@ -133,9 +136,11 @@ def without_anybody(campaign: Campaign, counts: Counts) -> int:
 
 
 def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:
-    """What open questions will still ask for beyond the seats that they have now: votes are asked
-    for one at a time until a question is decided. Nothing where all are asked for at once, as of
-    the steps of boxes."""
+    """Return the expected answers beyond the current seats.
+
+    Votes are requested one at a time until a question is decided; 0 if all are requested at once,
+    as in the steps of boxes.
+    """
     if policies.asks_all(policy) or not counts.open or KINDS[campaign.kind].asks == CHAINS:
         return 0
     each = quality_page.mean_votes(campaign, counts.decided) if counts.decided else None
@@ -145,7 +150,7 @@ def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts
 
 
 def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> float | None:
-    """At the campaign's own pace with the people who work now; None when nobody does."""
+    """Return the time left at the current pace; None if nobody works."""
     active = campaign.memberships.filter(last_answered_at__gte=timezone.now() - ACTIVE).count()
     if not active or not answers:
         return None
@@ -153,9 +158,9 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
 
 
 def stored_accuracy(membership: Membership) -> gold_results.Accuracy | None:
-    """Accuracy on gold as monitoring.py last counted it; None where it did not in this stage.
+    """Return the accuracy on gold that monitoring.py last stored; None if none in this stage.
 
-    For a paused person: as it was when they left work, since each stage starts a new count.
+    For a paused person: the accuracy before the pause, since each stage starts a new count.
     """
     test = membership.standing.get("test")
     if not test or not 0 <= test["right"] <= test["total"]:
@@ -165,8 +170,9 @@ def stored_accuracy(membership: Membership) -> gold_results.Accuracy | None:
 
 
 def tone_of(membership: Membership) -> str:
-    """Return how a person's stage is shown: at work is no praise. "suspect" where a check found
-    fault, "accepted" where the test on gold did not, else the stage.
+    """Return the badge style of a member.
+
+    "suspect" if a check failed, "accepted" if the gold test passed, else the stage.
     """
     if membership.stage != Membership.Stage.WORKING:
         return membership.stage
@@ -177,13 +183,13 @@ def tone_of(membership: Membership) -> str:
 
 
 def members(campaign: Campaign) -> QuerySet[Membership]:
-    """Everybody who belongs or belonged to the campaign, whoever answered most first."""
+    """Return all current and former members, those with the most answers first."""
     return campaign.memberships.select_related("user").order_by("-answered", "pk")
 
 
 @dataclass(frozen=True)
 class Annotator:
-    """A member as lists show them."""
+    """A member in a list."""
 
     membership: Membership
     tone: str
@@ -192,9 +198,7 @@ class Annotator:
 
 
 def annotators(campaign: Campaign, members: Collection[Membership]) -> list[Annotator]:
-    """Return a row for each of these members, with the accuracy that was kept; only where there is
-    none are answers read.
-    """
+    """Return a row for each member, with the stored accuracy; reads answers if none is stored."""
     accuracies = accuracies_of(campaign, members)
     return [
         Annotator(
@@ -210,12 +214,12 @@ def annotators(campaign: Campaign, members: Collection[Membership]) -> list[Anno
 def accuracies_of(
     campaign: Campaign, members: Collection[Membership]
 ) -> dict[int, gold_results.Accuracy]:
-    """Return the accuracy on gold of each of these members who met any, by the user's id."""
+    """Return user id → accuracy of the members who answered gold."""
     kept = {row.user_id: share for row in members if (share := stored_accuracy(row))}
     unseen = [row.user_id for row in members if row.user_id not in kept and row.answered]
     return gold_results.accuracies(campaign, unseen) | kept
 
 
 def estimate_of(campaign: Campaign, counted: Counted | None = None) -> forecasts.Estimate:
-    """What the campaign's questions cost as a whole, by its policy."""
+    """Return the cost of all the campaign's questions under its policy."""
     return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))

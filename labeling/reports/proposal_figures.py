@@ -1,7 +1,7 @@
-"""Whether the model helps people who draw: quality and time with it and without, and what becomes
-of its bad proposals.
+"""Effect of a model's proposals on drawings: quality and time with and without, bad proposals.
 
-Reads drawings, so of a large campaign the latest seats alone. docs/explanation/part-campaigns.md.
+Reads drawings, so only the latest seats of a large campaign.
+docs/explanation/part-campaigns.md.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ BAD_IOU = 0.5
 
 @dataclass(kw_only=True)
 class Mean(Record):
-    """interval: 95 %, of two values or more."""
+    """A mean with its 95 % interval, for at least two values."""
 
     value: float | None
     interval: list[float] | None
@@ -39,7 +39,7 @@ class Mean(Record):
 
 @dataclass(kw_only=True)
 class Share(Record):
-    """count of `of`; interval: 95 %."""
+    """`count` of `of`, with the 95 % interval."""
 
     count: int
     of: int
@@ -49,9 +49,11 @@ class Share(Record):
 
 @dataclass(kw_only=True)
 class Arm(Record):
-    """drawings: answers that draw. seconds_per_part: of one drawn part. gold_iou: likeness to gold,
-    by part. others_iou: with drawings of other people that were made without the model. bad: parts
-    of gold that were drawn with an IoU below BAD_IOU."""
+    """Drawings with the model available, or without it.
+
+    seconds_per_part: of one drawn part. gold_iou: with gold, by part. others_iou: with other
+    people's drawings made without the model. bad: parts of gold drawn with an IoU below 0.5.
+    """
 
     drawings: int
     parts: int
@@ -64,8 +66,9 @@ class Arm(Record):
 
 @dataclass(kw_only=True)
 class Network(Record):
-    """images: that questions are about; embedded: with an embedding; fits: for how many there is
-    room; bytes: that embeddings take."""
+    """images: with questions. embedded: with an embedding. fits: how many fit into the budget.
+    bytes: size of the embeddings.
+    """
 
     name: str
     sha256: str
@@ -78,10 +81,13 @@ class Network(Record):
 
 @dataclass(kw_only=True)
 class ProposalFigures(Record):
-    """time_ratio: seconds a part with the model over those without. iou_difference: of gold_iou.
-    requests: parts of a seat about which the model was asked; taken, mended: what the drawing came
-    of; refused: the rest. bad_proposals: on gold, how many of those below BAD_IOU were sent as
-    proposed."""
+    """Drawings with and without a model.
+
+    time_ratio: seconds per part with the model over those without. iou_difference: of gold_iou.
+    asked: parts for which the model was queried; taken, mended: proposals that became drawings;
+    refused: the others. bad_proposals: of proposals for gold with an IoU below 0.5, those submitted
+    unchanged.
+    """
 
     network: Network | None
     seats: int
@@ -107,7 +113,7 @@ class _Values:
 
 @dataclass(frozen=True)
 class _DrawnSeat:
-    """A seat with its latest answer that draws; gold: what is known of its question."""
+    """A seat with its latest drawing. gold: the known answer, if any."""
 
     pk: int
     question: int
@@ -119,7 +125,7 @@ class _DrawnSeat:
 
 
 def of_page(campaign: Campaign) -> ProposalFigures | None:
-    """Return the figures of the latest seats, kept a while; None where nobody was ever helped."""
+    """Return the cached figures of the latest seats; None if the model was never used."""
     known = networks.of(campaign) is not None or _seats_of(campaign).exists()
     if not known:
         return None
@@ -127,7 +133,7 @@ def of_page(campaign: Campaign) -> ProposalFigures | None:
 
 
 def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
-    """most: of the latest seats; None for all."""
+    """Return the figures of the latest `most` seats; None for all."""
     seats = _read(campaign, most)
     values = {True: _Values(), False: _Values()}
     alone: dict[int, list[_DrawnSeat]] = defaultdict(list)
@@ -169,7 +175,7 @@ def _seats_of(campaign: Campaign) -> QuerySet[Assistance]:
 
 
 def _read(campaign: Campaign, most: int | None) -> list[_DrawnSeat]:
-    """Four queries."""
+    """Return the seats. Four queries."""
     rows = (
         _seats_of(campaign)
         .order_by("-pk")
@@ -235,7 +241,7 @@ def _add(values: _Values, seat: _DrawnSeat, alone: Iterable[_DrawnSeat]) -> None
 def _bad_proposals(
     seats: Sequence[_DrawnSeat], proposals: Mapping[tuple[int, str], Proposal]
 ) -> Share:
-    """Of the last proposal for each part of gold."""
+    """Return the share of bad proposals, by the last one for each part of gold."""
     bad_proposals = accepted = 0
     for seat in seats:
         for key, label in (seat.gold or {}).items():

@@ -1,7 +1,7 @@
-"""How well a campaign's answers hold together: agreement, votes spent, what is disputed.
+"""Consistency of a campaign's answers: agreement, votes per question, disputed questions.
 
-Read from a sample of bounded size, so that a page never adds up a million answers. Where that is
-less than all, figures are kept for some minutes: to draw the sample, the index is read whole.
+Reads a sample of bounded size. Figures of a sample are cached for minutes, since drawing it
+reads the whole index.
 """
 
 import math
@@ -30,8 +30,9 @@ def decided(campaign: Campaign) -> QuerySet[Question]:
 
 
 def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
-    """Return ids of about `size` of the `total` decided questions, all where there are no more; the
-    same ones as long as the campaign stands still.
+    """Return about `size` ids of the `total` decided questions; all if there are no more.
+
+    The sample is stable while the campaign does not change.
     """
     questions = decided(campaign)
     if total > size:
@@ -43,7 +44,7 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
 
 @dataclass(frozen=True)
 class Bar:
-    """How many questions took n answers; share: of the commonest count."""
+    """The number of questions with n answers. share: relative to the longest bar."""
 
     n: int
     count: int
@@ -52,11 +53,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the sample says; a figure is None where nothing was decided or only one answer given.
+    """Figures of the sample; None if nothing was decided or only one answer was given.
 
-    sampled: how many of the decided questions were read. alpha: Krippendorff's, over those with
-    two votes or more. votes: mean answers a question. abstained: share of answers that could not
-    be given. disputed: ids, the most divided first.
+    sampled: number of decided questions read. alpha: Krippendorff's, over questions with two votes
+    or more. votes: mean answers per question. abstained: share of abstentions. disputed: ids, the
+    most divided first.
     """
 
     decided: int
@@ -96,7 +97,9 @@ def _figures(campaign: Campaign, total: int) -> Figures:
 
 
 def mean_votes(campaign: Campaign, total: int, size: int = 200) -> float | None:
-    """Answers that a settled question took, from a smaller sample; None before any is settled."""
+    """Return the mean answers per settled question, from a smaller sample; None before the
+    first.
+    """
     if total <= size:
         return _mean_votes(campaign, total, size)
     key = f"mean_votes:{campaign.pk}"
@@ -133,7 +136,9 @@ def _histogram(answers: Sequence[int]) -> list[Bar]:
 
 
 def _disputed(able: dict[int, Counter[str]]) -> list[int]:
-    """Where the most common answer has the least share; of equals, those with more votes."""
+    """Return questions with the smallest majority share first; among equals, those with
+    more votes.
+    """
     ranked = []
     for pk, tally in able.items():
         if len(tally) > 1:

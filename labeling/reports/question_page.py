@@ -22,7 +22,7 @@ from labeling.reports.campaign_page import Decided, in_words
 
 @dataclass(frozen=True)
 class Value:
-    """An answer: its tally name, and the words that people see for it."""
+    """An answer: its tally name and its label."""
 
     value: str
     words: str
@@ -41,7 +41,7 @@ class Settled(Value):
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question with its topic's name, the votes by answer, and what it settled as."""
+    """A question with its topic's name, the votes by answer, and its settled value."""
 
     question: Question
     image: Image
@@ -99,8 +99,9 @@ class SettlementRow:
 
 
 def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
-    """What a question in review would settle as, if a reviewer accepts it; None where its answers
-    gave nothing."""
+    """Return what a question in review would settle as if accepted; None if its answers give
+    nothing.
+    """
     latest = question.settlements.order_by("-pk").first()
     if latest is None or latest.value is None:
         return None
@@ -109,8 +110,11 @@ def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
 
 @dataclass(frozen=True)
 class AnswerRow(Value):
-    """An answer with who gave it. counted: in the last settlement; void: of somebody blocked;
-    replaced: by a later one of the same seat."""
+    """An answer with its author.
+
+    counted: in the last settlement. void: the author is blocked. replaced: by a later answer of
+    the same seat.
+    """
 
     answer: Answer
     pseudonym: str
@@ -122,7 +126,7 @@ class AnswerRow(Value):
 
 @dataclass(frozen=True)
 class History:
-    """Every answer to a question, every settlement, and the reviewers' decisions."""
+    """Answers, settlements and reviewers' decisions of a question."""
 
     answers: list[AnswerRow]
     settlements: list[SettlementRow]
@@ -147,7 +151,7 @@ def question_history(campaign: Campaign, question: Question) -> History:
 
 
 def answers_to(question_ids: Sequence[int]) -> list[Answer]:
-    """Return every answer to these questions, in the order in which they came."""
+    """Return every answer to these questions in order."""
     return list(
         Answer.objects.filter(assignment__question__in=question_ids)
         .select_related("assignment__annotator")
@@ -158,7 +162,7 @@ def answers_to(question_ids: Sequence[int]) -> list[Answer]:
 def answer_rows(
     campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
 ) -> list[AnswerRow]:
-    """Return a row for each of these answers. counted: ids of those that settled their question."""
+    """Return a row for each answer. counted: ids of those that settled their question."""
     kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
     blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
@@ -188,17 +192,19 @@ def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, 
 
 
 def value_words(campaign: Campaign) -> dict[str, str]:
-    """Tally name → the words that people see for it."""
+    """Return tally name → label."""
     return KINDS[campaign.kind].words(campaign.settings)
 
 
 def asked_words(campaign: Campaign, topic: str) -> str:
-    """What people are asked, as a heading: the topic's name as a question."""
+    """Return the question about the topic as a heading."""
     return KINDS[campaign.kind].question(topic, campaign.settings)
 
 
 def answer_keys(campaign: Campaign) -> list[str]:
-    """Return the key of each answer in the order of forms.answer_choices; "" for a class."""
+    """Return the keyboard key of each answer in the order of forms.answer_choices; "" for
+    a class.
+    """
     return [key for _, _, key in KINDS[campaign.kind].answers(campaign.settings)]
 
 

@@ -1,7 +1,7 @@
-"""A campaign's questions as a list: pages that begin after a question, or end before one.
+"""A campaign's questions with keyset pagination.
 
-No page counts rows or passes over those before it, so the last costs what the first does. A filter
-by class or name reads on until a page is full.
+No page counts or skips rows, so the last costs what the first does. A filter by class or name
+reads on until a page is full.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,11 @@ END = 2**63 - 1
 
 @dataclass(frozen=True)
 class QuestionPage:
-    """A page of the list. before, after: the question that the page before ends before, and that
-    the next begins after; None where there is no such page. total: None where nobody counted."""
+    """A page of the list.
+
+    before, after: the question that bounds the previous and the next page; None if there is no
+    such page. total: None if not counted.
+    """
 
     questions: list[Question]
     before: int | None
@@ -30,7 +33,7 @@ class QuestionPage:
 
 @dataclass(frozen=True)
 class Filter:
-    """What narrows the list: "" for what does not."""
+    """The filter values; "" matches all."""
 
     state: str = ""
     topic: str = ""
@@ -45,9 +48,10 @@ def page(
     after: int | None = None,
     before: int | None = None,
 ) -> QuestionPage:
-    """Return the questions but gold in the order they were asked: the first ones, those after a
-    question (id) or those before one; where there are none, the nearest page. A query for each
-    state that is listed, and four more.
+    """Return a page of the questions without gold in their order.
+
+    It starts after or ends before the given question id, by default at the start; if it would be
+    empty, returns the nearest page. One query per listed state, and four more.
     """
     if before is not None:
         ids = _ids(campaign, chosen, size + 1, before=before)
@@ -67,7 +71,7 @@ def page(
 def _ids(
     campaign: Campaign, chosen: Filter, most: int, *, after: int = 0, before: int | None = None
 ) -> list[int]:
-    """Ids of the first questions after one, or of the last before one, those first."""
+    """Return the next ids after a question, or the previous ones before it, nearest first."""
     # A set: a question may change its state between two of these queries.
     ids: set[int] = set()
     # State by state, since the index has them in this order (question_by_state_and_id).
@@ -97,8 +101,10 @@ def _page(
 
 
 def _with_images(ids: Sequence[int]) -> list[Question]:
-    """These questions, each with its item and image. Three queries: joined, PostgreSQL would look
-    each row up by itself."""
+    """Load the questions with item and image in three queries.
+
+    With a join, PostgreSQL would look each row up separately.
+    """
     questions = {row.pk: row for row in Question.objects.filter(in_runs("pk", ids))}
     row_ids = {row.item_id for row in questions.values()}
     items = {row.pk: row for row in Item.objects.filter(in_runs("pk", row_ids))}

@@ -1,4 +1,4 @@
-"""Classes of candidates as pages, files and programs have them, as they were last looked at."""
+"""Classes of candidates for pages, files and the API, as of the last check."""
 
 import csv
 import io
@@ -34,9 +34,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Summary:
-    """All classes together. audited, wrong: of their yes; share: of the audited that were right,
-    with its interval (Clopper and Pearson); by_table: what the vote tables expect; looked_at: None
-    before the first time. without_table: classes that have none of their own."""
+    """All classes together.
+
+    audited, wrong: of their yes. share: of audited labels that were right, with its interval
+    (Clopper and Pearson). by_table: expected by the vote tables. looked_at: None before the first
+    check. without_table: number of classes without a table of their own.
+    """
 
     classes: int
     stopped: int
@@ -54,7 +57,7 @@ class Summary:
 
 
 def summary(campaign: Campaign) -> Summary:
-    """Return one query, of the classes' rows alone."""
+    """Return the summary of all classes. One query."""
     totals = Verification.objects.filter(topic__campaign=campaign).aggregate(
         classes=Count("pk"),
         stopped=Count("pk", filter=Q(state=State.STOPPED)),
@@ -88,7 +91,7 @@ def summary(campaign: Campaign) -> Summary:
 def matching_classes(
     campaign: Campaign, sort: str = "name", search: str = ""
 ) -> QuerySet[Verification]:
-    """Return the classes whose name or key has the search in it, in one of SORTS."""
+    """Return the classes whose name or key contains the search, in one of SORTS."""
     rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
     if search:
         rows = rows.filter(Q(topic__name__icontains=search) | Q(topic__key__icontains=search))
@@ -98,8 +101,10 @@ def matching_classes(
 
 @dataclass(frozen=True)
 class Picture:
-    """A class's precision on a line from the page's floor (0) to all right (1): its interval, what
-    is stated, what its table says, and what is wanted."""
+    """A class's precision on a line from the page's floor (0) to 100 % (1).
+
+    It has the interval, the estimate, the table's value and the target.
+    """
 
     low: float | None
     high: float | None
@@ -110,7 +115,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """state: in words; tone: how they look. picture: None where nothing is stated."""
+    """state: in words. tone: style of its badge. picture: None without an estimate."""
 
     row: Verification
     state: str
@@ -121,14 +126,17 @@ class ClassRow:
 
 
 def class_rows(campaign: Campaign, rows: Sequence[Verification]) -> tuple[list[ClassRow], float]:
-    """Return a row for each of these classes, and where their pictures begin."""
+    """Return a row for each class, and the floor of their pictures."""
     rules = stop_rules(campaign.settings)
     floor = _floor(rows, rules)
     return [_row(row, rules, floor) for row in rows], floor
 
 
 def _floor(rows: Iterable[Verification], rules: StopRules) -> float:
-    """What is stated and wanted lies in the upper half of the line; intervals may begin below."""
+    """Return the floor that puts estimates and targets into the upper half of the line.
+
+    Intervals may begin below it.
+    """
     stated = [verifying.stated_precision(row) for row in rows]
     least = min([rules.precision, *(share for share in stated if share is not None)])
     return next((floor for floor in FLOORS if floor <= 1 - 2 * (1 - least)), 0.0)
@@ -151,7 +159,7 @@ def _place(share: float, floor: float) -> float:
 
 
 def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
-    """In words, and the badge that they stand in."""
+    """Return the state in words and the style of its badge."""
     if row.state == State.STOPPED:
         tone = "paused" if row.reason == Reason.HAND else "settled"
         return f"stopped: {row.get_reason_display()}", tone
@@ -165,8 +173,9 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
 
 
 def write_csv(campaign: Campaign) -> str:
-    """Return every class by name, a line each under COLUMNS. A name that a spreadsheet would run
-    begins with a quote.
+    """Write every class by name, a line each under COLUMNS.
+
+    A quote precedes names that a spreadsheet would run.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
