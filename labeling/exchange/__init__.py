@@ -1,3 +1,1 @@
-"""Labels in and out: files of known labels, objects with parts, lists of researchers, exports
-of release_files/ packed as zip files.
-"""
+"""Import and export: known labels, objects with parts, researchers' lists, zipped releases."""

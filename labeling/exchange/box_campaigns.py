@@ -1,5 +1,5 @@
-"""Campaigns of boxes: which classes of which images are asked for, and the boxes that a detector
-proposes. All of it is checked before anything is written.
+"""Box campaigns: their (image, class) pairs and a detector's proposals, checked before any
+write.
 """
 
 from collections import defaultdict
@@ -36,8 +36,11 @@ EDGE_PX = 1.0
 
 @dataclass
 class Proposed:
-    """What became of proposals: by (image, class) the boxes that are checked, surest first.
-    unasked: boxes of pairs that nobody asks about; repeated: those left out beside surer ones."""
+    """Result of proposing boxes.
+
+    boxes by (image, class), the most confident first. unasked: boxes of pairs outside the campaign.
+    repeated: boxes dropped beside more confident ones.
+    """
 
     boxes: dict[tuple[str, str], list[Box]] = field(default_factory=dict)
     unasked: int = 0
@@ -45,8 +48,10 @@ class Proposed:
 
 
 def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """(image, class) of every class that the release says is in an image. classes: of these alone.
-    Raises BadInput where there are none."""
+    """Return (image, class) of every class that the release has in an image.
+
+    classes: restricts them. Raises BadInput if there are none.
+    """
     chosen_classes = set(classes) if classes is not None else None
     pairs = [
         (line["image"], line["wnid"])
@@ -63,9 +68,11 @@ def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tu
 
 
 def begin_with(campaign: Campaign, release: Release) -> None:
-    """Notes from which release the campaign's labels are: classes that it says are not in an image
-    are absent from it, also where nobody asks for them here. Raises Refusal for a release about
-    another dataset."""
+    """Record the release that supplied the campaign's labels.
+
+    Its absent classes are absent here, even if nobody is asked about them. Raises Refusal for a
+    release on another dataset.
+    """
     theirs = release.campaign.dataset
     if theirs != campaign.dataset:
         raise Refusal(
@@ -82,9 +89,11 @@ def begin_with(campaign: Campaign, release: Release) -> None:
 
 
 def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Proposed:
-    """What is shown of these proposals. Raises Refusal, naming the line, for a box outside its
-    image, of no area, or inside out; for images of another dataset; and for classes that none of
-    the pairs has."""
+    """Return the proposals to show.
+
+    Raises Refusal, which names the line, for a box outside its image, empty or inverted; for images
+    of another dataset; and for classes of no pair.
+    """
     proposed = Proposed()
     if not rows:
         return proposed
@@ -172,8 +181,9 @@ def draft(
     release: Release | None = None,
     **fields: Any,
 ) -> Campaign:
-    """Return a draft campaign of boxes with a first question for each pair; fields as
-    lifecycle.create takes them. release: where the pairs came from. All or nothing. Raises Refusal.
+    """Create a draft box campaign with a first question per pair; fields as in lifecycle.create.
+
+    release: the source of the pairs. All or nothing. Raises Refusal.
     """
     campaign = lifecycle.create(owner, dataset=dataset, **fields)
     if release is not None:
@@ -184,7 +194,7 @@ def draft(
 
 
 def check(campaign: Campaign, pairs: Pairs) -> None:
-    """Raise Refusal for images that the campaign's dataset lacks, before anything is asked."""
+    """Raise Refusal for images missing in the campaign's dataset, before anything is asked."""
     sizes = _sizes(campaign.dataset, {image for image, _ in pairs})
     missing = [image for image in dict.fromkeys(image for image, _ in pairs) if image not in sizes]
     opening.refuse_missing(campaign, missing)
@@ -196,9 +206,11 @@ def ask(
     proposed: Proposed | None = None,
     tick: Tick | None = None,
 ) -> AddedQuestions:
-    """What became of these pairs: a first question each, of which that checks the first proposal
-    where there are any. One pair in ten, by its hash, shows none, for comparison. Raises Refusal
-    for images that the dataset lacks and classes that the campaign lacks."""
+    """Add the first question of these pairs; with proposals it checks the first one.
+
+    One pair in ten, by its hash, shows none, for comparison. Raises Refusal for images missing in
+    the dataset and classes missing in the campaign.
+    """
     asking.check_topics(campaign, {topic for _, topic in pairs})
     items, missing = asking.whole_items(campaign, sorted({image for image, _ in pairs}))
     opening.refuse_missing(campaign, missing)
@@ -212,7 +224,7 @@ def ask(
 
 
 def words_of(proposed: Proposed) -> str:
-    """What became of the proposals, for people."""
+    """Return the result of the proposals in words."""
     count = sum(len(boxes) for boxes in proposed.boxes.values())
     left = []
     if proposed.unasked:

@@ -1,6 +1,6 @@
-"""Labels of a release as a zip: made while somebody waits, by a job where they are many.
+"""Exports of a release as zip: written immediately, or by a job if large.
 
-The zip holds the folder that `labels export` writes, and is the same bytes each time.
+The zip holds the folder that `labels export` writes, and its bytes are reproducible.
 """
 
 import hashlib
@@ -49,10 +49,10 @@ LAYOUT = 3
 def fetch(
     release: Release, format_name: str, options: exporting.Options = exporting.DEFAULT
 ) -> IO[bytes] | Job:
-    """Return the zip of the release's labels, open; or the job that makes it, where they are many.
+    """Return the open zip of the release's labels, or the job that writes a large one.
 
-    Asking again while the job works gives the same job. Raises Refusal for a format or an option
-    that there is not, and where the release's files are gone.
+    Repeated calls return the same job. Raises Refusal for an unknown format or option, and if the
+    release's files are gone.
     """
     known = exporting.formats_of(release.campaign.kind)
     if format_name not in known:
@@ -87,7 +87,7 @@ def _sentence(text: str | None) -> str:
 
 
 def work(release: Release, format_name: str) -> int:
-    """Return how much there is to write: how many labels, at most, or what takes as long."""
+    """Return an upper bound of the work, in labels or what takes as long."""
     counts = release.counts
     says = KINDS[release.campaign.kind].release
     if says == OBJECTS:
@@ -107,8 +107,10 @@ def write(
     file: IO[bytes],
     options: exporting.Options = exporting.DEFAULT,
 ) -> None:
-    """The zip into an open file. Raises Refusal for a release whose files were changed, and where a
-    photograph is missing that pictures are drawn on."""
+    """Write the zip into an open file.
+
+    Raises Refusal if the release's files changed, or if a photograph for pictures is missing.
+    """
     folder = f"{release.campaign.name}-{release.number}"
     date = release.created_at.timetuple()[:6]
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
@@ -133,12 +135,12 @@ def write(
 
 
 def images_of(release: Release) -> exporting.Open:
-    """Open an image of the release's dataset by its name: upright, as annotators see it."""
+    """Return a function that opens an image of the release's dataset by name, upright."""
     return lambda name: images.open_display(_image_of(release, name))
 
 
 def originals_of(release: Release) -> exporting.Open:
-    """Open the file of an image of the release's dataset by its name: as it was added."""
+    """Return a function that opens an image file of the release's dataset by name, as uploaded."""
     return lambda name: images.open_original(_image_of(release, name))
 
 
@@ -150,7 +152,7 @@ def _image_of(release: Release, name: str) -> Image:
 
 
 def execute(job: Job) -> None:
-    """Make the zip that the job is about; may run again."""
+    """Write the zip of the job. Idempotent."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
     format_name, options = job.payload["format"], _options_in(job)
     path = _place(release, format_name, options)
@@ -172,7 +174,7 @@ def execute(job: Job) -> None:
 
 
 def forget_old() -> int:
-    """Return how many made zips, and halves of those whose worker was killed, were removed."""
+    """Remove old zips and unfinished ones of killed workers; return their number."""
     limit = (timezone.now() - KEPT).timestamp()
     removed = 0
     with suppress(FileNotFoundError):
@@ -190,7 +192,7 @@ def forget_old() -> int:
 
 
 def _ask(release: Release, format_name: str, options: exporting.Options) -> Job:
-    """The job that makes the zip: the one that waits, works or failed last, else a new one."""
+    """Return the job of the zip: a queued, running or last failed one, else a new one."""
     chosen = options.of(format_name, release.campaign.kind)
     key = f"{release.pk}:{format_name}"
     if options != exporting.DEFAULT:

@@ -1,7 +1,7 @@
-"""Files of known labels that people upload: a few are brought in at once, many by a job.
+"""Uploads of known labels: small ones are imported immediately, others by a job.
 
-What was sent is in the storage before its job exists, so that a worker on any machine finds it.
-Bringing in is all or nothing and may be done twice. See docs/reference/label-formats.md.
+An upload is stored before its job exists, so that a worker on any machine finds it. Imports are all
+or nothing and idempotent. See docs/reference/label-formats.md.
 """
 
 import re
@@ -54,13 +54,12 @@ def take(
     campaign: Campaign | None = None,
     repair: bool = False,
 ) -> BroughtIn | Job:
-    """What became of the labels in an uploaded file; or the job that will
-    bring them in, where they may be many.
+    """Import the labels of an uploaded file and return the result, or the job of a large one.
 
-    format_name: one of FORMATS, else what the file's name says. source: of labels whose row says
-    none, else the file's name. campaign: classes that its graph does not have are refused.
-    repair: shapes that cross themselves or leave the image are cut.
-    Raises Refusal with the place and the cure; then nothing was changed.
+    format_name: one of FORMATS, by default by the file's name. source: of labels without one, by
+    default the file's name. campaign: its graph restricts the classes. repair: cut shapes that
+    cross themselves or leave the image. Raises Refusal with position and cure; then nothing was
+    changed.
     """
     check_may_bring(actor, dataset)
     name = Path(file.name or "labels").name
@@ -92,24 +91,24 @@ def take(
 
 
 def may_bring(user: User, dataset: Dataset) -> bool:
-    """Return whether this person brings labels in: the dataset's owner does, and staff."""
+    """Return whether the user may import labels: the dataset's owner and staff may."""
     return may_add(user, dataset)
 
 
 def check_may_bring(user: User, dataset: Dataset) -> None:
-    """Pass in silence. Raises NotAllowed."""
+    """Raise NotAllowed if the user may not import labels."""
     if not may_bring(user, dataset):
         raise NotAllowed("Only the dataset's owner brings labels in. Ask them, or make your own.")
 
 
 def graph_campaigns(dataset: Dataset, user: User) -> models.QuerySet[Campaign]:
-    """Campaigns on the dataset that ask by a graph and that this person researches."""
+    """Return the user's campaigns on the dataset that ask by a graph."""
     campaigns = campaigns_for(user, RESEARCHER).filter(dataset=dataset, graph__isnull=False)
     return campaigns.order_by("title", "pk")
 
 
 def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
-    """Return the campaign whose graph shall hold the classes; None for no name. Raises Refusal."""
+    """Return the campaign whose graph restricts the classes; None for no name. Raises Refusal."""
     if not name:
         return None
     campaign = graph_campaigns(dataset, user).filter(name=name).first()
@@ -123,19 +122,20 @@ def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
-    """Return the dataset's imports of labels, the newest first; `payload` has "file", "by" and,
-    once one is done, "result".
+    """Return the dataset's label imports, the newest first.
+
+    `payload` has "file", "by" and, when done, "result".
     """
     return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
 
 
 def job_for(dataset: Dataset, pk: int) -> Job:
-    """Return the dataset's import of labels of that id. Raises NotYours."""
+    """Return the dataset's label import by id. Raises NotYours."""
     return get_or_404(jobs_of(dataset), "The dataset has no such import of labels.", pk=pk)
 
 
 class Source(NamedTuple):
-    """How many labels a source gave, of how many images."""
+    """Number of labels and images of a source."""
 
     source: str
     labels: int
@@ -145,7 +145,7 @@ class Source(NamedTuple):
 
 
 def by_source(dataset: Dataset) -> list[Source]:
-    """What is known already; the largest first."""
+    """Count the known labels by source, the largest first."""
     rows = GivenLabel.objects.filter(item__image__dataset=dataset).order_by().values("source")
     counted = rows.annotate(
         labels=models.Count("pk"),
@@ -157,7 +157,7 @@ def by_source(dataset: Dataset) -> list[Source]:
 
 
 def execute(job: Job) -> None:
-    """Brings the upload's labels in and keeps what became of them; may run again."""
+    """Import the upload's labels and store the result. Idempotent."""
     payload = job.payload
     dataset = Dataset.objects.get(pk=payload["dataset"])
     campaign = (
@@ -176,7 +176,7 @@ def execute(job: Job) -> None:
 
 
 def forget_old() -> int:
-    """Return the number of uploads removed that no job waits for any more."""
+    """Remove the uploads that no job needs, and return their number."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
@@ -203,7 +203,7 @@ def _bring(
 
 
 class _Watch:
-    """Counts labels as they are read, and renews the job's lease."""
+    """Counts labels as they are read and renews the job's lease."""
 
     def __init__(self, job: Job | None) -> None:
         self.job = job
@@ -222,7 +222,7 @@ class _Watch:
 
 
 def _lay_out(file: Any, name: str, root: Path) -> Path:
-    """The upload as a file or a folder below root, under no name of its sender's but its ending."""
+    """Write the upload as a file or folder below root; of its name only the extension is used."""
     ending = Path(name).suffix.lower()
     if ending == ".zip":
         folder = root / "zip"
@@ -233,7 +233,7 @@ def _lay_out(file: Any, name: str, root: Path) -> Path:
 
 
 def _inside(folder: Path) -> Path:
-    """What a zip is about: the release or the one file in it, else the folder."""
+    """Return the release or the single file in an unpacked zip, else the folder."""
     while not (folder / "release.json").exists():
         entries = list(folder.iterdir())
         if not entries:
@@ -251,7 +251,7 @@ def _inside(folder: Path) -> Path:
 
 @contextmanager
 def refusing(root: Path) -> Iterator[None]:
-    """Faults of files as refusals, which name files below root and no other path."""
+    """Turn faults of files into refusals that name only paths below root."""
     try:
         yield
     except BadInput as bad:
@@ -263,7 +263,7 @@ def refusing(root: Path) -> Iterator[None]:
 
 
 def sentence(bad: BadInput, root: Path) -> str:
-    """Return the fault with its place and its cure, as sentences for a person.
+    """Return the fault with position and cure as sentences.
 
     >>> sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),
     ...          Path("/t"))
@@ -289,7 +289,7 @@ def sentence(bad: BadInput, root: Path) -> str:
 
 
 def formats() -> list[tuple[str, str]]:
-    """(name, words) of every format, for forms."""
+    """Return (name, label) of every format, for forms."""
     return [(name, WORDS[name]) for name in FORMATS]
 
 

@@ -1,6 +1,6 @@
-"""Lists that researchers hand in, as CSV or JSON Lines: questions, classes, gold, image names.
+"""Researchers' lists in CSV or JSON Lines: questions, classes, gold, image names.
 
-Read whole and checked line by line; the first fault refuses the list, naming the line and the cure.
+The first fault refuses the whole list and names its line and cure.
 """
 
 import csv
@@ -44,8 +44,7 @@ class ClassRow(TypedDict):
 
 
 class ProposalRow(NamedTuple):
-    """A box that a detector found. line, place: where it stands, to sort by and for people. box: as
-    it came, in pixels."""
+    """A detected box. line, place: position as number and in words. box: in pixels, as given."""
 
     line: int
     image: str
@@ -56,7 +55,7 @@ class ProposalRow(NamedTuple):
 
 
 class GoldRow(TypedDict):
-    """As gold.add_gold takes it."""
+    """A row for gold.add_gold."""
 
     image: str
     topic: str
@@ -66,7 +65,7 @@ class GoldRow(TypedDict):
 
 
 def read_questions(content: str | bytes) -> list[tuple[str, str]]:
-    """(image name, topic key) of every line `image,wnid`, in order, each pair once."""
+    """Return (image name, topic key) of the lines `image,wnid` in order, each pair once."""
     if is_selection(content):
         raise Refusal(IS_SELECTION, field="questions", code=SELECTION_CODE)
     rows = _rows(content, ["image", "wnid"], needed=2, field="questions")
@@ -74,7 +73,7 @@ def read_questions(content: str | bytes) -> list[tuple[str, str]]:
 
 
 def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
-    """Return a candidate for every line `image,wnid,query`, in order; the query may be left out."""
+    """Return a candidate for each line `image,wnid,query` in order; the query is optional."""
     rows = _rows(content, ["image", "wnid", "query"], needed=2, field="candidates")
     return [
         candidate_lists.Row(row["image"], row["wnid"], row["query"].strip(), f"Line {number}")
@@ -83,9 +82,7 @@ def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
 
 
 def is_selection(content: str | bytes) -> bool:
-    """Return whether it is what `mad select` or `mad add` writes: lines of pairs below a
-    meta line.
-    """
+    """Return whether this is output of `mad select` or `mad add`: pairs below a meta line."""
     first = _text(content, "questions").lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return False
@@ -97,7 +94,7 @@ def is_selection(content: str | bytes) -> bool:
 
 
 def read_topics(content: str | bytes) -> list[TopicRow]:
-    """Return a topic for every line `wnid,name,definition`; name and definition may be left out."""
+    """Return a topic for each line `wnid,name,definition`; name and definition are optional."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
     topics_by_key: dict[str, TopicRow] = {}
     for _, row in _rows(content, columns, needed=1, field="topics"):
@@ -116,14 +113,15 @@ def read_topics(content: str | bytes) -> list[TopicRow]:
 
 
 def read_vocabulary(content: str | bytes) -> list[ClassRow]:
-    """Return a class for every line `key,name`; a line without a name is named by its key."""
+    """Return a class for each line `key,name`; the name defaults to the key."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
     return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
 
 
 def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
-    """Return the gold of lines `image,wnid,answer,explanation`; of boxes `image,wnid,x0,y0,x1,y1`,
-    a line for every instance.
+    """Return the gold of lines `image,wnid,answer,explanation`.
+
+    For boxes: `image,wnid,x0,y0,x1,y1`, a line per instance.
     """
     if KINDS[kind].asks == CHAINS:
         return _read_boxes(content)
@@ -158,7 +156,7 @@ def _read_boxes(content: str | bytes) -> list[GoldRow]:
 
 
 def read_proposals(content: str | bytes) -> list[ProposalRow]:
-    """Return the detections of lines `image,wnid,confidence,x0,y0,x1,y1`, in their order."""
+    """Return the detections of lines `image,wnid,confidence,x0,y0,x1,y1` in order."""
     columns = ["image", "wnid", "confidence", "x0", "y0", "x1", "y1"]
     proposals = []
     for number, row in _rows(content, columns, needed=2, field="proposals"):
@@ -176,7 +174,7 @@ def read_proposals(content: str | bytes) -> list[ProposalRow]:
 
 
 def read_examples(content: str | bytes) -> list[tuple[str, str]]:
-    """(image name, class) of every line `image,wnid`: images that show what a class is."""
+    """Return (image name, class) of each line `image,wnid`: examples of classes."""
     rows = _rows(content, ["image", "wnid"], needed=2, field="examples")
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
 
@@ -192,7 +190,7 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
 
 
 def read_names(content: str | bytes) -> list[str]:
-    """Return the image names, one a line, each once."""
+    """Return the image names, one per line, without duplicates."""
     text = nfc(_text(content, "images"))
     lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line and line != "image"))
@@ -211,7 +209,7 @@ def _text(content: str | bytes, field: str) -> str:
 def _rows(
     content: str | bytes, columns: Sequence[str], *, needed: int, field: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, row) of every line; the first `needed` columns must be there and not empty."""
+    """Yield (line number, row); the first `needed` columns must be present and not empty."""
     text = _text(content, field)
     objects = text.lstrip().startswith("{")
     read = _json_lines(text, field) if objects else _csv_lines(text, columns, needed, field)
@@ -231,7 +229,7 @@ def _rows(
 
 
 def _cell(value: object, name: str, number: int, field: str) -> object:
-    """The cell, a list of words for synonyms; JSON can say what no column takes."""
+    """Return the cell, or a list for synonyms; rejects JSON values that no column takes."""
     if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
         return value
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]

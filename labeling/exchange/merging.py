@@ -1,6 +1,6 @@
-"""Another radius or method for merged pieces: seen first, then kept. The raw pieces always stay.
+"""Previews and saves another radius or method for merged pieces. The raw pieces are kept.
 
-A merge is one instance of a given part (objects.py); simplifying.py says what its pieces make.
+A merge is one instance of a given part (objects.py); simplifying.py computes it.
 """
 
 import logging
@@ -30,8 +30,11 @@ MOST_PX = 1_000_000.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A merge as the page shows it. polygons, hull: of its pieces together. area, union_area,
-    hull_area: in pixels. joins_at: the least radius that makes one contour of them."""
+    """A merge on its page.
+
+    polygons, hull: of all its pieces. area, union_area, hull_area: in pixels. joins_at: the
+    smallest radius that gives a single contour.
+    """
 
     merge: Merge
     polygons: Polygons
@@ -43,7 +46,7 @@ class Shown:
 
 
 def preview(merge: Merge) -> Shown:
-    """What the merge makes of its raw pieces, recomputed."""
+    """Recompute the merge from its raw pieces."""
     made = simplifying.alpha_of(merge)
     return Shown(
         merge=replace(merge, radius=made.radius, apart=made.apart),
@@ -57,8 +60,9 @@ def preview(merge: Merge) -> Shown:
 
 
 def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> Merge:
-    """Return the merge by another radius in pixels, None for the automatic one, and by a method of
-    METHODS, which takes a radius unless it is the first. Raises Refusal.
+    """Return the merge with another radius in pixels, None for automatic, and one of METHODS.
+
+    Methods other than the first need a radius. Raises Refusal.
     """
     if method not in METHODS:
         raise Refusal(f"{method!r} is no method; take {' or '.join(METHODS)}.", field="method")
@@ -82,11 +86,10 @@ def choose(
     actor: User,
     method: str = "radius",
 ) -> tuple[Part, Merge]:
-    """Return the given part and its merge, now by that method and radius in pixels; None takes the
-    automatic one.
+    """Save the method and radius in pixels of a merge; return the given part and the merge.
 
-    The raw pieces stay, so every choice can be taken back. Raises NotAllowed for whoever does not
-    bring labels in, NotYours for a merge that is not there, and Refusal.
+    A radius of None is automatic. The raw pieces are kept, so every choice can be reverted. Raises
+    NotAllowed for users who may not import labels, NotYours for a missing merge, and Refusal.
     """
     label_files.check_may_bring(actor, item.image.dataset)
     with transaction.atomic():
@@ -107,7 +110,7 @@ def choose(
 
 
 def place_of(part: Part, instance: str) -> int:
-    """Return which of the part's merges is of that instance and has several pieces. Raises
+    """Return the index of the part's merge of this instance with several pieces. Raises
     NotYours.
     """
     for at, merge in enumerate(part.merges):
@@ -117,7 +120,7 @@ def place_of(part: Part, instance: str) -> int:
 
 
 def _label(item: Item, key: str) -> GivenLabel:
-    """The latest given label of the part, locked. Raises NotYours."""
+    """Return the latest given label of the part, locked. Raises NotYours."""
     rows = GivenLabel.objects.select_for_update().filter(item=item, key=key)
     label = rows.exclude(geometry=None).order_by("created_at", "pk").last()
     if label is None:

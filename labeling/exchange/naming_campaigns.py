@@ -1,4 +1,4 @@
-"""Naming campaigns with examples of their classes. All are checked before anything is written."""
+"""Naming campaigns with examples of classes, checked before anything is written."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -26,10 +26,9 @@ def draft(
     examples: Examples = (),
     **fields: Any,
 ) -> Campaign:
-    """Return a draft campaign about these images, by default about all of the dataset that are no
-    example.
+    """Create a draft campaign about these images, by default all that are no example.
 
-    examples: (image, class). fields: as opening.draft takes them. All or nothing. Raises Refusal.
+    examples: (image, class). fields: as in opening.draft. All or nothing. Raises Refusal.
     """
     example_images = {image for image, _ in examples}
     if both := sorted(example_images.intersection(images)):
@@ -45,9 +44,7 @@ def draft(
 
 
 def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the questions about these images, by default about all of the dataset that are no
-    example.
-    """
+    """Return the questions about these images, by default all that are no example."""
     pairs = opening.naming_pairs(campaign.dataset, names)
     if names:
         return pairs
@@ -57,7 +54,7 @@ def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def add_examples(campaign: Campaign, examples: Examples) -> None:
-    """The first MOST_EXAMPLES images of each class are shown with it. Raises Refusal."""
+    """Add the first MOST_EXAMPLES images of each class as its examples. Raises Refusal."""
     if not examples:
         return
     if not campaign.settings.get("most"):

@@ -1,4 +1,4 @@
-"""Campaigns that draw parts: opened on a dataset's objects, by a version of its vocabulary."""
+"""Campaigns that draw parts of a dataset's objects, by a version of its vocabulary."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,10 +28,9 @@ def draft(
     items: Iterable[int] | None = None,
     **fields: Any,
 ) -> Campaign:
-    """Return a draft campaign that asks for the parts of these objects, by default of all of the
-    dataset.
+    """Create a draft campaign that asks for the parts of these objects, by default of all.
 
-    items: ids; fields as create takes them. All or nothing. Raises Refusal.
+    items: ids; fields as in create. All or nothing. Raises Refusal.
     """
     campaign = create(owner, dataset, **fields)
     ask(campaign, items)
@@ -48,10 +47,10 @@ def create(
     kind: str = KIND,
     **fields: Any,
 ) -> Campaign:
-    """Return a draft campaign that asks nothing yet. Raises Refusal.
+    """Create a draft campaign without questions. Raises Refusal.
 
     version: of the dataset's vocabulary, by default the latest. settings: ask_half, ask_outline;
-    fields as lifecycle.create takes them.
+    fields as in lifecycle.create.
     """
     version = version or vocabulary_store.in_force(dataset)
     content = {**(settings or {}), "categories": categories_of(vocabulary_store.read(version))}
@@ -63,8 +62,10 @@ def create(
 
 @transaction.atomic
 def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestions:
-    """What campaigns.add_questions says, of these objects, by default of all of the dataset whose
-    category the campaign's vocabulary has. Raises Refusal when there are none."""
+    """Add questions about these objects, by default all whose category the vocabulary has.
+
+    Returns the result of asking.add_questions. Raises Refusal if there are none.
+    """
     if KINDS[campaign.kind].asks != OBJECTS:
         raise Refusal(
             f"A campaign of the kind {campaign.kind} asks about no objects.", field="objects"
@@ -90,9 +91,10 @@ def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestion
 def objects_of(
     dataset: Dataset, categories: Iterable[str] = (), images: Iterable[str] = ()
 ) -> list[int]:
-    """Return the dataset's objects of these categories, named as the vocabulary does (a wnid, name
-    or alias), and on these images; by default on all and of all. Raises Refusal for another name of
-    a category, and when there are none.
+    """Return the dataset's objects of these categories on these images; by default all.
+
+    Categories are named by wnid, name or alias of the vocabulary. Raises Refusal for an unknown
+    category, and if there are no objects.
     """
     vocabulary = vocabulary_store.read(vocabulary_store.in_force(dataset))
     keys = [_category_named(vocabulary, word).key for word in categories]
@@ -114,8 +116,9 @@ def _category_named(vocabulary: Vocabulary, word: str) -> Category:
 def _categories_by_object(
     dataset: Dataset, keys: list[str], images: list[str] | None = None
 ) -> dict[int, str]:
-    """The category of each object of these categories (on these images, where any is named), by
-    item id. Raises Refusal for none."""
+    """Return item id → category of the objects of these categories and images. Raises Refusal for
+    none.
+    """
     rows = GivenLabel.objects.filter(
         item__image__dataset=dataset,
         item__region__isnull=False,
@@ -136,11 +139,10 @@ def _categories_by_object(
 
 @transaction.atomic
 def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
-    """Return the campaign under another version of its dataset's vocabulary. What was answered
-    stays.
+    """Move the campaign to another version of its dataset's vocabulary. Answers are kept.
 
-    Raises Conflict for a category that is asked about and not in it, and for a part that somebody
-    has drawn; then nothing changed.
+    Raises Conflict if that version lacks a category with questions or a part with drawings; then
+    nothing changed.
     """
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if KINDS[campaign.kind].asks != OBJECTS or version.dataset_id != campaign.dataset_id:
@@ -177,7 +179,7 @@ def _lost(
 
 
 def categories_of(vocabulary: Vocabulary) -> dict[str, AskedCategory]:
-    """What the settings of a campaign keep of a vocabulary: by category what its page needs."""
+    """Return what campaign settings keep of a vocabulary: by category, the data for its page."""
     return {
         category.key: {
             "name": category.name,

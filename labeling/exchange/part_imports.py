@@ -1,8 +1,8 @@
-"""Objects with their parts come in: read, named by the vocabulary, merged, put.
+"""Imports of objects with parts: read, mapped to the vocabulary, merged and stored.
 
-An upload lies in the storage before its job exists. Objects are put a batch at a time, in the
-transaction that writes how far the job is: a job that was cut off goes on behind its last batch.
-Bringing the same in twice changes nothing. See docs/reference/objects-and-parts.md.
+An upload is stored before its job exists. Objects are stored in batches, in the transaction that
+records the progress, so an interrupted job continues after its last batch. Imports are idempotent.
+See docs/reference/objects-and-parts.md.
 """
 
 import itertools
@@ -55,9 +55,12 @@ Mine = tuple[PartedObject | None, Callable[[], None]]
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Options of an import. cap: how far the radius of a merge may go, as a share of the
-    diagonal of the object's box; None is as far as it takes. repair: polygons that cross
-    themselves or leave the image are mended. source: of objects that name none."""
+    """Options of an import.
+
+    cap: limit of a merge's radius, as a share of the diagonal of the object's box; None is no
+    limit. repair: fix polygons that cross themselves or leave the image. source: of objects without
+    one.
+    """
 
     source: str = ""
     cap: float | None = CAP
@@ -72,10 +75,10 @@ def take(
     format_name: str = "",
     how: ImportOptions | None = None,
 ) -> Job:
-    """Return the job that will bring the uploaded file in.
+    """Return the job that imports the uploaded file.
 
-    format_name: one of part_reading.NAMES, else what the files say. Raises Refusal for whoever may
-    not, for a dataset without a vocabulary, and for an upload that is too large.
+    format_name: one of part_reading.NAMES, by default detected. Raises Refusal for users without
+    the right, datasets without a vocabulary, and uploads that are too large.
     """
     how = how or ImportOptions()
     label_files.check_may_bring(actor, dataset)
@@ -99,8 +102,10 @@ def take(
 
 
 def again(job: Job, dataset: Dataset, actor: User) -> Job:
-    """Return a new job for what an earlier one was sent, say after the vocabulary has grown. Raises
-    Conflict where that is not over, and Refusal where the upload is gone.
+    """Return a new job for the upload of a finished one, for example after the vocabulary has
+    grown.
+
+    Raises Conflict for an unfinished job, and Refusal if the upload is gone.
     """
     label_files.check_may_bring(actor, dataset)
     if job.state not in (Job.State.DONE, Job.State.FAILED):
@@ -112,40 +117,38 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
 
 
 def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
-    """Return the job, which goes on where it failed; a new one for what is over, as
-    again() says.
-    """
+    """Continue a failed job and return it; for a finished one, return again()'s new job."""
     label_files.check_may_bring(actor, dataset)
     return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
-    """Return the dataset's imports of parts, the newest first."""
+    """Return the dataset's part imports, the newest first."""
     return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
 
 
 def job_for(dataset: Dataset, pk: int) -> Job:
-    """Return the dataset's import of parts of that id. Raises NotYours."""
+    """Return the dataset's part import by id. Raises NotYours."""
     return get_or_404(jobs_of(dataset), "The dataset has no such import of parts.", pk=pk)
 
 
 def report_of(job: Job) -> Report:
-    """What became of the job's objects so far."""
+    """Return the job's report so far."""
     return Report(**job.payload.get("report", {}))
 
 
 def is_kept(job: Job) -> bool:
-    """Return whether what the job was sent is still there."""
+    """Return whether the job's upload still exists."""
     return default_storage.exists(job.payload["stored"])
 
 
 def forget_old() -> int:
-    """Return the number of uploads removed that no job waits for any more."""
+    """Remove the uploads that no job needs, and return their number."""
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
 def execute(job: Job) -> None:
-    """Brings the upload in and keeps what became of it; goes on where it was cut off."""
+    """Import the upload and store the report; continues an interrupted run."""
     details = job.payload
     dataset = Dataset.objects.get(pk=details["dataset"])
     _check_there(details["stored"])
@@ -169,10 +172,10 @@ def execute(job: Job) -> None:
 
 @dataclass
 class Bringing:
-    """One import: from files into the dataset, with what became of it in its report.
+    """One import of files into the dataset, with its report.
 
-    keep: is called with the report in each batch's transaction; the report's `read` says how many
-    objects were brought in before, which are passed over. file: what its sender calls it.
+    keep: called with the report in each batch's transaction. The report's `read` is the number of
+    objects imported by an earlier run, which are skipped. file: the sender's name of it.
     """
 
     dataset: Dataset
@@ -193,10 +196,10 @@ class Bringing:
         self.report.vocabulary = self.version.version
 
     def read(self, path: Path, format_name: str = "", root: Path | None = None) -> Report:
-        """Return the report, when all objects of the file or the folder are in or refused.
+        """Import all objects of the file or folder and return the report.
 
-        root: what places in the report are told from. Raises BadInput for what is wrong with a
-        whole file; objects before it are in.
+        root: positions in the report are relative to it. Raises BadInput for a file that is faulty
+        as a whole; objects before it are stored.
         """
         root = root or path.parent
         # What stands before the first new object was told in an earlier run.
@@ -226,8 +229,8 @@ class Bringing:
         return self.put(objects)
 
     def put(self, objects: Iterable[PartedObject]) -> Report:
-        """Return the report, when all objects are in or refused. The next batch is read and merged
-        while one is written.
+        """Import these objects and return the report. Reads and merges a batch while writing
+        another.
         """
         with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
             ahead: list[Callable[[], None]] = []
@@ -244,7 +247,7 @@ class Bringing:
     def _batches(
         self, objects: Iterable[PartedObject]
     ) -> Iterator[tuple[list[PartedObject], ReportSteps]]:
-        """Objects, and the report entries of others that were read with them."""
+        """Yield batches of objects with the report entries that were read beside them."""
         rest = iter(objects)
         while True:
             batch = list(itertools.islice(rest, BATCH))
@@ -257,7 +260,7 @@ class Bringing:
     def _finish(
         self, count: int, steps: ReportSteps, mine: list[Mine], made: Callable[[], Made]
     ) -> None:
-        """Writes one batch, and that it is done."""
+        """Write one batch and record its progress."""
         for step in steps:
             step()
         simple = iter(made())
@@ -294,8 +297,9 @@ class Bringing:
             setattr(self.report, name, getattr(self.report, name) + count)
 
     def _mine(self, batch: list[PartedObject]) -> Iterator[Mine]:
-        """Each object under the names of the dataset; None for one that is not to be had, and what
-        says so."""
+        """Yield each object under the dataset's names; None for a refused one, with its report
+        entry.
+        """
         for original, parted in zip(batch, self._placed(batch), strict=True):
             category = self.vocabulary.category(parted.category)
             if category is None:
@@ -307,7 +311,9 @@ class Bringing:
                 yield replace(parted, category=category.key, name=name), _nothing
 
     def _placed(self, batch: list[PartedObject]) -> Iterator[PartedObject]:
-        """Yield the objects by the names of the dataset's images, with boxes for whole images."""
+        """Yield the objects under the names of the dataset's images, with boxes for whole
+        images.
+        """
         known = self.names.find({parted.image for parted in batch})
         for raw in batch:
             image = known.get(raw.image)
@@ -324,7 +330,7 @@ class Bringing:
             yield replace(raw, image=image.name, box=box, size=size, is_boxed=is_boxed)
 
     def _is_new(self, parted: PartedObject, category: Category | None = None) -> bool:
-        """Whether no object of this file was this one."""
+        """Return whether the file has not had this object before."""
         category = category or self.vocabulary.category(parted.category)
         if category is None:
             return True
@@ -364,7 +370,7 @@ def _check_there(stored: str) -> None:
 
 
 def _write(job: Job, report: Report) -> None:
-    """Keeps the report while the job is ours. Raises LeaseLost."""
+    """Store the report while we hold the job. Raises LeaseLost."""
     payload = job.payload | {"report": report.content()}
     ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
     if not ours.update(payload=payload, progress_done=report.read):
@@ -373,8 +379,10 @@ def _write(job: Job, report: Report) -> None:
 
 
 def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
-    """The upload as a file or a folder below root, and from where places in it are told. Its own
-    name gives no more than its ending."""
+    """Write the upload as a file or folder below root; return it and the root of its positions.
+
+    Only the extension of its name is used.
+    """
     ending = Path(name).suffix.lower()
     if ending != ".zip":
         path = one_file(file, root / f"parts{ending if ending in READ else ''}")
@@ -394,7 +402,7 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
 
 
 def _place_and_fault(bad: BadInput, root: Path) -> tuple[str, str]:
-    """(place, sentence) of a fault; the place as a path from root."""
+    """Return (position, sentence) of a fault; the position is a path relative to root."""
     path = Path(bad.file or root)
     relative_path = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     places = [relative_path] if relative_path != "." else []
@@ -405,4 +413,4 @@ def _place_and_fault(bad: BadInput, root: Path) -> tuple[str, str]:
 
 
 def _nothing() -> None:
-    """Where there is nothing to say."""
+    """Report nothing."""

@@ -1,4 +1,4 @@
-"""Files of objects with their parts: which format they have, and what is in them. No database."""
+"""Reads files of objects with parts in any format. No database."""
 
 import itertools
 import json
@@ -21,11 +21,11 @@ HEAD = 4096
 
 
 def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject], str]:
-    """Return the objects of a file or a folder, and where they come from in words.
+    """Return the objects of a file or folder, and their origin in words.
 
-    format_name: one of NAMES, else what the files say. A release of this site, or an export of one,
-    is checked against its hashes first. Raise BadInput; with on_fault, only for what is wrong with
-    a whole file.
+    format_name: one of NAMES, by default detected. A release of this site or an export of one is
+    checked against its hashes first. Raises BadInput; with on_fault, only for files that are faulty
+    as a whole.
     """
     root = Path(reading.file)
     if not root.exists():
@@ -46,9 +46,7 @@ def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject
 
 
 def is_for_parts(path: Path, format_name: str) -> bool:
-    """Return whether only readers of parts can read this: by its format, or by the release that it
-    is.
-    """
+    """Return whether only readers of parts can read this, by its format or release."""
     if format_name in {"pascal-part", "png"}:
         return True
     if (path / "release.json").is_file():
@@ -61,7 +59,7 @@ def is_for_parts(path: Path, format_name: str) -> bool:
 
 
 def guess(path: Path) -> str:
-    """Return the format that files say by their endings and beginnings. Raises BadInput."""
+    """Return the format by the files' extensions and first bytes. Raises BadInput."""
     name = _by_ending(path)
     if name:
         return name
@@ -76,7 +74,7 @@ def guess(path: Path) -> str:
 
 
 def _by_ending(path: Path) -> str:
-    """By the endings of a file, or of those in a folder; "" where they leave it open."""
+    """Return the format by the extensions of a file or a folder's files; "" if ambiguous."""
     if path.is_file():
         return ENDINGS.get(path.suffix.lower(), "")
     endings = {file.suffix.lower() for file in itertools.islice(path.rglob("*"), 1000)}
@@ -85,7 +83,7 @@ def _by_ending(path: Path) -> str:
 
 
 def _the_file(folder: Path, ending: str) -> Path:
-    """The file itself, or the one of its ending in the folder. Raises BadInput."""
+    """Return the file, or the folder's only file with this extension. Raises BadInput."""
     if folder.is_file():
         return folder
     matching_files = sorted(folder.rglob(f"*{ending}"))

@@ -1,7 +1,6 @@
-"""What became of objects that came in with their parts: counts, and lists short enough to keep.
+"""The report of an import of objects with parts: counts, and lists of bounded length.
 
-Pure. A report goes into its job after every batch, so that an import that was cut off goes on with
-the same one.
+Pure. The job stores the report after every batch, so that an interrupted import continues with it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 
 class Place(TypedDict):
-    """An object that is in; part: the one of it that is meant."""
+    """An imported object, or one part of it."""
 
     image: str
     object: str
@@ -28,7 +27,7 @@ class Place(TypedDict):
 
 
 class Unknown(TypedDict):
-    """A name that the vocabulary lacks; of a category, part is ""."""
+    """A name that the vocabulary lacks; part is "" for a category."""
 
     category: str
     part: str
@@ -37,12 +36,12 @@ class Unknown(TypedDict):
 
 @dataclass
 class Report:
-    """objects, parts: of those that are in. new: objects that were not there before. changed: how
-    many labels were written. merged: instances that were joined from pieces. vocabulary: version.
+    """The report of an import.
 
-    refused: {"place", "why"}. apart: parts whose pieces lay too far apart. no_room: objects without
-    room for context. mended: sentences of the reader. read: objects that were looked at, in or
-    not.
+    vocabulary: version. read: objects read, imported or not. objects, parts: imported ones. new:
+    objects that did not exist. changed: labels written. merged: instances joined from pieces.
+    refused: {"place", "why"}. apart: parts whose pieces are too far apart. no_room: objects without
+    room for context. mended: sentences of the reader.
     """
 
     vocabulary: int = 0
@@ -86,7 +85,7 @@ class Report:
         add_skipped(self.skipped, entry, why[:1000], example[:300])
 
     def miss(self, category: str, part: str = "") -> None:
-        """Counts a name that the vocabulary lacks: of a category, or of a part of one."""
+        """Count a category, or a part of one, that the vocabulary lacks."""
         key = (category[:LONGEST_NAME], part[:LONGEST_NAME])
         if not self._rows:
             self._rows = {(row["category"], row["part"]): row for row in self.unknown}
@@ -106,11 +105,11 @@ class Report:
 
     @property
     def to_mend(self) -> bool:
-        """Return whether the same file may give more after somebody mended something."""
+        """Return whether the same file may give more objects after something was fixed."""
         return bool(self.unknown or self.refused_count)
 
     def content(self) -> dict[str, object]:
-        """As JSON; Report(**content) reads it back."""
+        """Return the report as JSON; Report(**content) reads it."""
         return {column.name: getattr(self, column.name) for column in fields(self) if column.init}
 
 

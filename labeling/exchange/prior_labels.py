@@ -1,4 +1,4 @@
-"""Given labels: what a list says of images before anybody is asked."""
+"""Given labels: known about images before anybody is asked."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,13 +38,12 @@ LONGEST = {"key": 64, "source": 200}
 
 
 def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
-    """Return the number of labels written. What this source said before of a class is
-    replaced.
+    """Write labels, replacing earlier ones of the same source and class; return their number.
 
-    rows: {"image": name, "key": class, "value": "yes" or "no" ("yes" where it is left out),
-    "geometry": as the file had it, or None, "place": where it stood, in words}. The first fault
-    refuses all of them, naming the place (else the row, from 1) and the cure. Images of campaigns
-    that ask by a graph are looked at again: what is known is not asked.
+    rows: {"image": name, "key": class, "value": "yes" (default) or "no", "geometry": as in the
+    file, or None, "place": its position, in words}. The first fault refuses all rows and names its
+    position, or its row from 1, and the cure. Images of campaigns that ask by a graph are
+    replanned, since known labels are not asked.
     """
     now = timezone.now()
     checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
@@ -79,7 +78,9 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
 
 
 class BroughtIn(TypedDict):
-    """unknown: labels that say nothing, which were not written. mended: sentences of repairs."""
+    """Result of an import. unknown: labels without information, not written. mended: repairs in
+    words.
+    """
 
     images: int
     labels: int
@@ -99,13 +100,12 @@ def bring_in(
     repair: bool = False,
     watch: Watch = iter,
 ) -> BroughtIn:
-    """Write the labels of a file, or of a release. Return what became of them.
+    """Import the labels of a file or a release and return the result.
 
-    source: of labels that name none, else the file's name. campaign: classes that its graph does
-    not have are refused. watch: passes the labels on as they are read. Labels that say unknown are
-    counted; a label that comes out of a release says so in its source, with whether people answered
-    it. All or nothing: raise BadInput or Refusal for the first fault, and where a file has entries
-    of which none could be read.
+    source: of labels without one, by default the file's name. campaign: its graph restricts the
+    classes. watch: receives and yields the labels as they are read. Labels "unknown" are counted. A
+    label of a release records in its source whether people answered it. All or nothing: raises
+    BadInput or Refusal for the first fault, and if a file has entries but none could be read.
     """
     skipped: list[Skipped] = []
     mended: list[str] = []
@@ -133,7 +133,7 @@ def bring_in(
 
 
 class _Merged:
-    """Labels of a file by source, image and class, with the instances of all their rows."""
+    """Labels of a file by source, image and class, with the instances of all rows."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -143,7 +143,7 @@ class _Merged:
         self.unknown = 0
 
     def add(self, label: Label, photo: Photograph) -> None:
-        """Take a row. Raise Refusal where an earlier row has another value."""
+        """Add a row. Raises Refusal if an earlier row has another value."""
         self.images.add(label.image)
         if label.instances and photo.width:
             self.sizes[label.image] = (photo.width, photo.height)
@@ -162,7 +162,7 @@ class _Merged:
         self.labels[key] = label
 
     def rows(self, names: ImageNames, reading: Reading) -> dict[str, list[Row]]:
-        """Return rows as add() takes them, by source, for the images of the dataset."""
+        """Yield rows for add(), by source, for the images of the dataset."""
         known = names.find(sorted(self.images))
         rows: dict[str, list[Row]] = defaultdict(list)
         for (origin, image, key), label in self.labels.items():
@@ -182,7 +182,7 @@ class _Merged:
         return rows
 
     def _inside(self, label: Label, image: NamedImage, reading: Reading) -> list[Instance]:
-        """Return the label's instances, cut at the edges of the image. Raise Refusal."""
+        """Return the label's instances, clipped to the image. Raises Refusal."""
         drawn_on = self.sizes.get(label.image, image.size)
         if drawn_on != image.size:
             raise Refusal(f"{label.entry}: {label.image}: {other_size(drawn_on, image.size)}")
@@ -194,8 +194,9 @@ class _Merged:
 
 
 def check(campaign: Campaign, rows: Sequence[Row]) -> None:
-    """Pass for rows (as add takes them) whose classes are all in the campaign's graph and do not
-    contradict it. Raises Refusal naming the row, the class and the cure.
+    """Raise Refusal if classes of these rows are missing in the campaign's graph or contradict it.
+
+    It names the row, the class and the cure.
     """
     graph = store.of(campaign)
     replaying.check_given(
@@ -227,7 +228,7 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
 
 
 def _agree(key: str, image: str, first: tuple[str, str], second: tuple[str, str]) -> None:
-    """Raise Refusal where two rows of a class have other values. first, second: value, place."""
+    """Raise Refusal if two rows of a class differ. first, second: value, position."""
     if first[0] != second[0]:
         where = f"{first[1][:1].lower()}{first[1][1:]}"
         raise Refusal(
@@ -236,7 +237,7 @@ def _agree(key: str, image: str, first: tuple[str, str], second: tuple[str, str]
 
 
 def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dict[str, int]:
-    """Return the whole-image items of these images by name. Raise Refusal naming the place."""
+    """Return image name → whole-image item. Raises Refusal, which names the position."""
     images = ImageNames(dataset).find(sorted(set(names)))
     for prefix, name in zip(places, names, strict=True):
         if name not in images:
@@ -257,6 +258,6 @@ def _unknown_image(prefix: str, name: str, dataset: Dataset) -> Refusal:
 
 
 def _asking(dataset: Dataset) -> list[Campaign]:
-    """Campaigns on this dataset that ask by a graph and are not closed."""
+    """Return the campaigns on this dataset that ask by a graph and are not closed."""
     campaigns = Campaign.objects.filter(dataset=dataset, graph__isnull=False)
     return list(campaigns.exclude(state=Campaign.State.CLOSED).order_by("pk"))

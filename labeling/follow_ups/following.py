@@ -1,11 +1,10 @@
-"""What a settled question opens and closes: an image's questions follow the campaign's graph, or a
-pair's one another (chaining.py).
+"""What a settled question opens and closes: questions of an image by the campaign's graph, or of a
+pair (chaining.py).
 
-`open_images` asks the first questions. From then on settling.py flags every question whose
-consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions again
-(planning.py): what may be asked now is opened, what is closed is withdrawn with its seats and
-comes back with its answers when it may be asked again. Queries grow with chunks of images, never
-with images. docs/explanation/question-graphs.md tells it with pictures.
+`open_images` opens the first questions. Afterwards settling.py flags every question whose consensus
+changed (`follow_up`), and the job "advance" replans the images of flagged questions (planning.py):
+it opens questions, withdraws closed ones with their seats, and reopens them with their answers. The
+number of queries grows with batches of images. See docs/explanation/question-graphs.md.
 """
 
 from collections import defaultdict
@@ -63,7 +62,7 @@ Planned = list[tuple[int, Any]]
 
 @dataclass
 class Followed:
-    """What was done: images planned; questions opened, brought back and withdrawn."""
+    """Number of planned images, and of opened, reopened and withdrawn questions."""
 
     images: int = 0
     opened: int = 0
@@ -72,7 +71,7 @@ class Followed:
 
 
 class _NeedsLocks(Exception):
-    """The plan changes questions that are not locked yet: begin again with their locks."""
+    """The plan changes questions that are not locked; start again with their locks."""
 
     def __init__(self, ids: set[int]) -> None:
         self.ids = ids
@@ -81,13 +80,12 @@ class _NeedsLocks(Exception):
 def open_images(
     campaign: Campaign, names: Sequence[str] | None = None, tick: Tick | None = None
 ) -> int:
-    """Return the number of questions opened: the first ones of these images, by default of
-    all.
+    """Open the first questions of these images, by default of all, and return their number.
 
-    Those are the roots, less what given labels and gold say already. Questions that stand stay as
-    they are, so a run that was cut short is finished by asking again. Tickets run topic by topic,
-    so that a page of images of one question is found in one place. Raises Refusal for images that
-    the dataset lacks; then nothing is opened.
+    These are the roots without the known labels and gold. Existing questions are unchanged, so
+    repeat an interrupted call to complete it. Tickets are numbered topic by topic, so that a page
+    with images of one question reads adjacent rows. Raises Refusal for missing images before
+    anything is opened.
     """
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
@@ -108,7 +106,7 @@ def open_images(
 
 
 def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
-    """The whole-image items of these images, by id, made where they are not there."""
+    """Return id → whole-image item of these images, creating missing items."""
     images = _image_ids(campaign, names)
     items: list[int] = []
     for some in batches(images, SLICE):
@@ -129,7 +127,7 @@ def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
 
 
 def check_images(campaign: Campaign, names: Sequence[str]) -> None:
-    """Pass for images of the campaign's dataset. Raises Refusal naming those that are not."""
+    """Raise Refusal, which names the images missing in the campaign's dataset."""
     _image_ids(campaign, names)
 
 
@@ -152,7 +150,7 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
 
 
 def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str, list[int]]:
-    """The items that each node is asked of first, in the order of the graph."""
+    """Return node → items that it is asked of first, in the order of the graph."""
     planner = _Planner.of(campaign, graph)
     plain = planner.plan((), {}).open
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
@@ -199,24 +197,23 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
 
 
 def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
-    """The policy in force now: its id and content with every key."""
+    """Return the id of the policy in force and its content with every key."""
     pk = Campaign.objects.values_list("policy", flat=True).get(pk=campaign_id)
     content = Policy.objects.values_list("content", flat=True).get(pk=pk)
     return pk, policies.whole(content)
 
 
 def execute_advance(job: Job) -> None:
-    """The job "advance": its campaign's flagged questions are followed up."""
+    """Run the job "advance": follow up the campaign's flagged questions."""
     assert job.campaign is not None, "an advance job names its campaign"
     advance(job.campaign, lambda done, total: queue.renew(job, done, total))
 
 
 def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
-    """What following up did: every flagged question's image asks what it should ask now.
+    """Replan the images of all flagged questions.
 
-    Any number may run at once; they take turns. Each chunk of images is one short transaction in
-    which its flags are cleared, so a run that dies loses nothing, and another does nothing twice.
-    A closed campaign stays as it is.
+    Concurrent calls take turns. Each batch of images is a short transaction that clears its flags,
+    so an interrupted run loses nothing and another repeats nothing. A closed campaign is unchanged.
     """
     totals = Followed()
     while flagged := _flagged(campaign.pk):
@@ -232,7 +229,7 @@ def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
 
 
 def _flagged(campaign_id: int) -> dict[int, set[int]]:
-    """Flagged questions by item: some thousands at a time."""
+    """Return some thousands of flagged questions by item."""
     rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
     questions_by_item: dict[int, set[int]] = defaultdict(set)
     for pk, item in rows.values_list("pk", "item_id")[:READ]:
@@ -241,14 +238,14 @@ def _flagged(campaign_id: int) -> dict[int, set[int]]:
 
 
 def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
-    """Flagged questions of some images at a time, by item: neighbours lie together on disk."""
+    """Yield batches of flagged questions by item; neighbours are adjacent on disk."""
     items = sorted(flagged)
     for part in batches(items, CHUNK):
         yield {pk for item in part for pk in flagged[item]}
 
 
 def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
-    """What was done for the images of these questions; None if the campaign is closed."""
+    """Replan the images of these questions; return None if the campaign is closed."""
     also: set[int] = set()
     while True:
         try:
@@ -292,8 +289,11 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
 
 
 def _take_turns(campaign_id: int) -> None:
-    """Waits until nobody else follows up in this campaign; held until the transaction ends. SQLite
-    has one writer in any case."""
+    """Wait until no other process follows up this campaign; hold the lock until the transaction
+    ends.
+
+    SQLite has a single writer anyway.
+    """
     if connection.vendor == "postgresql":
         fetch("SELECT pg_advisory_xact_lock(%s, %s)", [TURNS, campaign_id])
 
@@ -311,7 +311,7 @@ def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
 
 @dataclass
 class _Planner:
-    """Plans images of one campaign; those that stand alike share the work."""
+    """Plans images of one campaign; images in equal states share the work."""
 
     graph: Graph
     mode: str
@@ -392,7 +392,7 @@ def _open_nodes(campaign: Campaign, planned: Planned) -> int:
 
 
 def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
-    """How many questions were opened: follow-ups, in this order. Two statements."""
+    """Open follow-up questions in this order and return their number. Two statements."""
     if not pairs:
         return 0
     policy, content = _policy(campaign.pk)
@@ -420,10 +420,10 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
 
 
 def _bring_back(questions: list[Locked]) -> int:
-    """How many withdrawn questions, locked here, came back with their answers.
+    """Reopen withdrawn questions, locked here, and return their number.
 
-    A reviewer's verdict stands as it was. Others are settled by the answers they have, or get the
-    seats that are still missing.
+    A reviewer's verdict is restored. Other questions are settled by their answers or get the
+    missing seats.
     """
     if not questions:
         return 0
@@ -448,7 +448,7 @@ def _bring_back(questions: list[Locked]) -> int:
 
 
 class _Way(NamedTuple):
-    """How the items of a campaign are planned, and questions opened as planned."""
+    """How a campaign's items are planned and their questions opened."""
 
     plans: Callable[[Campaign, list[int]], Planned]
     open: Callable[[Campaign, Planned], int]
@@ -462,17 +462,16 @@ WAYS = {
 
 
 def execute_look_again(job: Job) -> None:
-    """The job "look again": the graph changed, so every image of the campaign is looked at."""
+    """Run the job "look again": replan every image of the campaign after its graph changed."""
     assert job.campaign is not None, "a look-again job names its campaign"
     for _ in look_again_at(job.campaign):
         queue.renew(job)
 
 
 def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Iterator[int]:
-    """Flag these images of the campaign (by item; all of them if none is named), a slice at a
-    time; the job "advance" then looks what they should ask. Yields how many were flagged.
+    """Flag these items of the campaign, by default all, in slices; yield the number flagged.
 
-    An image about which nothing was ever asked has no question to flag.
+    The job "advance" then replans them. Images without any question cannot be flagged.
     """
     if items is None:
         items = _all_items(campaign.pk)

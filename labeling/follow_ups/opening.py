@@ -1,4 +1,4 @@
-"""A campaign with all its questions, made as one action, and questions added with their classes."""
+"""Creates campaigns with their questions, and adds questions with their classes."""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -36,10 +36,9 @@ def draft(
     vocabulary: Sequence[dict[str, str]] = (),
     **fields: Any,
 ) -> Campaign:
-    """Return a draft campaign that asks these (image, topic) pairs; fields as lifecycle.create
-    takes them.
+    """Create a draft campaign with these (image, topic) pairs; fields as in lifecycle.create.
 
-    All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
+    All or nothing. Raises Refusal for an invalid field and for missing images.
     """
     if vocabulary:
         fields["settings"] = {**(fields.get("settings") or {}), "vocabulary": list(vocabulary)}
@@ -50,8 +49,11 @@ def draft(
 
 @transaction.atomic
 def create(owner: User, **fields: Any) -> Campaign:
-    """As lifecycle.create. Where an answer may list several classes, they stand in the order of the
-    site's class tree, and each is described as a topic."""
+    """Create a campaign like lifecycle.create.
+
+    Where an answer may list several classes, they are sorted by the site's class tree and each
+    becomes a topic.
+    """
     chosen = fields.get("settings") or {}
     lists_classes = bool(chosen.get("most")) and isinstance(chosen.get("vocabulary"), list)
     if lists_classes:
@@ -66,9 +68,9 @@ def create(owner: User, **fields: Any) -> Campaign:
 
 @transaction.atomic
 def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> AddedQuestions:
-    """What campaigns.add_questions says, with the classes defined first where they are new.
+    """Add questions like asking.add_questions, after defining new classes.
 
-    A class that no list names is described by the site's glossary, or called by its identifier.
+    Unlisted classes are described by the site's glossary, or named by their key.
     """
     define_asked(campaign, pairs, topics)
     added = asking.add_questions(campaign, pairs)
@@ -77,9 +79,7 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> Ad
 
 
 def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> None:
-    """Define the classes of these pairs: as the list has them, and else, where they are new, as
-    the site's glossary describes them.
-    """
+    """Define the classes of these pairs from the list; new ones else from the site's glossary."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
     topic_keys = dict.fromkeys(topic for _, topic in pairs)
@@ -88,9 +88,7 @@ def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = 
 
 
 def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
-    """Raise Refusal that names these images, which the dataset lacks; passes where there are
-    none.
-    """
+    """Raise Refusal, which names the missing images, if there are any."""
     if names:
         more = " …" if len(names) > LISTED else ""
         raise Refusal(
@@ -105,10 +103,10 @@ def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
 def draft_graph(
     owner: User, graph: Graph, *, names: Sequence[str] = (), **fields: Any
 ) -> tuple[Campaign, int | None]:
-    """Return a draft campaign that asks by a question graph, and how many first questions it has.
+    """Create a draft campaign that asks by a graph; return it with the number of first questions.
 
-    names: the images, by default all of the dataset; fields as lifecycle.create takes them. The
-    number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
+    names: the images, by default all of the dataset; fields as in lifecycle.create. The number is
+    None for many images, which a job opens. All or nothing. Raises Refusal.
     """
     campaign = lifecycle.create(owner, **{"kind": store.KIND, **fields})
     store.define(campaign, owner, graph)
@@ -116,10 +114,9 @@ def draft_graph(
 
 
 def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
-    """Return how many first questions were opened about these images, by default about all of the
-    dataset.
+    """Open the first questions of these images, by default of all; return their number.
 
-    None where the images are many: a job opens them. Raises Refusal for images that are not there.
+    None for many images, which a job opens. Raises Refusal for missing images.
     """
     store.of(campaign)
     images = len(names) or campaign.dataset.images.count()
@@ -132,29 +129,26 @@ def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
 
 
 def execute_open_images(job: Job) -> None:
-    """The job "open images": the first questions of these images, by default of all."""
+    """Run the job "open images": open the first questions of these images, by default of all."""
     assert job.campaign is not None, "a job that opens images names its campaign"
     names = job.payload.get("names") or None
     following.open_images(job.campaign, names, lambda done, total: queue.renew(job, done, total))
 
 
 def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Return the naming question of each of these images, or of every image of the dataset."""
+    """Return the naming question of each of these images, by default of all."""
     chosen = names or dataset.images.order_by("pk").values_list("name", flat=True)
     return [(name, NAMING_TOPIC["key"]) for name in chosen]
 
 
 def describe(keys: Sequence[str]) -> list[TopicRow]:
-    """Return a topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if
-    any.
-    """
+    """Return a topic for each key in the glossary of ASSAY_GLOSSARY."""
     topics_by_key = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
     return [topics_by_key.get(key) or {"key": key, "name": key} for key in keys]
 
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicRow]:
-    """By key what the site's glossary says of those that it knows; with siblings, also what they
-    are easily taken for."""
+    """Return key → entry of the site's glossary; with siblings, also similar classes."""
     path = getattr(settings, "ASSAY_GLOSSARY", "")
     if not path or not keys:
         return {}

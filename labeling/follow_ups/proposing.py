@@ -1,5 +1,6 @@
-"""Which proposed boxes are shown: chosen again whenever a calibration has learned how often those
-of each class are accepted (boxes/acceptance.py), for pairs that nobody has looked at yet.
+"""Chooses which proposed boxes are shown, after each calibration, for pairs nobody has started.
+
+A calibration learns how often proposals of each class are accepted (boxes/acceptance.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +20,17 @@ CHUNK = 500
 
 
 def execute(job: Job) -> None:
-    """The job "choose proposals"."""
+    """Run the job "choose proposals"."""
     assert job.campaign is not None, "a job that chooses proposals names its campaign"
     for changed in choose(job.campaign):
         queue.renew(job, changed)
 
 
 def choose(campaign: Campaign) -> Iterator[int]:
-    """Has untouched pairs begin with their proposals where these are expected to save time, and
-    with drawing where not. Yields how many pairs were changed, a few hundred at a time."""
+    """Start untouched pairs with their proposals where these save time, else with drawing.
+
+    Yields the number of changed pairs, a few hundred at a time.
+    """
     campaign = Campaign.objects.select_related("calibration").get(pk=campaign.pk)
     content = campaign.calibration.content if campaign.calibration else {}
     waiting = _waiting(campaign)
@@ -55,8 +58,11 @@ def worth_showing(
     seconds: Mapping[str, float],
     checks: int,
 ) -> dict[str, bool]:
-    """Of each class with pairs waiting whether to show its proposals. waiting: how many pairs each
-    has; accepted: [good, shown] of each class that was tried; seconds: of a drawing and a check."""
+    """Return class → whether to show its proposals.
+
+    waiting: pairs of each class. accepted: [accepted, shown] of each class tried so far. seconds:
+    of a drawing and a check.
+    """
     topics = sorted({*waiting, *accepted})
     index_of_topic = {topic: number for number, topic in enumerate(topics)}
     to_come = [index_of_topic[topic] for topic, count in waiting.items() for _ in range(count)]
@@ -69,7 +75,7 @@ def worth_showing(
 
 
 def _untouched(campaign: Campaign):
-    """First questions of pairs that have proposals, shown or not."""
+    """Return the first questions of pairs with proposals, shown or not."""
     first = Question.objects.filter(campaign=campaign, state=Question.State.OPEN, round=0)
     return first.filter(content__isnull=False, step__in=[CHECK, DRAW])
 
@@ -83,7 +89,7 @@ def _waiting(campaign: Campaign) -> dict[str, int]:
 
 @retried
 def _turn(pks: Sequence[int]) -> int:
-    """How many of these pairs now begin the other way; those that somebody has begun stay."""
+    """Switch these pairs unless somebody has started them; return the number switched."""
     with writing():
         locked = {row.id: row for row in lock_questions(pks)}
         begun = set(Seat.objects.filter(question__in=pks).values_list("question_id", flat=True))

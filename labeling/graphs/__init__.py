@@ -1,1 +1,1 @@
-"""Stored versions of question graphs, what is known of images, the learned order of questions."""
+"""Stored graph versions, known labels of images, and the learned order of questions."""

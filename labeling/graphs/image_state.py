@@ -1,4 +1,4 @@
-"""What is known of images now: labels that were given, gold, and the questions as they stand."""
+"""What is known of images: given labels, gold, and the current questions."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,11 +11,10 @@ from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
 
 
 def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Values by node of the graph, for those of the items of which any is known.
+    """Return item → node → value, of items with any known value. Two queries.
 
-    Two queries. Where two sources contradict each other "yes" stands: a wrong "no" costs labels, a
-    wrong "yes" only questions. Gold in use is not asked as well, so its answer is taken as known;
-    "unknown" where its answer is that nobody can tell.
+    If sources disagree, "yes" wins: a wrong "no" costs labels, a wrong "yes" only questions. Active
+    gold counts as known, since it is not asked as well; an abstention counts as "unknown".
     """
     values_by_item: dict[int, list[tuple[str, str]]] = defaultdict(list)
     known_labels = GivenLabel.objects.filter(item_id__in=items)
@@ -35,7 +34,7 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
 
 
 def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
-    """Return the questions of each item as they stand, but gold. Two queries."""
+    """Return the current questions of each item without gold. Two queries."""
     settled: dict[int, tuple[int, Any]] = {}
     settlements = Settlement.objects.filter(
         question__campaign=campaign_id, question__item_id__in=items, question__round=0

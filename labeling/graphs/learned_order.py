@@ -1,8 +1,7 @@
-"""The learned order of questions: what settled images of a campaign teach, and its use.
+"""The learned order of questions: learned from a campaign's settled images, and used.
 
-calibrating.py keeps the statistics, or where questions have a price the scenes, with each
-calibration, so what is asked next never depends on the moment; ordering.py and scenes.py say what
-they mean.
+Each calibration stores the statistics, or with a price the scenes, so the next question never
+depends on the moment. ordering.py and scenes.py define them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +39,7 @@ _INFERENCES: dict[tuple[Any, ...], Inference | None] = {}
 
 
 def statistics(campaign: Campaign) -> dict[str, object]:
-    """What ordering.learn counts over the campaign's wholly labeled images, as JSON takes it."""
+    """Return ordering.learn's counts over the campaign's fully labeled images, as JSON."""
     if campaign.graph_id is None:
         return {}
     graph = store.of(campaign)
@@ -50,7 +49,7 @@ def statistics(campaign: Campaign) -> dict[str, object]:
 
 
 def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
-    """(N,) of each image that has a label at every node: 1 yes, 0 no; the latest images first."""
+    """Yield (N,) labels of each image with a label at every node: 1 yes, 0 no; the latest first."""
     mode = campaign.settings.get("mode", "safe")
     count = 0
     for part in batches(_finished(campaign), CHUNK):
@@ -71,7 +70,7 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
 
 
 def _finished(campaign: Campaign) -> list[int]:
-    """Items of which nothing is open or in review, the latest first."""
+    """Return the items without open questions or questions in review, the latest first."""
     questions = Question.objects.filter(campaign=campaign, round=0).exclude(state="gold")
     items = questions.order_by("-item_id").values_list("item_id", flat=True).distinct()
     waiting = set(questions.filter(state__in=["open", "review"]).values_list("item_id", flat=True))
@@ -79,8 +78,10 @@ def _finished(campaign: Campaign) -> list[int]:
 
 
 def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedScenes | None:
-    """What the campaign's finished images teach of what goes together: `before`, unless there are
-    half as many more by now; None while there are too few."""
+    """Return the scenes of the campaign's finished images; None if there are too few.
+
+    Returns `before` unless there are half as many more images since.
+    """
     if campaign.graph_id is None:
         return before
     graph = store.of(campaign)
@@ -100,7 +101,7 @@ def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedSce
 
 
 def _answers(campaign: Campaign, graph: Graph, items: Sequence[int]) -> npt.NDArray[np.int8]:
-    """(images, N), as scenes.learn takes them: what people answered, and what was given."""
+    """Return (images, N) answers and given labels for scenes.learn."""
     rows = np.full((len(items), len(graph.nodes)), scenes.NOT_ASKED, np.int8)
     row = 0
     for part in batches(items, CHUNK):
@@ -117,8 +118,7 @@ def _answers(campaign: Campaign, graph: Graph, items: Sequence[int]) -> npt.NDAr
 
 
 def _error(campaign: Campaign) -> float:
-    """The share of settled answers that are wrong, as their settlements state it; a share of votes
-    states nothing."""
+    """Return the stated error of settled answers; shares of votes state none."""
     if policies.of(campaign)["method"] == "majority":
         return scenes.ERROR
     stated = Settlement.objects.filter(question__campaign=campaign, reviewed=False)
@@ -127,8 +127,9 @@ def _error(campaign: Campaign) -> float:
 
 
 def inference(campaign: Campaign) -> Inference | None:
-    """Return the scenes of the calibration in force, at the campaign's price; made once in a
-    process. None while too few images are finished, or where questions have no price.
+    """Return the scenes of the calibration in force at the campaign's price, cached by process.
+
+    None if too few images are finished or questions have no price.
     """
     if "price" not in campaign.settings:
         return None
@@ -148,14 +149,14 @@ def inference(campaign: Campaign) -> Inference | None:
 
 
 def scenes_of(calibration_id: int | None) -> LearnedScenes | None:
-    """What a calibration says of scenes."""
+    """Return the scenes of a calibration."""
     content = Calibration.objects.filter(pk=calibration_id or 0).values_list("content__scenes")
     content_of_scenes = next(iter(content), (None,))[0]
     return LearnedScenes.from_json(content_of_scenes) if content_of_scenes else None
 
 
 def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
-    """Answers timed and their total seconds, by node."""
+    """Return node → number of timed answers and their total seconds."""
     rows = (
         Answer.objects.filter(assignment__question__campaign=campaign, duration_ms__lte=LONGEST_MS)
         .order_by()
@@ -166,7 +167,7 @@ def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
 
 
 def choice(campaign: Campaign) -> Choice:
-    """Ask the best question of an image at a time; while nothing was learned, all at once."""
+    """Ask an image's best question at a time; all at once before anything was learned."""
     order = order_of(campaign)
     if not order.knows:
         return planning.breadth
@@ -181,7 +182,7 @@ def choice(campaign: Campaign) -> Choice:
 
 
 def order_of(campaign: Campaign) -> Order:
-    """Return the learned order of the calibration in force; made once in a process."""
+    """Return the learned order of the calibration in force, cached by process."""
     graph, mode = store.of(campaign), campaign.settings.get("mode", "safe")
     row = (
         Calibration.objects.filter(pk=campaign.calibration_id or 0)

@@ -1,4 +1,4 @@
-"""A campaign's question graph: defined, changed, and read from its versions."""
+"""A campaign's question graph: its versions, written and read."""
 
 import functools
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ def define(
     *,
     instead_of: int | None = None,
 ) -> Version:
-    """Return the version of the campaign's graph that holds this: a new one, or the one in force.
+    """Return the version of the campaign's graph with this content: a new one, or the one in force.
 
-    Every node becomes a topic. Where questions were asked already, all images are looked at again
-    in the background: what is new is asked, what went or is closed now is withdrawn and comes back
-    with its answers should it return. instead_of: the version that this was made from, so that
-    nobody undoes unseen what somebody else has changed meanwhile. Raises GraphError naming every
-    fault, and Conflict where another version is in force; then nothing changed.
+    Every node becomes a topic. If questions exist, all images are replanned in the background: new
+    nodes are asked, closed or removed ones withdrawn; they reopen with their answers if they
+    return. instead_of: the version that was edited, so that nobody overwrites a concurrent change.
+    Raises GraphError with every fault, and Conflict if another version is in force; then nothing
+    changed.
     """
     graph = raw if isinstance(raw, Graph) else replaying.build(raw)
     if KINDS[campaign.kind].asks != GRAPH:
@@ -88,7 +88,7 @@ def _check_base(before: Version | None, instead_of: int | None) -> None:
 
 
 def look_again(campaign: Campaign) -> None:
-    """All images of the campaign are looked at again, in the background (following.py)."""
+    """Replan all images of the campaign in the background (following.py)."""
     queue.enqueue("look again", str(campaign.pk), campaign=campaign)
 
 
@@ -97,8 +97,10 @@ def _summary(diff: dict[str, list[Any]]) -> dict[str, int]:
 
 
 def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:
-    """A topic for every node. Words that a researcher wrote on a topic's page stay until the graph
-    says something new about that node."""
+    """Define a topic for every node.
+
+    A researcher's texts on the topic's page are kept until the graph changes that node's texts.
+    """
     known = dict(campaign.topics.values_list("key", "guidance"))
     topics = []
     for node in graph.nodes:
@@ -128,20 +130,20 @@ def _topic(campaign: Campaign, node: Node, guidance: str) -> Topic:
 
 
 def _fuller(node: Node) -> str:
-    """The question where it says more than the name above it ("bear (other than pandas)")."""
+    """Return the question if it says more than its name ("bear (other than pandas)")."""
     name, question = node.name.lower(), node.question.lower()
     return node.question if name and question not in (name, f"a {name}", f"an {name}") else ""
 
 
 def version_of(campaign: Campaign) -> Version | None:
-    """Return the graph's version in force now, read again; None where the campaign has no graph."""
+    """Return the graph version in force, read afresh; None without a graph."""
     return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
 
 
 def of(source: Campaign | Version | int) -> Graph:
     """Return the question graph in force in a campaign, of a version, or of a version's id.
 
-    Built once in a process: versions never change. Raises Refusal where there is none.
+    Cached by process, since versions never change. Raises Refusal if there is none.
     """
     if isinstance(source, Version):
         return _built(source.sha256, source.pk)
@@ -169,5 +171,5 @@ def _built(sha256: str, pk: int) -> Graph:
 
 @functools.cache
 def load_ilsvrc() -> Graph:
-    """ILSVRC's graph of questions for detection: 245 nodes, 200 classes."""
+    """Return ILSVRC's graph of detection questions: 245 nodes, 200 classes."""
     return replaying.shipped("ilsvrc")

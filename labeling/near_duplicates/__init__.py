@@ -1,1 +1,1 @@
-"""Images that look the same: fingerprints, like pairs among many, which one is kept. Pure."""
+"""Near-duplicate images: fingerprints, search, and the choice of which to keep. Pure."""

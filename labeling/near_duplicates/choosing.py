@@ -1,4 +1,4 @@
-"""Which of several images that look the same is kept, and why."""
+"""Chooses which of several near-duplicates is kept."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,8 +19,11 @@ OTHER, LARGER, BYTES, FIRST = (
 
 @dataclass(frozen=True)
 class Known:
-    """An image as it is compared. origin: the set that it is of, "" for the one whose images may
-    go; fingerprint: None where it is too plain."""
+    """An image to compare.
+
+    origin: its set; "" for the set from which images may be removed. fingerprint: None for an image
+    that is too plain.
+    """
 
     name: str
     fingerprint: Fingerprint | None
@@ -31,8 +34,9 @@ class Known:
 
 @dataclass(frozen=True)
 class Removed:
-    """An image that looks like one that is kept. image, kept: places in what was compared; why: is
-    that one kept."""
+    """An image that looks like a kept one. image, kept: their indices. why: the kept one was
+    preferred.
+    """
 
     image: int
     kept: int
@@ -41,10 +45,10 @@ class Removed:
 
 
 def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
-    """What goes, in the order of the images, so that no two of those that stay are alike.
+    """Return the images to remove, in order, so that no two remaining ones are near-duplicates.
 
-    What another set has stays there. Of the others the one of more pixels is kept, of these the one
-    of more bytes, then the one that comes first; an image goes only for one that is kept itself.
+    Images of other sets are kept. Of the others the one with more pixels is kept, then the one with
+    more bytes, then the first; an image is removed only for one that is kept itself.
     """
     removed: dict[int, Removed] = {}
     order = sorted(range(len(images)), key=lambda at: _rank(images[at], at))
@@ -68,8 +72,7 @@ def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
 def _near_kept(
     images: Sequence[Known], waiting: Sequence[int], distance: int
 ) -> dict[int, tuple[int, int]]:
-    """Of those in the order in which they are kept: which go, with the kept one that is most alike
-    and how alike."""
+    """Return the images to remove in the order of preference, each with the nearest kept one."""
     stacked = [fingerprint for at in waiting if (fingerprint := images[at].fingerprint) is not None]
     if not stacked:
         return {}
@@ -91,7 +94,7 @@ def _near_kept(
 
 
 def _final(removed: dict[int, Removed], at: int, images: Sequence[Known]) -> Removed:
-    """The row, by the image that stays where the one that it went for goes too."""
+    """Return the row with the image that is finally kept, if the nearest one is removed too."""
     row = removed[at]
     instead = removed.get(row.kept)
     if instead is None:
@@ -113,7 +116,7 @@ def _why(kept: Known, gone: Known) -> str:
 
 
 def with_names(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
-    """Yield the rows with names in place of numbers."""
+    """Yield the rows with names instead of indices."""
     for row in rows:
         kept = images[row.kept]
         yield {

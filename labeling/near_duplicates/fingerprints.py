@@ -1,10 +1,10 @@
-"""The fingerprint of an image: 64 bits of its coarse light and shade, whole and slightly cropped.
+"""The perceptual hash of an image: 64 bits of low frequencies, for the whole and slight crops.
 
-Of the image in grey, 32 × 32, the 8 × 8 lowest frequencies of a discrete cosine transform; a bit
-says whether a coefficient is above their median, without that of the mean. Scaling, compression and
-changes of colour or light move few of these bits, a crop of 5 % moves a dozen: so an image has the
-bits of its whole and of its crops, and two images are alike where the whole of one is like the
-whole or a crop of the other. Source: Zauner (2010), pHash, with a median in place of the mean.
+It takes the 8 × 8 lowest frequencies of a discrete cosine transform of the grey image at 32 × 32; a
+bit says whether a coefficient exceeds their median, without the mean's. Scaling, compression and
+changes of colour or brightness flip few bits; a crop of 5 % flips a dozen, so an image also has the
+bits of its crops. Two images are near-duplicates if the whole of one is close to the whole or a
+crop of the other. Source: Zauner (2010), pHash, with a median instead of the mean.
 """
 
 import numpy as np
@@ -37,8 +37,10 @@ COSINES = np.array([np.cos(order * _angles) for order in range(LOW)])
 
 
 def fingerprint(image: Image.Image) -> Fingerprint | None:
-    """(VIEWS,) the bits of the whole, then those of each crop; None for an image too plain to be
-    told from others. image: upright, of any size."""
+    """Return (VIEWS,) hashes of the whole and each crop; None for an image that is too plain.
+
+    image: upright, of any size.
+    """
     grey = image.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX, reducing_gap=2.0)
     levels = grey.convert("F")
     small = np.array([_cut(levels, crop) for crop in CROPS])
@@ -52,13 +54,13 @@ def fingerprint(image: Image.Image) -> Fingerprint | None:
 
 
 def distance(first: Fingerprint, second: Fingerprint) -> int:
-    """Bits by which the whole of one differs from the most alike view of the other, 0 to 64."""
+    """Return the least Hamming distance of one whole to any view of the other, 0 to 64."""
     ways = np.concatenate([first ^ second[0], second ^ first[0]])
     return int(np.bitwise_count(ways).min())
 
 
 def to_bytes(fingerprint: Fingerprint | None) -> bytes:
-    """As a database keeps it; empty for a plain image."""
+    """Return the fingerprint for the database; empty for a plain image."""
     return b"" if fingerprint is None else fingerprint.astype("<u8").tobytes()
 
 

@@ -1,8 +1,8 @@
 # mypy: disable-error-code="assignment,call-overload,return-value"
 # numba infers the types of these loops; a hint cannot say them all.
-"""The comparison of many hashes with many, compiled by numba. Import this inside functions only.
+"""Compares many hashes with many, compiled by numba. Import this inside functions only.
 
-Its plain twin is Buckets.near of search.py.
+The plain version is Buckets.near in search.py.
 """
 
 import numpy as np
@@ -40,12 +40,11 @@ def near(
     high: NDArray[np.int64],
     apart: NDArray[np.int64],
 ) -> int:
-    """Return the number of pairs found: entries within the distance of a view of another
-    entry; those that fit are written. A pair may come several times.
+    """Return the number of pairs: entries within the distance of another entry's view.
 
-    views: (M, V) of the entries from `first` on. orders: (B, N) the entries in the order of each
-    band's buckets, hashes: (B, N) theirs, so that a bucket is read in one stretch; starts: (B, 2 **
-    width + 1) where each begins.
+    Writes those that fit; a pair may repeat. views: (M, V) of the entries from `first` on. orders:
+    (B, N) entries in the order of each band's buckets. hashes: (B, N) in that order, so that a
+    bucket is contiguous. starts: (B, 2 ** width + 1) offsets of the buckets.
     """
     count = 0
     mask = np.uint64((1 << width) - 1)

@@ -1,9 +1,8 @@
-"""Which of many fingerprints are alike, in a time that grows as their number.
+"""Finds near-duplicates among many fingerprints in linear time.
 
-Hashes of 64 bits lie in four bands of 16. Two that differ in at most seven bits differ in at most
-one bit of some band, so it is enough to look, in each band, at the hashes with the same 16 bits and
-at those with one of them changed: 17 of 65,536 buckets. Source: multi-index hashing, Norouzi et al.
-(2012).
+Hashes of 64 bits have four bands of 16. Two hashes that differ in at most seven bits differ in at
+most one bit of some band, so it suffices to search, in each band, the buckets with the same 16 bits
+or with one bit changed: 17 of 65,536. Source: multi-index hashing, Norouzi et al. (2012).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +33,7 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Hits:
-    """(H,) pairs of a query and an entry, and the bits by which they differ."""
+    """(H,) pairs of a query and an entry, with their Hamming distances."""
 
     query: Places
     entry: Places
@@ -42,15 +41,14 @@ class Hits:
 
 
 class Buckets:
-    """(N,) hashes, found by what they are like."""
+    """(N,) hashes, indexed for near search."""
 
     def __init__(self, hashes: Hashes) -> None:
         self.hashes = hashes
         self._bands = [_sorted(_band(hashes, band)) for band in range(BANDS)]
 
     def near(self, queries: Hashes, distance: int) -> Iterator[Hits]:
-        """Yield every entry within the distance of each query, in parts; a pair may come several
-        times.
+        """Yield the entries within the distance of each query, in parts; a pair may repeat.
 
         distance: at most MOST_DISTANCE.
         """
@@ -89,9 +87,9 @@ class Buckets:
 
 @dataclass
 class Growing:
-    """Hashes with their owners, to which more come; those that came last are looked through whole.
+    """A growing index of hashes with owners; the newest hashes are searched linearly.
 
-    owners: of each hash, whatever the caller numbers.
+    owners: any number per hash.
     """
 
     hashes: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
@@ -115,8 +113,10 @@ class Growing:
             self._sorted, self._tail = Buckets(self.hashes), []
 
     def nearest(self, queries: Hashes, distance: int) -> tuple[int, int] | None:
-        """(distance, owner) of what is most alike, of equals the least owner; None where nothing is
-        within the distance."""
+        """Return (distance, owner) of the nearest hash; None if none is within the distance.
+
+        Ties go to the least owner.
+        """
         assert self._sorted is not None
         hits_with_owners = [
             (int(apart), int(self.owners[entry]))
@@ -138,11 +138,10 @@ def pairs(
     distance: int = DISTANCE,
     watch: Callable[[int], object] | None = None,
 ) -> Hits:
-    """Return every two that are alike, once, with their distance; query < entry, ordered by both.
+    """Return each near pair once with its distance; query < entry, ordered by both.
 
-    fingerprints: (N, VIEWS), their wholes all different: images of one whole are put together
-    first, or those that are all white would be pairs by the million. watch: told how many more
-    were looked at.
+    fingerprints: (N, VIEWS), all wholes different: group images with equal wholes first, or white
+    images would give millions of pairs. watch: receives the number of further entries searched.
     """
     from labeling.near_duplicates.kernels import near
 
@@ -170,7 +169,7 @@ def pairs(
 
 
 def _least(keys: Places, values: Places) -> tuple[Places, Places]:
-    """Each key once, ascending, with its least value."""
+    """Return each key once, ascending, with its least value."""
     order = np.lexsort((values, keys))
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -183,7 +182,7 @@ def _band(hashes: Hashes, band: int) -> Places:
 
 
 def _sorted(keys: Places) -> tuple[NDArray[np.int32], Places]:
-    """The entries in the order of their buckets, and where each bucket begins."""
+    """Return the entries in bucket order and the offset of each bucket."""
     order = np.argsort(keys, kind="stable").astype(np.int32)
     starts = np.searchsorted(keys[order], np.arange(BUCKETS + 1))
     return order, starts.astype(np.int64)
