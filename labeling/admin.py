@@ -1,5 +1,6 @@
-"""The administration: people and their rights; everything else is looked at here and changed by
-the actions alone, since each kind of row has one writer."""
+"""The administration: people and their rights are edited; other tables are read-only, since each
+has one writer.
+"""
 
 from typing import Any
 
@@ -22,8 +23,9 @@ from labeling.web import tokens
 
 
 class PersonPasswordForm(AdminPasswordChangeForm):
-    """Also ends the person's API tokens when their password is switched off, which Django does not
-    take for a change of password."""
+    """Also revokes the person's API tokens when their password is disabled, which Django does not
+    treat as a change.
+    """
 
     def save(self, commit: bool = True) -> User:
         person = super().save(commit)
@@ -63,7 +65,7 @@ class PersonAdmin(UserAdmin):
 
 
 class ReadOnly(admin.ModelAdmin):
-    """A table to look at."""
+    """A read-only table."""
 
     list_per_page = 50
     show_full_result_count = False

@@ -1,4 +1,4 @@
-"""Numbers given to commands: types for argparse, which say what they expected."""
+"""Bounded numbers of commands: argparse types whose errors state the expected range."""
 
 import argparse
 from collections.abc import Callable
@@ -7,9 +7,9 @@ import numpy as np
 
 
 def whole(low: int = 0, high: int | None = None) -> Callable[[str], int]:
-    """What reads a whole number from low to high, both included; without high there is no end.
+    """Return a parser of whole numbers from low to high, inclusive; high may be None.
 
-    It raises ArgumentTypeError for another text.
+    The parser raises ArgumentTypeError.
 
     >>> whole(1, 4096)("224")
     224
@@ -29,7 +29,7 @@ def whole(low: int = 0, high: int | None = None) -> Callable[[str], int]:
 
 
 def level(text: str) -> float:
-    """Return a level of confidence: above 0 and below 1."""
+    """Return a confidence level: above 0 and below 1."""
     value = float(text)
     if not 0 < value < 1:
         raise ValueError(text)
@@ -52,7 +52,7 @@ def ious(text: str) -> tuple[float, ...]:
 
 
 def share(text: str) -> float:
-    """Return a share of something: above 0 and at most 1."""
+    """Return a share: above 0 and at most 1."""
     value = float(text)
     if not 0 < value <= 1:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""Rows of CSV files, read line by line and checked; cells that no spreadsheet runs. Pure."""
+"""Reads and checks CSV files line by line; escapes cells that spreadsheets would run. Pure."""
 
 import csv
 import unicodedata
@@ -27,10 +27,10 @@ def rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the cells of every row, in the order of `columns`.
 
-    Blank lines are ignored. Columns that are optional and absent give "". `topic` and `wnid` are
-    taken for each other. others: columns of other names are ignored, not refused. as_nfc: cells
-    are in NFC; not for those that name files. A row that spans lines is named by its first. Raise
-    BadInput, also where a file spells one image in two normal forms.
+    Blank lines are skipped. Missing optional columns give "". `topic` and `wnid` are synonyms.
+    others: unknown columns are ignored, not refused. as_nfc: normalize cells to NFC; not for file
+    names. A row of several lines has the number of its first. Raises BadInput, also if a file
+    spells one image in two normal forms.
     """
     spellings: dict[str, str] = {}
     with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as line_cell:
@@ -66,7 +66,7 @@ def rows(
 def _columns(
     header: list[str], columns: Sequence[str], optional: Sequence[str], path: Path, others: bool
 ) -> list[int]:
-    """Where each column is in the header, -1 for an optional one that is not there."""
+    """Return the index of each column in the header; -1 for a missing optional one."""
     names = [name.strip() for name in header]
     if len(names) == 1 and names[0] not in columns:
         for mark, word in ((";", "semicolons"), ("\t", "tabs")):
@@ -91,7 +91,7 @@ def _columns(
 
 
 def _lines(file: TextIO, path: Path, line_cell: list[int]) -> Iterator[str]:
-    """Yield the lines of a file. line_cell: holds the line on which the current row begins."""
+    """Yield the lines of a file. line_cell: receives the line on which the current row begins."""
     number = row = size = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
@@ -116,7 +116,7 @@ def _lines(file: TextIO, path: Path, line_cell: list[int]) -> Iterator[str]:
 
 @contextmanager
 def _csv_errors(path: Path) -> Iterator[list[int]]:
-    """Turns what the reader raises into BadInput; yields a cell for the line being read."""
+    """Convert the reader's exceptions into BadInput; yield a cell for the current line."""
     line_cell = [1]
     try:
         yield line_cell
@@ -140,7 +140,7 @@ def _undecodable_line(path: Path) -> int | None:
 
 
 def safe_cell(text: str) -> str:
-    """Return the text with a quote before what a spreadsheet would run."""
+    """Return the text, with a leading quote if a spreadsheet would run it."""
     return f"'{text}" if text.startswith((*RUN, "'")) else text
 
 

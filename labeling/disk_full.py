@@ -1,4 +1,4 @@
-"""A full disk, said to whoever waits for what does not fit. Pure."""
+"""Full disks, reported to the waiting user. Pure."""
 
 import errno
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MESSAGE = "The disk is full. Free some space, then try again."
 
 
 class StorageFull(Refusal):
-    """There is no room for the next file; those before it are whole and stay."""
+    """There is no room for the next file; earlier files are complete."""
 
     status = 507
     code = "storage_full"
@@ -19,7 +19,7 @@ class StorageFull(Refusal):
 
 @contextmanager
 def saying_full() -> Iterator[None]:
-    """Says where the disk is full, instead of falling over: for what somebody waits for."""
+    """Convert ENOSPC into StorageFull, for requests that a user is waiting for."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What of a process's environment its children may have. No Django."""
+"""Environment variables that child processes may inherit. No Django."""
 
 import os
 import re
@@ -14,7 +14,7 @@ ALLOWED = re.compile(
 
 
 def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """Return the variables of ALLOWED. further: a pattern of names that this child may have too."""
+    """Return the allowed variables. further: a pattern of more names for this child."""
     names = re.compile(further)
     return {
         name: value
@@ -24,7 +24,7 @@ def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]
 
 
 def restrict(further: str = "") -> None:
-    """Take all other variables from this process, and so from all that it starts or sends."""
+    """Remove all other variables from this process, and so from its children."""
     kept = allowed(os.environ, further)
     os.environ.clear()
     os.environ.update(kept)

@@ -1,15 +1,14 @@
-"""Refusals: what the domain says no to, each with a sentence for the person.
+"""Refusals of the domain, each with a sentence for the user.
 
-`annotator/refusals.py` and the API's exception handler turn them into a page or an HTTP status;
-nothing else does.
+Only `annotator/refusals.py` and the API's exception handler turn them into a page or a status.
 """
 
 
 class Refusal(Exception):
-    """A request the domain turns down and that changed nothing.
+    """A rejected request that changed nothing.
 
-    message: one clear sentence with the cure. code: stable, for programs. field: which part of the
-    request was at fault, where there is one. retry_after: seconds until it is worth a second try.
+    message: one clear sentence with the cure. code: stable, for programs. field: the faulty part of
+    the request, if any. retry_after: seconds until a retry makes sense.
     """
 
     status = 400
@@ -25,21 +24,21 @@ class Refusal(Exception):
 
 
 class NotYours(Refusal):
-    """Something that is not this person's, said as if it did not exist."""
+    """The object does not exist or belongs to others; the message does not tell which."""
 
     status = 404
     code = "not_found"
 
 
 class NotAllowed(Refusal):
-    """The person may know of it, but their role does not cover the action."""
+    """The user may see the object, but their role does not allow the action."""
 
     status = 403
     code = "not_allowed"
 
 
 class Conflict(Refusal):
-    """The same identifier came twice with different content, or the state moved on."""
+    """The same identifier came twice with different content, or the state has changed."""
 
     status = 409
     code = "conflict"
@@ -50,18 +49,18 @@ class CampaignClosed(Conflict):
 
 
 class InTraining(Refusal):
-    """The person trains or takes the test first; the labeling page sends them there."""
+    """The user must finish training or test first; the labeling page sends them there."""
 
     status = 409
     code = "in_training"
 
 
 class Newcomer(InTraining):
-    """The person has not begun the training or test that comes first; qualifying.begin does."""
+    """The user has not started the training or test; qualifying.begin does."""
 
 
 class NotWorking(NotAllowed):
-    """The person's work in the campaign rests or has ended; the code says which."""
+    """The user's work in the campaign is paused or over; the code says which."""
 
     code = "not_working"
 
@@ -72,7 +71,7 @@ class TooLarge(Refusal):
 
 
 class Unavailable(Refusal):
-    """A request that is in order and may succeed in a moment."""
+    """A valid request that may succeed in a moment."""
 
     status = 503
     code = "unavailable"
@@ -80,14 +79,14 @@ class Unavailable(Refusal):
 
 
 class StoreFault(Refusal):
-    """The object store refuses what the site asks of it; whoever runs the site mends it."""
+    """The object store rejects a request; the site's operator must fix it."""
 
     status = 503
     code = "store_refuses"
 
 
 class StoreAway(StoreFault):
-    """The object store does not answer: a job that meets this waits for it, as if untried."""
+    """The object store does not answer; a job waits for it without losing an attempt."""
 
     code = "store_away"
     retry_after = 60

@@ -1,6 +1,6 @@
-"""Input files and their refusals, files written as a whole, hashes of files. No Django.
+"""Input files and their errors, atomic writes, file hashes. No Django.
 
-Commands, readers and exports of labeling and evaluation share these.
+Shared by commands, readers and exports of labeling and evaluation.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class BadInput(Exception):
-    """Input that a person must mend: what is wrong, where it is, and the cure.
+    """Input that a person must fix: fault, position and cure.
 
-    `str()` gives the one line that the commands print. Commands exit 1 on it.
+    `str()` gives the line that commands print. Commands exit 1 on it.
 
     >>> print(BadInput("rank is 0, expected 1 or more", file="s.jsonl", line=3, cure="number them"))
     s.jsonl, line 3: rank is 0, expected 1 or more; number them
@@ -58,7 +58,7 @@ class BadInput(Exception):
 
 
 def require_file(path: Path, cure: str) -> None:
-    """Raise BadInput where there is no such file."""
+    """Raise BadInput if the file does not exist."""
     if not path.is_file():
         raise BadInput("the file is missing", path, None, cure)
 
@@ -70,7 +70,7 @@ def file_sha256(path: Path) -> str:
 
 
 def text_lines(path: Path) -> list[str]:
-    """Return the lines of a small text file; BadInput names the line that is not UTF-8."""
+    """Return the lines of a small text file. BadInput names the line that is not UTF-8."""
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig").splitlines()
@@ -80,14 +80,14 @@ def text_lines(path: Path) -> list[str]:
 
 
 def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
-    """Raise BadInput where the file to be written is one of those that are read."""
+    """Raise BadInput if the output file is one of the inputs."""
     goal = Path(out).resolve()
     if any(Path(file).resolve() == goal for file in inputs):
         raise BadInput("is one of the files that are read", file=out, cure="give another --out")
 
 
 def refuse_address(path: Path) -> None:
-    """Raise BadInput for a path such as s3://BUCKET/x, of which Path makes s3:/BUCKET/x."""
+    """Raise BadInput for a path such as s3://BUCKET/x, which Path would turn into s3:/BUCKET/x."""
     if match := ADDRESS.match(str(path)):
         raise BadInput(
             "is an address, expected a path",
@@ -97,10 +97,9 @@ def refuse_address(path: Path) -> None:
 
 
 def first_line(error: BaseException, longest: int = 200) -> str:
-    """What an exception says in its first line, its type where it says nothing; what is cut ends
-    in "…".
+    r"""Return the first line of an exception's message, or its type without one; "…" marks a cut.
 
-    >>> first_line(ValueError("bad\\nand more")), first_line(KeyError())
+    >>> first_line(ValueError("bad\nand more")), first_line(KeyError())
     ('bad', 'KeyError')
     >>> first_line(OSError("12345"), longest=4)
     '123…'
@@ -111,7 +110,7 @@ def first_line(error: BaseException, longest: int = 200) -> str:
 
 
 def read_yaml(path: StrPath) -> dict[str, object]:
-    """Return the keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
+    """Return the keys of a YAML file, none for an empty one. Raises BadInput with the line."""
     import yaml
 
     from labeling import strict_yaml
@@ -143,11 +142,11 @@ def read_yaml(path: StrPath) -> dict[str, object]:
 
 @contextlib.contextmanager
 def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
-    """A file that appears under its name only when the block ends well.
+    """Yield a file that appears under its name only if the block succeeds.
 
-    It is written beside its goal under a temporary name, synced, then renamed; when the block
-    raises, nothing is left and an older file stays as it was. mode is "w" (UTF-8, Unix line ends)
-    or "wb". A goal that is a device or a pipe (/dev/stdout) is written directly.
+    It is written beside its goal under a temporary name, synced, then renamed; if the block raises,
+    nothing is left and an older file is unchanged. mode is "w" (UTF-8, Unix line ends) or "wb". A
+    goal that is a device or a pipe (/dev/stdout) is written directly.
     """
     if mode not in {"w", "wb"}:
         raise ValueError(f"mode is {mode!r}, expected 'w' or 'wb'")
@@ -181,7 +180,7 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def _permissions(goal: Path) -> int:
-    """The mode an ordinary open() would leave: the old file's, else 0666 less the umask."""
+    """Return the mode that open() would leave: the old file's, else 0666 less the umask."""
     if goal.exists():
         return goal.stat().st_mode & 0o777
     umask = os.umask(0)
@@ -190,7 +189,7 @@ def _permissions(goal: Path) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the entries of a folder to the disk, where its file system can."""
+    """Sync the entries of a folder, if its file system can."""
     # Without this the rename itself may be lost when the power fails. Some file systems refuse.
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -201,7 +200,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_storable(value: object) -> bool:
-    r"""Return whether databases take every text in a JSON value.
+    r"""Return whether databases accept every text in a JSON value.
 
     >>> is_storable({"note": ["coot", 1]}), is_storable({"note": ["\ud800"]})
     (True, False)

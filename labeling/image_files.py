@@ -1,7 +1,7 @@
-"""One image file: is it whole, what is it, and what annotators see of it. Pure Pillow, no Django.
+"""Checks an image file and derives what annotators see of it. Pure Pillow, no Django.
 
-The type is judged by the content, never by the name. Only six formats are read, so that the many
-decoders that Pillow brings stay out of reach of what strangers upload.
+The type follows from the content, never from the name. Only six formats are read, so that uploads
+cannot reach Pillow's other decoders.
 """
 
 import io
@@ -60,12 +60,12 @@ SIDEWAYS = {5, 6, 7, 8}
 
 
 class BadImage(Exception):
-    """A file that is not one whole, still image within the limits; `str()` is the sentence."""
+    """The file is not one complete, still image within the limits; `str()` is the sentence."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a file is. width and height are in pixels as a person sees the image, upright."""
+    """A checked file. width and height: in pixels of the upright image."""
 
     media_type: str
     width: int
@@ -81,11 +81,10 @@ class Encoded:
 
 
 def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Checked:
-    """What the file is, after decoding all of it. Raises BadImage.
+    """Decode the whole file and return its properties. Raises BadImage.
 
-    The number of pixels is checked from the header, before anything is decoded. Animated files are
-    refused unless first_frame says that their first frame is meant, which is all that the functions
-    below read.
+    The number of pixels is checked from the header before decoding. Animated files are refused
+    unless first_frame is set; the functions below read only the first frame.
     """
     with _opened(file, max_pixels) as image:
         if not first_frame and image.format not in {"MPO", "TIFF"} and _is_animated(image):
@@ -108,8 +107,9 @@ def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Che
 
 
 def stated_pixels(file: IO[bytes], *, max_pixels: int) -> int:
-    """Width times height as the header says; nothing is decoded. 0 for what `check` refuses by its
-    header."""
+    """Return width times height from the header, without decoding; 0 for what `check`
+    would refuse.
+    """
     try:
         with _opened(file, max_pixels) as image:
             return math.prod(image.size)
@@ -118,7 +118,7 @@ def stated_pixels(file: IO[bytes], *, max_pixels: int) -> int:
 
 
 def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
-    """Return the display image and the thumbnail: upright, sRGB, on white, without any metadata.
+    """Return the display image and the thumbnail: upright, sRGB, on white, without metadata.
 
     Raises BadImage for what `check` would refuse.
     """
@@ -139,9 +139,9 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
 
 
 def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded]]:
-    """Yield the image's tiles, named LEVEL,COLUMN,ROW, and at last its PREVIEW.
+    """Yield the image's tiles, named LEVEL,COLUMN,ROW, and last its PREVIEW.
 
-    Level 0 has all pixels, each next level half as many a side. Only one is in memory, beside the
+    Level 0 has all pixels, each next level half as many per side. Only one is in memory, beside the
     decoded file. Raises BadImage.
     """
     with _opened(file, max_pixels) as image:
@@ -166,14 +166,15 @@ def tiles_of(file: IO[bytes], *, max_pixels: int) -> Iterator[tuple[str, Encoded
 
 
 def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:
-    """Return the image as a person sees it: upright, sRGB, on white. Raises BadImage."""
+    """Return the image upright, sRGB, on white. Raises BadImage."""
     with _opened(file, max_pixels) as image:
         return _shown(image).convert("RGB")
 
 
 def coarse(file: IO[bytes], *, max_pixels: int, side: int) -> tuple[Image.Image, int]:
-    """Return the image upright and in grey on white, of at least `side` pixels a side where it has
-    them, and how many pixels it has in full. A JPEG is decoded no finer than that. Raises BadImage.
+    """Return the image upright, grey, on white, and its full number of pixels. Raises BadImage.
+
+    A side has at least `side` pixels if the original has; a JPEG is decoded no finer than needed.
     """
     with _opened(file, max_pixels) as image:
         pixels = math.prod(image.size)
@@ -193,7 +194,7 @@ def _shown(image: Image.Image) -> Image.Image:
 
 @contextmanager
 def _opened(file: IO[bytes], max_pixels: int) -> Iterator[Image.Image]:
-    """The image, its header read and judged; whatever a decoder raises becomes a BadImage."""
+    """Yield the image with a checked header; convert decoder exceptions into BadImage."""
     # Pillow's own guard warns above its limit and raises above twice that. Ours is the one set by
     # whoever runs the site; Pillow's is only ever raised to it.
     if Image.MAX_IMAGE_PIXELS is not None and max_pixels > Image.MAX_IMAGE_PIXELS:
@@ -260,7 +261,7 @@ def _media_type(image: Image.Image) -> str:
 
 
 def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation, 1 (upright) where there is none or it cannot be read."""
+    """Return the EXIF orientation; 1 (upright) if it is missing or unreadable."""
     try:
         orientation = image.getexif().get(ORIENTATION_TAG, 1)
     except Exception:
@@ -270,7 +271,7 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _to_srgb(image: Image.Image) -> Image.Image:
-    """A new image, mode RGB or L, in sRGB, transparency laid on white."""
+    """Return a new sRGB image in mode RGB or L, with transparency on white."""
     return _in_srgb(_flat(image), image.info.get("icc_profile"))
 
 
@@ -290,7 +291,7 @@ def _in_srgb(flat: Image.Image, profile: bytes | None) -> Image.Image:
 
 
 def _flat(image: Image.Image) -> Image.Image:
-    """The image as RGB, L or CMYK with 8 bits a channel and without transparency."""
+    """Return the image as RGB, L or CMYK with 8 bits per channel and without transparency."""
     if image.mode.startswith("I") or image.mode == "F":
         return _eight_bit(image)
     if image.mode in {"RGBA", "LA", "PA", "RGBa", "La"} or "transparency" in image.info:
@@ -303,11 +304,12 @@ def _flat(image: Image.Image) -> Image.Image:
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:
-    """Deep grey values as 8 bits: 16-bit ones by their upper byte, wider ones from least to most.
+    """Return deep grey values as 8 bits: 16-bit ones by their upper byte, wider ones from min to
+    max.
 
-    16-bit files whose values stay below a quarter of the range hold 14 bits or fewer, as
-    microscopes and CT write them: those are stretched between two percentiles, so that a few hot
-    pixels leave the rest visible. Values that are not finite become black.
+    16-bit files whose values stay below a quarter of the range hold 14 bits or fewer, as from
+    microscopes and CT: those are stretched between two percentiles, so that a few hot pixels do not
+    darken the rest. Non-finite values become black.
     """
     values = np.asarray(image)
     if image.mode.startswith("I;16"):

@@ -1,4 +1,4 @@
-"""JSON texts: canonical ones that are hashed, and what is read from one. Pure."""
+"""JSON texts: canonical for hashing, and strictly parsed. Pure."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def canonical(value: object) -> bytes:
-    """JSON with one spelling: keys sorted, no spaces, UTF-8."""
+    """Return canonical JSON: sorted keys, no spaces, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode()
 
@@ -20,9 +20,10 @@ def canonical_sha256(value: object) -> str:
 
 
 def parsed(text: str) -> Any:
-    r"""Return the value of a JSON text. Raises ValueError, also for half a character (a lone
-    surrogate such as \ud800), which nothing can print or store; RecursionError where it nests too
-    deeply.
+    r"""Return the value of a JSON text.
+
+    Raises ValueError, also for a lone surrogate such as \ud800, which cannot be printed or stored;
+    RecursionError for deep nesting.
     """
     value = json.loads(text)
     if _SURROGATE.search(text):

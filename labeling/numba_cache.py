@@ -1,7 +1,7 @@
-"""numba's njit, with machine code kept where it can be written. Import this inside functions only.
+"""numba's njit with cached machine code. Import this inside functions only.
 
-Compiling costs seconds once; the machine code is kept beside the source, or, where the source
-cannot be written to, under the person's cache folder.
+Compiling takes seconds once; the machine code is kept beside the source or, if that is not
+writable, in the user's cache folder.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""What an ONNX file holds, looked at before a runtime opens it. No Django, no library of ONNX's.
+"""Inspects an ONNX file before a runtime opens it. No Django, no ONNX library.
 
-`check` reads the file's messages (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) as bytes
-of a mapped file: numbers of tensors are stepped over, not read. So a file that asks for more memory
-than it has numbers, for another file, or for code that is not the runtime's, is refused by name.
+`check` parses the messages (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) of a mapped
+file and skips tensor data. So a file is refused by name if it declares more memory than it has
+numbers, external data, or foreign code.
 """
 
 import math
@@ -64,9 +64,10 @@ Value = int | memoryview
 
 
 def check(path: Path) -> None:
-    """Pass in silence, or raises BadInput: over MOST_FILE bytes, tensors of over MOST_TENSORS,
-    data in other files, operators of other domains than DOMAINS and the file's own functions, or
-    no ONNX at all.
+    """Raise BadInput for a file that must not be loaded.
+
+    That is: over MOST_FILE bytes, tensors of over MOST_TENSORS, external data, operators outside
+    DOMAINS and the file's own functions, or no ONNX at all.
     """
     size = path.stat().st_size
     if size > MOST_FILE:
@@ -81,7 +82,7 @@ def check(path: Path) -> None:
 
 @dataclass
 class _Check:
-    """What was counted so far of one file."""
+    """Counts over one file."""
 
     path: Path
     tensors: int = 0
@@ -150,7 +151,7 @@ class _Check:
                 self.graph(value, depth + 1)
 
     def tensor(self, message: memoryview, dims: list[int] | None = None) -> None:
-        """dims: those of the sparse tensor whose values these are."""
+        """Check a tensor. dims: of the sparse tensor whose values it holds."""
         kind, location, shape, bits = 0, 0, [], WIDEST
         for number, value in self.fields(message):
             if number == TENSOR["dims"]:
@@ -189,7 +190,7 @@ class _Check:
             self.tensor(indices)
 
     def numbers(self, value: Value) -> list[int]:
-        """Repeated whole numbers, packed or single."""
+        """Return repeated whole numbers, packed or single."""
         if isinstance(value, int):
             return [value]
         values, position = [], 0
@@ -200,7 +201,7 @@ class _Check:
         return values
 
     def fields(self, message: memoryview) -> Iterator[tuple[int, Value]]:
-        """Number and value of each field: an int, or the bytes of what has a length."""
+        """Yield number and value of each field: an int, or bytes."""
         position = 0
         while position < len(message):
             self.count()

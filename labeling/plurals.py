@@ -1,4 +1,4 @@
-"""A number with its noun, as people read it."""
+"""Numbers with their nouns."""
 
 
 def count_of(count: int, singular: str, many: str = "") -> str:

@@ -1,7 +1,7 @@
-"""Dataclasses that are kept and sent as JSON objects. No Django.
+"""Dataclasses stored and sent as JSON objects. No Django.
 
-A field without a default is a key that is always there, null or not; one with the default None is
-left out while it is None, as keys are that only some results have or that older versions lacked.
+A field without a default is a key that is always present, maybe null. A field with the default None
+is omitted while it is None, like keys that only some results have or that older versions lacked.
 """
 
 import dataclasses
@@ -16,10 +16,11 @@ from typing import Any, Self
 
 @dataclass(kw_only=True)
 class Record:
-    """Base of such dataclasses. Fields: JSON values, Records, and lists, tuples and dicts by string
-    of these. `field(metadata={"key": …})` names a key that no Python name can have.
+    """Base of such dataclasses.
 
-    unknown: keys of a JSON object that no field names, which are written again, after the others.
+    Fields: JSON values, Records, and lists, tuples and dicts by string of these.
+    `field(metadata={"key": …})` sets a key that is no Python name. unknown: keys without a field,
+    which are written again after the others.
 
     >>> @dataclass(kw_only=True)
     ... class Metric(Record):
@@ -37,7 +38,7 @@ class Record:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Return the record of a JSON object. Raises ValueError that names the keys it lacks."""
+        """Return the record of a JSON object. Raises ValueError, which names missing keys."""
         readers = _readers(cls)
         lacking = [
             key for key, reader in readers.items() if reader.is_required and key not in value
@@ -56,7 +57,7 @@ class Record:
         return cls(**known, unknown=unknown)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the strict JSON object, its keys in the order of the fields; NaN becomes null."""
+        """Return strict JSON with the keys in the order of the fields; NaN becomes null."""
         values = {
             key: (reader, getattr(self, reader.name))
             for key, reader in _readers(type(self)).items()
@@ -71,7 +72,7 @@ class Record:
 
 @dataclass(frozen=True)
 class _Reader:
-    """How a field is read. is_required: it has no default."""
+    """The reader of a field. is_required: it has no default."""
 
     name: str
     is_required: bool
@@ -82,7 +83,7 @@ _READERS: dict[type, dict[str, _Reader]] = {}
 
 
 def _readers(cls: type[Record]) -> dict[str, _Reader]:
-    """Key → its field, of all but `unknown`."""
+    """Return key → reader of every field except `unknown`."""
     if cls in _READERS:
         return _READERS[cls]
     hints = typing.get_type_hints(cls)
@@ -99,7 +100,7 @@ def _readers(cls: type[Record]) -> dict[str, _Reader]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What makes a value of this type of a JSON value."""
+    """Return the function that converts a JSON value to this type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if isinstance(hint, type) and issubclass(hint, Record):
         return hint.from_json
@@ -139,8 +140,7 @@ Payload = Record | Mapping[str, Any]
 
 
 def to_json(result: Payload) -> str:
-    """Return the result as one line of strict JSON; what is not a number (NaN, infinite) becomes
-    null.
+    """Return one line of strict JSON; NaN and infinity become null.
 
     >>> to_json({"mean": float("nan"), "n": 0})
     '{"mean": null, "n": 0}'

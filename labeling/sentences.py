@@ -1,4 +1,4 @@
-"""Sentences in the language of the page, for packages that do without Django."""
+"""Translated sentences for packages without Django."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ _translate: Callable[[str], str] = str
 
 
 def translate_with(translate: Callable[[str], str]) -> None:
-    """Take the translator of the site; before that, sentences stay English."""
+    """Set the site's translator; until then, sentences stay English."""
     global _translate
     _translate = translate
 
@@ -16,5 +16,5 @@ def gettext(sentence: str) -> str:
 
 
 def gettext_noop(sentence: str) -> str:
-    """Marks a sentence that is translated where it is said."""
+    """Mark a sentence that is translated later."""
     return sentence

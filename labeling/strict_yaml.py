@@ -1,4 +1,4 @@
-"""YAML that means what it shows: no references, no values that cannot be read. Pure, no Django."""
+"""YAML without references or unreadable values. Pure, no Django."""
 
 import yaml
 from yaml.constructor import ConstructorError
@@ -10,7 +10,7 @@ MOST_BITS = 4_096
 
 
 class Refers(yaml.YAMLError):
-    """A YAML text that refers back to itself. line: where, from 1."""
+    """A YAML text with a reference. line: from 1."""
 
     def __init__(self, line: int) -> None:
         super().__init__("uses a YAML alias (*name)")
@@ -40,15 +40,17 @@ def _unreadable(node: yaml.Node) -> ConstructorError:
 
 
 def load(text: str) -> object:
-    """What a YAML text holds. Raises yaml.YAMLError, of which Refers says that the text refers to
-    itself, and RecursionError for what nests too deeply."""
+    """Return the content of a YAML text.
+
+    Raises yaml.YAMLError, its subclass Refers for references, and RecursionError for deep nesting.
+    """
     if len(text) > LONGEST:
         raise yaml.YAMLError(f"more than {LONGEST:,} characters; write so much as JSON")
     return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader that takes less
 
 
 class Repeats(yaml.YAMLError):
-    """A YAML text that says a key twice, of which readers keep the last. line: where, from 1."""
+    """A YAML text with a repeated key, of which readers keep the last. line: from 1."""
 
     def __init__(self, key: str, line: int) -> None:
         super().__init__(f"says {key!r} twice")
@@ -59,11 +61,11 @@ Lines = dict[tuple[str | int, ...], int]
 
 
 def load_with_lines(text: str) -> tuple[object, Lines]:
-    """What a YAML text holds, and the line (from 1) of everything in it by its path of keys.
+    r"""Return the content of a YAML text, and the line (from 1) of everything by its path of keys.
 
-    Raises as `load` does, and Repeats where a key stands twice.
+    Raises as `load` does, and Repeats for a repeated key.
 
-    >>> load_with_lines("a:\\n- b: 1\\n")
+    >>> load_with_lines("a:\n- b: 1\n")
     ({'a': [{'b': 1}]}, {(): 1, ('a',): 1, ('a', 0): 2, ('a', 0, 'b'): 2})
     """
     if len(text) > LONGEST:

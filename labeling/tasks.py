@@ -1,4 +1,4 @@
-"""What workers do. Only ids travel; the Job table says the rest."""
+"""Celery tasks. Messages carry only ids; the Job table has the rest."""
 
 from celery import shared_task
 
@@ -12,7 +12,7 @@ def run_job(job_id: int) -> None:
 
 @shared_task(name="labeling.sweep", ignore_result=True)
 def sweep() -> dict[str, int]:
-    """Counts of jobs sent again and given up, and of seats whose lease ran out."""
+    """Return counts of resent and failed jobs, and of expired seats."""
     # Here: beat has the tasks, too, and needs none of it.
     from labeling.assignment import claiming, counters
 

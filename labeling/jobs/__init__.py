@@ -1,3 +1,1 @@
-"""Background work: the Job table, uploads that wait for a job, and the store of image files.
-Imports db and models.
-"""
+"""Background jobs, kept uploads and the store of image files. Imports db and models."""

@@ -1,9 +1,9 @@
-"""A command run for a job as a child process: with few rights, and never longer than its job.
+"""Runs a job's command as a child process with few rights and no longer than its job.
 
-The child gets a list of arguments (no shell), the variables of labeling/environment.py and those
-that its caller names, a folder of its own, limits, and a process group that ends with the job: when
-the lease is lost, when the handler fails, when the worker dies. What it prints is bounded and
-without secrets; last line, exit status and last sign of life are on the row of the job.
+The child gets arguments (no shell), the variables of labeling/environment.py and those its caller
+names, its own folder, limits, and a process group that is killed with the job: if the lease is
+lost, the handler fails or the worker dies. Its output is bounded and masked; the last line, exit
+status and last sign of life are stored in the job's row.
 """
 
 import json
@@ -39,13 +39,16 @@ GIB = 1 << 30
 
 
 class ChildFailed(Exception):
-    """The command ended with another status than 0, or was killed; `str()` says how."""
+    """The command exited with an error or was killed; `str()` says how."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of each process of a child. memory: bytes that it may write to and shares with nobody, which
-    files that it maps are not; cpu: seconds; files: open at once; file: bytes of the largest."""
+    """Limits of each child process.
+
+    memory: bytes of private writable memory, without mapped files. cpu: seconds. files: open at
+    once. file: bytes of the largest.
+    """
 
     memory: int
     cpu: int
@@ -74,7 +77,7 @@ def site_limits() -> Limits:
 def manage(
     job: Job, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
 ) -> str:
-    """What `manage.py …` prints on stdout, run in the folder; see `run`."""
+    """Run `manage.py …` in the folder and return its stdout; see `run`."""
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
     return run(job, folder, command, environment=environment)
 
@@ -87,10 +90,10 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> str:
-    """What the command prints on stdout, without secrets, once it ended with status 0.
+    """Run the command and return its masked stdout.
 
-    environment: further variables. Raises Refusal for what the command refuses (status 1 and a
-    line of JSON with "error"), ChildFailed where it fails otherwise, and LeaseLost.
+    environment: further variables. Raises Refusal if the command refuses (status 1 and a line of
+    JSON with "error"), ChildFailed if it fails otherwise, and LeaseLost.
     """
     process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
         [
@@ -156,7 +159,7 @@ def _failure(code: int, last: str) -> Exception:
 
 
 class _Output:
-    """What a process printed: the beginning of stdout, the end of stderr."""
+    """The output of a process: the beginning of stdout, the end of stderr."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -170,7 +173,7 @@ class _Output:
             self.selector.register(pipe, selectors.EVENT_READ)
 
     def read(self, seconds: float) -> bool:
-        """Return whether something came, or a pipe closed, within so many seconds."""
+        """Wait this many seconds; return whether output came or a pipe closed."""
         if not self.open:
             # Both are closed: the end is near.
             seconds = min(seconds, 0.05)
@@ -187,7 +190,7 @@ class _Output:
         return bool(ready)
 
     def read_rest(self) -> None:
-        """What lies in the pipes; who left the group may hold them open, and write for ever."""
+        """Read what the pipes hold; a process that left the group may keep them open."""
         for _ in range(KEPT_ERRORS):
             if len(self.stdout) > MOST_OUTPUT or not (self.open and self.read(0)):
                 break
@@ -197,8 +200,9 @@ class _Output:
             pipe.close()
 
     def last_line(self, ended: bool = False) -> str:
-        """Return the last line of stderr with words in it, without secrets. While the process runs
-        only a line that is whole: half a secret could not be told.
+        """Return the last line of stderr with words, masked.
+
+        While the process runs, only a complete line: half a secret could not be masked.
         """
         text = bytes(self.stderr).decode(errors="replace").replace("\r", "\n")
         if not ended:

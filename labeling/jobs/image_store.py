@@ -1,4 +1,4 @@
-"""Where image files are kept, under names that tell nothing. Any Django storage will do."""
+"""Stores image files under opaque names, in any Django storage."""
 
 import secrets
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from labeling.models import Image
 
 
 def write(kind: str, content: bytes, media_type: str) -> str:
-    """Return the storage's name of the new file. Raises StorageFull; then nothing is left of it."""
+    """Store the file and return its name. Raises StorageFull, leaving nothing."""
     token = secrets.token_hex(16)
     file_field = field_of(kind)
     # Two letters of folder: file systems and people dislike a hundred thousand files in one.
@@ -25,7 +25,7 @@ def write(kind: str, content: bytes, media_type: str) -> str:
 
 @contextmanager
 def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
-    """Leaves nothing under the name when storing fails, and says so where the disk is full."""
+    """Remove the name if storing fails; convert ENOSPC into StorageFull."""
     try:
         yield
     except OSError as error:

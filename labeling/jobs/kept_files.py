@@ -1,5 +1,7 @@
-"""Files of a form that comes back, kept under a random name for a day: of each person the newest,
-up to MAX_PERSON_BYTES or one file."""
+"""Uploads kept for a form's next submission, under a random name for a day.
+
+Each person may keep up to MAX_PERSON_BYTES, or one file; the oldest are removed.
+"""
 
 import re
 import secrets
@@ -29,10 +31,10 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 def keep(user: User, file: UploadedFile, most: int | None = None, field: str | None = None) -> str:
-    """Return the token under which the file waits for this person.
+    """Keep the file for this person and return its token.
 
-    most: bytes, MAX_BYTES unless told. field: of the form, named in a refusal. Raises TooLarge.
-    The person's oldest files go where they would be more than MAX_PERSON_BYTES together.
+    most: bytes, by default MAX_BYTES. field: of the form, named in a refusal. Raises TooLarge.
+    Removes the person's oldest files above MAX_PERSON_BYTES.
     """
     most = MAX_BYTES if most is None else most
     if file.size is None or file.size > most:
@@ -55,7 +57,7 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
 
 
 def find(user: User, token: str) -> Path:
-    """Return the file that waits under the token. Raises Refusal when it is gone or another's."""
+    """Return the file of the token. Raises Refusal if it is gone or another person's."""
     path = _folder() / f"{user.pk}-{token}"
     if not _TOKEN.fullmatch(token):
         raise Refusal(GONE)
@@ -71,7 +73,7 @@ def forget(user: User, token: str) -> None:
 
 @contextmanager
 def called(name: str) -> Iterator[None]:
-    """Faults of a file that is read inside name it as the person does who sent it."""
+    """Make faults of files read in this block use the sender's file name."""
     try:
         yield
     except BadInput as error:
@@ -91,7 +93,7 @@ def _remove(path: Path) -> None:
 
 
 class _Kept(NamedTuple):
-    """A kept file, here or in the store. written: seconds since 1970."""
+    """A kept file, local or in the store. written: seconds since 1970."""
 
     written: float
     bytes: int
@@ -99,7 +101,7 @@ class _Kept(NamedTuple):
 
 
 def _kept(folder: Path) -> Iterator[_Kept]:
-    """Every kept file; one that is both here and in the store comes once."""
+    """Return every kept file once, whether local, in the store or both."""
     stored = set()
     # First those in the store: a copy here is younger than what it is a copy of.
     for row in shared_files.list_files(STORED) if shared_files.is_shared() else ():
@@ -120,7 +122,7 @@ def _forget_old(folder: Path) -> None:
 
 
 def _make_room(folder: Path, user: User, size: int) -> None:
-    """Removes the oldest files of the person until so many bytes more fit."""
+    """Remove the oldest files of the person until this many bytes more fit."""
     mine = [kept for kept in _kept(folder) if kept.path.name.startswith(f"{user.pk}-")]
     left = sum(kept.bytes for kept in mine) + size - MAX_PERSON_BYTES
     for kept in sorted(mine):

@@ -1,9 +1,9 @@
 """A program, not a module: `python -I launcher.py LIMITS COMMAND…` runs the command under limits.
 
-LIMITS: JSON, name of a resource (RLIMIT_…) → bound. Ends as the command does, with 128 + the signal
-that killed it. It leads the process group of the command, and ends the whole group when its own
-stdin closes: so dies a command whose worker was killed and could tell nobody. Standard library
-alone: whatever it imported would be loaded in each child.
+LIMITS: JSON, name of a resource (RLIMIT_…) → bound. Exits as the command does, with 128 + the
+signal that killed it. It leads the command's process group and kills the whole group when its stdin
+closes, so a command ends even if its worker is killed. Standard library only: whatever it imports
+is loaded in each child.
 """
 
 import json

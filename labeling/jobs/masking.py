@@ -1,4 +1,4 @@
-"""Secrets of the site, and texts without them."""
+"""Finds the site's secrets and masks them in texts."""
 
 import os
 import re
@@ -17,8 +17,8 @@ CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")
 
 
 def masked(text: str) -> str:
-    """Return the text with *** for secrets of settings and environment, and for passwords in
-    addresses.
+    """Return the text with *** for secrets of settings and environment, and for passwords
+    in URLs.
     """
     for secret in sorted(set(_secrets()), key=len, reverse=True):
         text = text.replace(secret, MASK)
@@ -33,7 +33,7 @@ def _secrets() -> Iterator[str]:
 
 
 def _values(items: Iterable[tuple[Any, Any]], secret: bool = False) -> Iterator[str]:
-    """Texts whose name, or whose group's, says that they are secret, and passwords of addresses."""
+    """Return values whose name, or whose group's name, marks a secret, and passwords in URLs."""
     for name, value in items:
         hidden = secret or bool(SECRET.search(str(name)))
         if isinstance(value, Mapping):

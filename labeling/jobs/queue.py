@@ -1,9 +1,9 @@
-"""Background work: the Job row is the truth, a broker only carries its id.
+"""Background jobs: the Job row is authoritative, a broker only transports its id.
 
 An action writes the row in its own transaction, `on_commit` sends the id, a worker claims the row
-by a conditional update, renews its lease while it works and finishes it once; `sweep` sends again
-what nobody works on. So a job may run twice, and every handler must bear that. Leases are written
-and compared by the database's clock: a machine whose clock is wrong holds no job for hours. See
+by a conditional update, renews its lease while working and finishes it once; `sweep` resends jobs
+without a worker. A job may run twice, so every handler must be idempotent. Leases use the
+database's clock, so a machine with a wrong clock cannot hold jobs for hours. See
 docs/explanation/assigning-and-jobs.md.
 """
 
@@ -58,11 +58,11 @@ _broker_rests_until = 0.0
 
 
 class LeaseLost(Exception):
-    """Another worker has the job, or a person took it back: stop, and write nothing more."""
+    """Another worker has the job, or a person withdrew it: stop without further writes."""
 
 
 class TooEarly(Exception):
-    """Raised by a handler whose work must come after another's: the job waits, as if untried."""
+    """Raised by a handler that must run after another: the job waits without losing an attempt."""
 
 
 def enqueue(
@@ -71,11 +71,11 @@ def enqueue(
     payload: Mapping[str, object] | None = None,
     campaign: Campaign | None = None,
 ) -> Job:
-    """Return the queued job of this kind and key: a new one, or the one that is waiting already.
+    """Return the queued job of this kind and key: an existing one, or a new one.
 
-    Call it in the transaction of the action that needs the work. A waiting job is locked until that
-    transaction ends, so it cannot start before what it must see is committed. A job that runs
-    already does not count: it may have looked too early. The first payload stands.
+    Call it in the transaction of the action that needs the job. A queued job is locked until that
+    transaction ends, so it cannot start before the data is committed. A running job is not reused,
+    since it may have read older data. The first payload is kept.
     """
     with transaction.atomic():
         waiting = Job.objects.filter(kind=kind, key=key, state=Job.State.QUEUED)
@@ -103,9 +103,9 @@ def enqueue(
 
 
 def claim(job_id: int) -> Job | None:
-    """Return the job, running under a lease of ours, or None if it needs nobody.
+    """Return the job, running under our lease, or None if there is nothing to do.
 
-    Queued jobs can be claimed, and running ones whose worker has let the lease run out.
+    Claims queued jobs, and running ones with an expired lease.
     """
     token = secrets.token_hex(16)
     abandoned = Q(state=Job.State.RUNNING) & (Q(claim="") | Q(leased_until__lte=Now()))
@@ -124,7 +124,7 @@ def claim(job_id: int) -> Job | None:
 
 
 def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
-    """Renew the lease and stores how far the work is. Raises LeaseLost for a job of others."""
+    """Renew the lease and store the progress. Raises LeaseLost if the job is no longer ours."""
     moment = time.monotonic()
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:
@@ -140,8 +140,9 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
 
 
 def renew_child(job: Job, last_line: str, exit_code: int | None = None) -> None:
-    """Renew the lease and stores what the job's child process says: alive now, or ended with a
-    status. Raises LeaseLost for a job of others.
+    """Renew the lease and store the state of the child process: alive now, or its exit status.
+
+    Raises LeaseLost if the job is no longer ours.
     """
     changes = {"child_seen_at": timezone.now(), "exit_code": exit_code, "last_line": last_line}
     if not _ours(job).update(leased_until=Now() + _lease(), **changes):
@@ -150,7 +151,7 @@ def renew_child(job: Job, last_line: str, exit_code: int | None = None) -> None:
 
 
 def finish(job: Job) -> None:
-    """The job, done. Raises LeaseLost if it is no longer ours."""
+    """Mark the job as done. Raises LeaseLost if it is no longer ours."""
     now = timezone.now()
     if not _ours(job).update(
         state=Job.State.DONE,
@@ -165,10 +166,10 @@ def finish(job: Job) -> None:
 
 
 def fail(job: Job, error: BaseException | str) -> None:
-    """Keep the reason, and queues the job again unless trying again is of no use.
+    """Store the reason and queue the job again, unless that is hopeless.
 
-    What the domain refuses is refused tomorrow as well; other failures get MAX_FAILURES attempts,
-    each after a longer pause. Raises LeaseLost if the job is no longer ours.
+    Refusals of the domain are final; other failures get MAX_FAILURES attempts with growing pauses.
+    Raises LeaseLost if the job is no longer ours.
     """
     reason = explain(error)
     pause = timedelta(seconds=5 * 2**job.attempts)
@@ -187,17 +188,17 @@ def fail(job: Job, error: BaseException | str) -> None:
 
 
 def is_hopeless(job: Job, error: BaseException | str) -> bool:
-    """Return whether a handler that raises this is not called again until a person asks for it."""
+    """Return whether a job that raised this is retried only on request."""
     if isinstance(error, LeaseLost | TooEarly | StoreAway):
         return False
     return isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
 
 
 def run(job_id: int) -> Job | None:
-    """Return the job after its handler ran, or None if there was nothing to claim.
+    """Run the job's handler and return the job; None if it cannot be claimed.
 
-    A failure is stored on the row and logged with its traceback; it is not raised, since whoever
-    runs jobs goes on with the next.
+    A failure is stored in the row and logged with its traceback, not raised, so that the caller can
+    continue with the next job.
     """
     job = claim(job_id)
     if job is None:
@@ -226,9 +227,7 @@ def run(job_id: int) -> Job | None:
 
 
 def retry(job: Job, actor: User | None) -> Job:
-    """Return the failed job, queued again with all its attempts. Raises Conflict if it has not
-    failed.
-    """
+    """Queue the failed job again with all attempts. Raises Conflict if it has not failed."""
     again = Conflict("The same work is waiting or running already. Wait for it to end.")
     with transaction.atomic():
         if Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.QUEUED).exists():
@@ -256,9 +255,9 @@ def retry(job: Job, actor: User | None) -> Job:
 
 
 def sweep() -> dict[str, int]:
-    """Counts of what was sent again and what was given up.
+    """Resend or fail stuck jobs and return their counts.
 
-    Any number of sweeps may run at once: each row is taken by a condition on what was read.
+    Concurrent sweeps are safe: each row is updated on the condition of its previous state.
     """
     now = timezone.now()
     overdue = (
@@ -284,8 +283,9 @@ def sweep() -> dict[str, int]:
 
 
 def run_all(after: Callable[[], object] | None = None) -> int:
-    """Return the number of jobs run here, one after the other, until none is left: for machines
-    without a broker, and for the shell. after: called after each.
+    """Run all queued jobs in this process and return their number; for sites without a broker.
+
+    after: called after each.
     """
     count = 0
     last = 0
@@ -329,9 +329,9 @@ def explain(error: BaseException | str) -> str:
 
 
 class _Heartbeat:
-    """Renews the lease from a second thread while a handler works, however seldom it says so.
+    """Renews the lease in a second thread while a handler works.
 
-    A killed worker takes the thread with it, so the lease still tells who is alive.
+    A killed worker takes the thread along, so the lease shows which workers are alive.
     """
 
     def __init__(self, job: Job) -> None:
@@ -387,8 +387,7 @@ def _patience(job: Job, now: datetime) -> timedelta:
 
 
 def _wait_for_store(job: Job, fault: StoreAway) -> None:
-    """Queues the job again as if untried, after as long a pause as it waits already; one that
-    waited for MOST_AWAY fails."""
+    """Queue the job again without losing an attempt, doubling its wait; fail it after MOST_AWAY."""
     now = timezone.now()
     since = job.waits_since or now
     if now - since >= MOST_AWAY:
@@ -404,7 +403,7 @@ def _wait_for_store(job: Job, fault: StoreAway) -> None:
 def _queue_again(
     job: Job, reason: str, pause: timedelta, waits_since: datetime | None = None
 ) -> bool:
-    """Whether the job waits for its next attempt. The pause is kept by the sweep."""
+    """Queue the job again and return whether it waits; the sweep resends it after the pause."""
     try:
         with transaction.atomic():
             changed = _ours(job).update(
@@ -440,15 +439,16 @@ _sending: set[threading.Thread] = set()
 
 @atexit.register
 def _finish_sending() -> None:
-    """A command that ends now would take the messages along."""
+    """Wait for the sending thread: a command that exits would lose its messages."""
     for sender in _sending:
         sender.join(PATIENT_SEND_SECONDS)
 
 
 def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
-    """Whether the broker took the id within so many seconds, into the queue that
-    ASSAY_JOB_QUEUES names for the kind. A broker that is away or silent fails no request: the sweep
-    sends."""
+    """Send the id to the queue of its kind in ASSAY_JOB_QUEUES; return whether the broker took it.
+
+    Waits a few seconds. An unavailable broker fails no request, since the sweep resends.
+    """
     global _broker_rests_until
     if time.monotonic() < _broker_rests_until:
         return False

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Template filters that format numbers."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def is_range(estimate: forecasts.Estimate | None) -> bool:
 
 @register.filter
 def hours(value: float | None) -> str:
-    """Hours as hours and minutes.
+    """Return hours as hours and minutes.
 
     >>> hours(1.5), hours(0.2), hours(120.2), hours(None)
     ('1 h 30 min', '12 min', '120 h', '–')
@@ -87,7 +87,7 @@ def hours(value: float | None) -> str:
 
 @register.filter
 def minutes(value: float | None) -> str:
-    """Minutes as hours and minutes, or days.
+    """Return minutes as hours and minutes, or days.
 
     >>> minutes(5), minutes(75.2), minutes(3000)
     ('5 min', '1 h 15 min', '2 days')
@@ -103,19 +103,19 @@ def minutes(value: float | None) -> str:
 
 @register.filter
 def on_scale(share: float, length: float = 100) -> str:
-    """Return a share as a place on a line of that length, for an SVG."""
+    """Return a share as a position on an SVG line of that length."""
     return f"{share * length:.1f}"
 
 
 @register.filter
 def from_below(share: float, length: float = 100) -> str:
-    """Return a share as a height over the bottom of an SVG, where y grows downwards."""
+    """Return a share as a y coordinate above the bottom of an SVG."""
     return f"{(1 - share) * length:.1f}"
 
 
 @register.filter
 def filesize(count: int | None) -> str:
-    """Bytes with a unit.
+    """Return bytes with a unit.
 
     >>> filesize(532), filesize(5_320_000)
     ('532 B', '5.3 MB')
@@ -130,9 +130,7 @@ def filesize(count: int | None) -> str:
 
 @register.filter("named")
 def name_for(user: User | None, names: Names | Any) -> str:
-    """Return the person's name as staff of the campaign see it; the pseudonym where no rule is
-    given.
-    """
+    """Return the person's name as the campaign's staff sees it; without a rule, the pseudonym."""
     if user is None:
         return "Assay"
     return names.of(user) if isinstance(names, Names) else user.pseudonym

@@ -1,3 +1,1 @@
-"""Part vocabularies: types, reading, checks and what changed between versions; shipped ones in
-data/. No Django.
-"""
+"""Vocabularies of parts: types, reading, checks and changes; shipped ones in data/. No Django."""

@@ -1,4 +1,4 @@
-"""What became of a vocabulary in its next version. Pure."""
+"""Differences between versions of a vocabulary. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ ORDER = "order"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference. what: added, removed or changed; part: "" for the category itself, and
-    category, too, for the vocabulary's own words; field, before, after: of what changed."""
+    """One difference.
+
+    what: added, removed or changed. part: "" for the category itself; category is "" too for the
+    vocabulary's own fields. field, before, after: of a change.
+    """
 
     kind: str
     category: str = ""
@@ -23,7 +26,7 @@ class Change:
 
 
 def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
-    """Return all differences, in the order of the later one; what went comes first."""
+    """Return all differences in the order of the later version; removals come first."""
     old = {category.key: category for category in before.categories}
     new = {category.key: category for category in after.categories}
     differences = [
@@ -45,7 +48,7 @@ def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
 
 
 def counted(differences: list[Change]) -> dict[str, int]:
-    """{"added", "removed", "changed"} of the changes."""
+    """Return {"added", "removed", "changed"} counts of the changes."""
     counts = dict.fromkeys(("added", "removed", "changed"), 0)
     for change in differences:
         counts[change.kind] += 1

@@ -1,4 +1,4 @@
-"""A vocabulary's raw content made into the checked one: every fault with its place. Pure."""
+"""Validates the raw content of a vocabulary and reports every fault with its position. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,7 @@ Path = tuple[str | int, ...]
 
 
 def build(raw: Any) -> Vocabulary:
-    """Return the vocabulary of a file's content. Raises VocabularyError with every fault and its
-    place.
-    """
+    """Return the vocabulary of a file's content. Raises VocabularyError with every fault."""
     if not isinstance(raw, Mapping):
         raise VocabularyError("holds no keys; write title: and categories:")
     check = _Check()
@@ -35,25 +33,25 @@ def build(raw: Any) -> Vocabulary:
 
 
 def _order(path: Path) -> list[int]:
-    """Faults in the order of the categories and parts of the file."""
+    """Sort faults by the categories and parts of the file."""
     return [step for step in path if isinstance(step, int)]
 
 
 class _Check:
-    """Reads fields one by one and gathers what is wrong with them."""
+    """Reads fields one by one and collects their faults."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
         self.names: dict[Path, str] = {}
 
     def fault(self, path: Path, message: str) -> None:
-        """Raise VocabularyError where there are so many already that more help nobody."""
+        """Add a fault. Raises VocabularyError if there are too many."""
         self.faults.append(Fault(path, message, position=self._place(path)))
         if len(self.faults) == MOST_FAULTS:
             self.end()
 
     def end(self) -> None:
-        """Raise VocabularyError where there is a fault."""
+        """Raise VocabularyError if there are faults."""
         if self.faults:
             raise VocabularyError(sorted(self.faults, key=lambda fault: _order(fault.path)))
 
@@ -66,7 +64,7 @@ class _Check:
         return ", ".join(words)
 
     def name(self, path: Path, row: Mapping[Any, Any]) -> None:
-        """What to call a category or a part where it is at fault."""
+        """Return the name of a category or part for messages."""
         title = next((row[k] for k in ("name", "key") if isinstance(row.get(k), str)), "")
         self.names[path] = " ".join(title.split())[:80]
 
@@ -79,7 +77,7 @@ class _Check:
     def text(
         self, raw: Mapping[Any, Any], key: str, path: Path, longest: int = LONGEST_NAME
     ) -> str:
-        """Return one line of text, "" where there is none."""
+        """Return one line of text, "" if it is missing."""
         return self.line(raw.get(key), (*path, key), key, longest)
 
     def line(self, value: Any, path: Path, subject: str, longest: int = LONGEST_NAME) -> str:
@@ -127,7 +125,7 @@ class _Check:
         return list(value[:most])
 
     def lines(self, raw: Mapping[Any, Any], key: str, path: Path) -> tuple[str, ...]:
-        """Return a list of names, each once."""
+        """Return a list of names without duplicates."""
         names_by_folded: dict[str, str] = {}
         for n, value in enumerate(self.rows(raw, key, path, MOST_NAMES)):
             at = (*path, key, n)
@@ -209,7 +207,7 @@ def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
 
 
 def _check_categories(check: _Check, categories: list[tuple[Path, Category]]) -> None:
-    """One name means one category."""
+    """Check that each name belongs to one category."""
     meant: dict[str, Category] = {}
     for field in ("key", "name", "aliases"):
         for path, category in categories:
@@ -222,7 +220,7 @@ def _check_categories(check: _Check, categories: list[tuple[Path, Category]]) ->
 
 
 def _check_keys_apart(check: _Check, categories: list[tuple[Path, Category]]) -> None:
-    """An object's labels are told by their keys alone: its category's from those of its parts."""
+    """Check that keys of categories and parts differ: labels of an object have only their key."""
     keys = {category.key for _, category in categories}
     for path, category in categories:
         for n, part in enumerate(category.parts):
@@ -234,7 +232,7 @@ def _check_keys_apart(check: _Check, categories: list[tuple[Path, Category]]) ->
 def _borrow(
     check: _Check, categories: list[tuple[Path, Category]], like: dict[Path, str]
 ) -> list[tuple[Path, Category]]:
-    """The categories, with the parts of another where they say that they are like it."""
+    """Return the categories with the parts of the category that they refer to."""
     by_name = {
         folded(name): (path, category)
         for path, category in reversed(categories)
@@ -303,7 +301,7 @@ def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple
 
 
 def _check_parts(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
-    """What is wrong between the parts of one category."""
+    """Check references between the parts of one category."""
     keys: dict[str, PartName] = {}
     for path, part in parts:
         if part.key and part.key in keys:
@@ -326,7 +324,7 @@ def _check_itself(check: _Check, path: Path, part: PartName) -> None:
 
 
 def _check_sources(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
-    """One name means one part, and one instance of it."""
+    """Check that each name belongs to one instance of one part."""
     # First what the parts are called: another's alias is then what is at fault.
     meant = {
         folded(name): (part, "")

@@ -1,4 +1,4 @@
-"""Vocabularies of parts read from files. Raises with every fault named. Pure, no Django."""
+"""Reads vocabularies of parts from files. Pure, no Django."""
 
 import functools
 from pathlib import Path
@@ -15,9 +15,7 @@ LONGEST = 500_000
 
 
 def parse(text: str) -> Vocabulary:
-    """Return the vocabulary in a YAML (or JSON) text. Raises VocabularyError, faults with their
-    lines.
-    """
+    """Return the vocabulary in a YAML or JSON text. Raises VocabularyError with lines."""
     if len(text) > LONGEST:
         raise VocabularyError(
             f"has {len(text):,} characters, at most {LONGEST:,} fit; shorten the guidance"
@@ -44,8 +42,8 @@ def parse(text: str) -> Vocabulary:
 
 
 def read(path: StrPath) -> Vocabulary:
-    """Return the vocabulary in a file. Raises BadInput with the line of the first fault, naming
-    all.
+    """Return the vocabulary in a file. Raises BadInput at the first fault's line, with all
+    faults.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -63,5 +61,5 @@ def read(path: StrPath) -> Vocabulary:
 
 @functools.cache
 def shipped(name: str = "pascal_parts") -> Vocabulary:
-    """Return a vocabulary that comes with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
+    """Return the vocabulary shipped with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
     return read(SHIPPED / f"{name}.yaml")

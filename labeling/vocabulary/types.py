@@ -1,8 +1,8 @@
-"""Vocabularies of parts: read from a file, checked, every fault named. Pure, no Django.
+"""Vocabularies of parts. Pure, no Django.
 
-A vocabulary says which parts the objects of each category have, what other data sets call them and
-which of their pieces make one part (Sarvadevabhatla et al. 2016, Supplement A §2).
-docs/reference/objects-and-parts.md has the format; `vocabulary_store.py` keeps the versions of a
+A vocabulary lists the parts of each category, their names in other data sets, and which of those
+pieces form one part (Sarvadevabhatla et al. 2016, Supplement A §2).
+docs/reference/objects-and-parts.md has the format; `vocabulary_store.py` stores the versions of a
 dataset.
 """
 
@@ -24,7 +24,7 @@ NUMBERED = re.compile(r"(.+)_(\d+)")
 
 
 class VocabularyError(Refusal, ValueError):
-    """A vocabulary that cannot be used. found: all that is wrong; faults: the same as sentences."""
+    """An invalid vocabulary. found: the faults; faults: the same as sentences."""
 
     code = "bad_vocabulary"
 
@@ -36,13 +36,13 @@ class VocabularyError(Refusal, ValueError):
         super().__init__(message + (f"\nand {more} more" if more > 0 else ""), field="vocabulary")
 
     def at(self, lines: strict_yaml.Lines) -> "VocabularyError":
-        """Return the same faults with the lines of a text."""
+        """Return the error with the lines of the faults."""
         return VocabularyError([fault.at(lines) for fault in self.found])
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong and the cure. path: keys and list places from 0; line: from 1, where known."""
+    """A fault and its cure. path: keys and list indices from 0. line: from 1, if known."""
 
     path: tuple[str | int, ...]
     message: str
@@ -63,12 +63,12 @@ class Fault:
 
 @dataclass(frozen=True)
 class PartName:
-    """A part that people draw. key: 1 to 64 of a-z, 0-9, - and _.
+    """A part of a category. key: 1 to 64 of a-z, 0-9, - and _.
 
-    several: an object may have more than one. holes: its region may have holes. aliases: what
-    others call it. merge: by instance ("left"), the names of others whose regions are pieces of
-    that one instance. mirror: the key of the part that looks like this one reflected, often itself.
-    holds: keys of parts that may lie on it, as eyes on a head; any other two may not overlap.
+    several: an object may have more than one. holes: its region may have holes. aliases: other
+    names. merge: by instance ("left"), names in other data sets of the pieces of that instance.
+    mirror: key of the part that is its reflection, often itself. holds: keys of parts that may lie
+    on it, as eyes on a head; other parts must not overlap.
     """
 
     key: str
@@ -82,7 +82,7 @@ class PartName:
     holds: tuple[str, ...] = ()
 
     def sources(self) -> Iterator[tuple[str, str]]:
-        """(name, instance) of all that means this part."""
+        """Return (name, instance) of all names of this part."""
         yield self.key, ""
         yield self.name, ""
         for alias in self.aliases:
@@ -109,7 +109,7 @@ class PartName:
 
 @dataclass(frozen=True)
 class Category:
-    """A kind of object and its parts, in the order in which people are asked. key: its wnid."""
+    """A category of objects with its parts in the order of asking. key: its wnid."""
 
     key: str
     name: str
@@ -130,14 +130,13 @@ class Category:
         return {part.key: part for part in self.parts}
 
     def part(self, key: str) -> PartName | None:
-        """Return the part of that key."""
         return self.by_key.get(key)
 
     def part_of(self, source: str) -> tuple[str, str] | None:
-        """(part key, instance) that a name of another data set means, None where it means none.
+        """Return (part key, instance) of a name in another data set; None for an unknown name.
 
-        The instance is "" for a part that is whole and alone. A number at the end of a name tells
-        instances apart, too. Capitals do not matter.
+        The instance is "" for a part without instances. A number at the end of a name also
+        distinguishes instances. Case is ignored.
 
         >>> from labeling.vocabulary.reading import shipped
         >>> dog = shipped().category("dog")
@@ -169,7 +168,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A checked vocabulary. source: where it comes from, for people."""
+    """A valid vocabulary. source: its origin, for people."""
 
     title: str
     categories: tuple[Category, ...]
@@ -184,27 +183,25 @@ class Vocabulary:
         }
 
     def category(self, name: str) -> Category | None:
-        """Return the category of that wnid, name or alias; capitals do not matter."""
+        """Return the category by wnid, name or alias, ignoring case."""
         return self._by_name.get(folded(name))
 
     def content(self) -> dict[str, Any]:
-        """Return the vocabulary as our own files say it; `build(v.content())` gives the
-        same one.
-        """
+        """Return the content of its file; `build(v.content())` equals the vocabulary."""
         content: dict[str, Any] = {"title": self.title}
         if self.source:
             content["source"] = self.source
         return content | {"categories": [category.content() for category in self.categories]}
 
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON of `content()`, in hex: the same for the same one."""
+        """Return the SHA-256 of the canonical JSON of `content()`, in hex."""
         return canonical_sha256(self.content())
 
     def as_yaml(self) -> str:
-        """Return a file that `parse` reads as this vocabulary."""
+        """Return a YAML text for `parse`."""
         return yaml.safe_dump(self.content(), sort_keys=False, allow_unicode=True, width=96)
 
 
 def folded(name: str) -> str:
-    """Return a name as names are compared: no capitals, single spaces."""
+    """Return a name for comparisons: lower case, single spaces."""
     return " ".join(name.split()).casefold()
