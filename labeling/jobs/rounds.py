@@ -1,6 +1,6 @@
-"""When the clock's rounds last began, in the shared cache: for monitoring, not for deciding.
+"""Start times of the scheduled rounds in the shared cache, for monitoring only.
 
-A cache that is emptied forgets them, and nothing else depends on them.
+Nothing depends on them, so an emptied cache does no harm.
 """
 
 import logging
@@ -16,7 +16,7 @@ ROUNDS: tuple[Round, ...] = get_args(Round)
 
 
 def record(name: Round) -> None:
-    """Stores that the round begins now. A cache that is away stops no round."""
+    """Record that the round starts now. An unavailable cache stops no round."""
     try:
         cache.set(_key(name), time.time(), timeout=None)
     except Exception:
@@ -24,8 +24,9 @@ def record(name: Round) -> None:
 
 
 def ages() -> dict[Round, float | None]:
-    """Seconds since each round last began; None where the cache does not know. Raises what the
-    cache raises."""
+    """Return the seconds since each round started; None if unknown. Raises the cache's
+    exceptions.
+    """
     now = time.time()
     stored = cache.get_many([_key(name) for name in ROUNDS])
     return {

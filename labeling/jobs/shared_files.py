@@ -1,9 +1,8 @@
-"""Files that every machine of a site must see: releases, benchmarks, runs, uploads, made zips.
+"""Files for all machines of a site: releases, benchmarks, runs, uploads, zips.
 
-They lie below the data folder, where they are made. Where STORAGES["data"] is an object store, each
-is put there too, whole, before a row names it, and other machines fetch it at its first use. A
-folder is one object, NAME.tar: it is there whole or not at all. Nothing is changed under its name
-but by the same again. Where the storage is local all this does nothing.
+They are written below the data folder. If STORAGES["data"] is an object store, each is also stored
+there, atomically, before a row names it, and other machines fetch it on first use. A folder is one
+object, NAME.tar. Content under a name never changes. With local storage all this does nothing.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ NOTED_SECONDS = 3600
 
 
 class Listed(NamedTuple):
-    """A file of a storage, without asking for each. written: when."""
+    """A file in a listing of the storage. written: when."""
 
     name: str
     bytes: int
@@ -39,14 +38,14 @@ class Listed(NamedTuple):
 
 
 def is_shared() -> bool:
-    """Return whether files go to an object store too."""
+    """Return whether files are also stored in an object store."""
     return not isinstance(storages["data"], FileSystemStorage)
 
 
 def put(path: Path, name: str) -> None:
-    """Put the file or folder into the store under this name, which ends with FOLDER for a folder.
+    """Store the file or folder under this name, which ends with FOLDER for a folder.
 
-    Raises StoreAway, StoreFault; then nothing is there under the name that was not before.
+    Atomic. Raises StoreAway, StoreFault.
     """
     if not is_shared():
         return
@@ -68,14 +67,15 @@ def has(name: str) -> bool:
 
 
 def find(path: Path, name: str) -> Path:
-    """Return where the file or folder lies here: at `path`, where it was made on this machine, else
-    a copy out of the store, fetched now if need be. `path` where there is none.
+    """Return the local path of the file or folder, fetching a copy if needed.
+
+    It is `path` if this machine wrote it, and if it does not exist.
     """
     return path if path.exists() else copy_of(name) or path
 
 
 def copy_of(name: str) -> Path | None:
-    """This machine's copy of what the store has under the name, fetched now if need be."""
+    """Return this machine's copy of the stored object, fetching it if needed."""
     if not is_shared():
         return None
     copy = _copies() / name.replace("/", "!")
@@ -89,9 +89,7 @@ def copy_of(name: str) -> Path | None:
 
 
 def fetch(name: str, goal: Path) -> bool:
-    """Return whether `goal` is there now, whole, as the store has it; what is there
-    already stays.
-    """
+    """Fetch the object to `goal` unless that exists; return whether it exists now."""
     if not is_shared():
         return False
     try:
@@ -121,10 +119,10 @@ def fetch(name: str, goal: Path) -> bool:
 
 
 def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
-    """Fills the folder with files and folders. Raises StoreFault, unpacking nothing, for links,
-    devices and names that lead out of it.
+    """Unpack files and folders. Raises StoreFault, unpacking nothing, for links, devices and names
+    that lead outside.
 
-    Python 3.11.2, Debian 12's own, has no filters of tarfile yet: our check is the same everywhere.
+    Python 3.11.2 of Debian 12 lacks the filters of tarfile, so we check everywhere.
     """
     members = archive.getmembers()
     for member in members:
@@ -141,7 +139,7 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
 
 
 def remove(path: Path, name: str) -> None:
-    """Delete the file or folder here and in the store; what is left over there is never read."""
+    """Delete the file or folder here and in the store."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -150,7 +148,7 @@ def remove(path: Path, name: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Delete it in the store, where there is one; what is left over there is never read."""
+    """Delete the object in the store, if there is one."""
     if is_shared():
         with contextlib.suppress(Exception):
             storages["data"].delete(name)
@@ -177,7 +175,7 @@ def _copies() -> Path:
 
 
 def _scratch() -> Path:
-    """Where files are packed and unpacked: on the disk of their goal."""
+    """Return a temporary folder on the disk of the goal."""
     _copies().mkdir(parents=True, exist_ok=True)
     return _copies()
 
@@ -189,7 +187,7 @@ def _note_use(copy: Path) -> None:
 
 
 def _forget_unused(keep: Path) -> None:
-    """Removes the copies that nobody used for SECONDS_KEPT, and halves of processes that died."""
+    """Remove copies unused for SECONDS_KEPT, and partial ones of processes that died."""
     limit = time.time() - SECONDS_KEPT
     for copy in _copies().iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""What people upload, kept in the storage until a job has it, and forgotten once none waits.
+"""Uploads in the storage until a job has read them; removed once no job needs them.
 
-It is there, and on the disk, before its job exists: a worker on any machine finds it.
+An upload is stored and synced before its job exists, so any machine can run the job.
 """
 
 import os
@@ -22,7 +22,7 @@ KEPT = timedelta(days=7)
 
 
 def keep(file: File, folder: str) -> str:
-    """Under which name of the storage the file lies now, whatever its sender calls it.
+    """Store the file under an opaque name and return the name.
 
     folder: ends with a slash. Raises StorageFull.
     """
@@ -34,15 +34,15 @@ def keep(file: File, folder: str) -> str:
 
 
 def waited_for(kind: str) -> set[str]:
-    """What jobs of this kind will read or are reading: each has its upload's name as "stored"."""
+    """Return the uploads ("stored" in payloads) of queued and running jobs of this kind."""
     waiting = Job.objects.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING])
     return set(waiting.values_list("payload__stored", flat=True))
 
 
 def forget_old(folder: str, kept: Container[str]) -> int:
-    """Remove uploads that are a week old and not in `kept`. Return how many.
+    """Remove uploads that are a week old and not in `kept`; return their number.
 
-    They are left by jobs that failed and processes that were killed.
+    Failed jobs and killed processes leave them.
     """
     limit = timezone.now() - KEPT
     count = 0

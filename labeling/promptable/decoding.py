@@ -1,10 +1,10 @@
-"""A program: decodes prompts for a site until its stdin ends.
+"""A program that decodes prompts until its stdin ends.
 
 `python -m labeling.promptable.decoding DECODER PREPARATION MEMORY SECONDS`.
 
-A request is a line of JSON on stdin, {"embedding": path, "size": [w, h], "prompts": …}; its reply a
-line on stdout, {"polygons", "score"} or {"refused": sentence}. MEMORY: bytes that it may write to.
-SECONDS: of processor time, after which it is ended. See workers.py.
+A request is a line of JSON on stdin, {"embedding": path, "size": [w, h], "prompts": …}; its reply
+is a line on stdout, {"polygons", "score"} or {"refused": sentence}. MEMORY: limit of writable
+bytes. SECONDS: limit of processor time. See workers.py.
 """
 
 import json
@@ -63,7 +63,7 @@ def _decoded(
 
 
 def _embedding(kept: OrderedDict[str, Any], path: str) -> "Floats":
-    """The array of a file; the last ones are kept, for the clicks that follow."""
+    """Return the array of a file; the latest are cached for the next clicks."""
     import numpy as np
 
     if path not in kept:

@@ -1,10 +1,9 @@
-"""A promptable segmentation network in two ONNX files, as exports of SAM are: an encoder of images
-and a decoder of prompts.
+"""A promptable segmentation network in two ONNX files: an encoder of images, a decoder of prompts.
 
-The decoder takes and gives what SAM's own export does
+The decoder has the interface of SAM's own export
 (https://github.com/facebookresearch/segment-anything, scripts/export_onnx_model.py). The encoder
-has no official export: it takes one image, either (1, 3, S, S) prepared here, or (H, W, 3) from 0
-to 255 where it prepares that itself. onnxruntime is imported inside functions.
+has no official export: it takes one image, either (1, 3, S, S) preprocessed here, or (H, W, 3) from
+0 to 255. onnxruntime is imported inside functions.
 """
 
 import math
@@ -42,8 +41,11 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class Preparation:
-    """How an image comes to the encoder. size: the longer side in pixels. mean, std: of colours in
-    [0, 1]; of no use where the encoder prepares the image itself (raw)."""
+    """Preprocessing of an image for the encoder.
+
+    size: the longer side in pixels. mean, std: of colours in [0, 1]; unused if the encoder
+    preprocesses the image itself (raw).
+    """
 
     size: int = 1024
     mean: tuple[float, float, float] = MEAN
@@ -63,7 +65,7 @@ class Preparation:
         )
 
     def frame(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height of the image as the encoder sees it, rounded as SAM does."""
+        """Return width and height of the image in the encoder's frame, rounded as SAM does."""
         scale = self.size / max(width, height)
         return max(1, int(width * scale + 0.5)), max(1, int(height * scale + 0.5))
 
@@ -82,7 +84,7 @@ class Preparation:
 
 
 class Value(Protocol):
-    """An input or output of a file."""
+    """An input or output of a network file."""
 
     name: str
     type: str
@@ -90,7 +92,7 @@ class Value(Protocol):
 
 
 class Session(Protocol):
-    """As onnxruntime has it."""
+    """The interface of onnxruntime's session."""
 
     def get_inputs(self) -> list[Value]: ...
 
@@ -102,7 +104,7 @@ class Session(Protocol):
 
 
 class Encoder:
-    """preparation: what the file asks for, where it says; else as it was told."""
+    """The encoder. preparation: from the file's metadata if present, else as given."""
 
     def __init__(
         self,
@@ -122,8 +124,8 @@ class Encoder:
         self.preparation = _preparation(path, image_input.shape, size, tuple(mean), tuple(std))
 
     def embed(self, image: Image.Image) -> Floats:
-        """Return the embedding (1, C, h, w) of an upright image. Raises BadInput for a network that
-        gives something else.
+        """Return the embedding (1, C, h, w) of an upright image. Raises BadInput for other
+        outputs.
         """
         pixels = self.preparation.pixels(image)
         try:
@@ -149,7 +151,7 @@ class Encoder:
 
 
 class Decoder:
-    """Masks of an embedded image, by prompts."""
+    """The decoder of prompts on an embedded image."""
 
     def __init__(self, path: Path, threads: int = 0) -> None:
         self.path, self.session = path, session(path, threads)
@@ -186,8 +188,9 @@ class Decoder:
     def decode(
         self, embedding: Floats, prompts: Prompts, size: tuple[int, int], preparation: Preparation
     ) -> tuple[NDArray[np.bool_], float]:
-        """Return the likeliest mask (h, w), of the image in the encoder's frame, and the IoU that
-        the network expects of it. size: width and height of the image. Raises BadInput.
+        """Return the most likely mask (h, w) in the encoder's frame, and its predicted IoU.
+
+        size: width and height of the image. Raises BadInput.
         """
         width, height = preparation.frame(*size)
         labelled = np.asarray(prompts.labelled(), np.float32)
@@ -219,7 +222,9 @@ class Decoder:
 
 
 def try_out(encoder: Encoder, decoder: Decoder) -> int:
-    """Bytes of an embedding, of a network that took an image and a click. Raises BadInput."""
+    """Run the network on an image and a click; return the bytes of an embedding. Raises
+    BadInput.
+    """
     image = Image.fromarray(np.arange(48 * 64 * 3, dtype=np.uint8).reshape(48, 64, 3))
     embedding = encoder.embed(image)
     if not decoder.fits(embedding):
@@ -235,7 +240,7 @@ def try_out(encoder: Encoder, decoder: Decoder) -> int:
 
 
 def session(path: Path, threads: int = 0) -> Session:
-    """Return the file, opened for the CPU. threads: 0 for all processors. Raises BadInput."""
+    """Return a CPU session of the file. threads: 0 for all processors. Raises BadInput."""
     try:
         import onnxruntime  # type: ignore[import-untyped]
     except ImportError:

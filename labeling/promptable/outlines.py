@@ -1,4 +1,4 @@
-"""The outline of what a decoder marked, as a drawing has it."""
+"""Converts a decoder's mask to an outline for a drawing."""
 
 from collections.abc import Sequence
 
@@ -22,11 +22,10 @@ SMALLEST_PX2 = 4.0
 def outline_of(
     mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]] = ()
 ) -> Polygons:
-    """Return one piece with its holes, in pixels of the image, valid and on tenths; () where
-    nothing of at least a few pixels is marked.
+    """Return one valid piece with its holes, in pixels of the image on tenths; () for a tiny mask.
 
     mask: (h, w), of the whole image scaled to it. size: width and height of the image. on_it:
-    points of the image; of several components the one that most of them lie on, else the largest.
+    points of the image; the component with most of them is returned, else the largest.
     """
     piece = _component(mask, size, on_it)
     if piece is None:
@@ -76,7 +75,7 @@ def _component(
 def _filled(piece: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the piece without its small holes.
 
-    Noise has thousands of them, and the time to simplify a polygon grows with their square.
+    Noise has thousands of them, and simplification time is quadratic in their number.
     """
     from scipy.ndimage import label
 

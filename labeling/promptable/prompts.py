@@ -1,4 +1,4 @@
-"""What a person shows of a part: points on it and beside it, a box around it, a stroke along it."""
+"""Prompts for a part: points on it and beside it, a box around it, a stroke along it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Prompts:
-    """points: (x, y, ON or BESIDE). box: x0, y0, x1, y1. stroke: its corners in order. All in
-    pixels of the upright image, on tenths; at least one point on the part, a box or a stroke."""
+    """points: (x, y, ON or BESIDE). box: x0, y0, x1, y1. stroke: its corners in order.
+
+    In pixels of the upright image, on tenths; at least one point on the part, a box or a stroke.
+    """
 
     points: tuple[tuple[float, float, int], ...] = ()
     box: tuple[float, float, float, float] | None = None
@@ -33,8 +35,9 @@ class Prompts:
         }
 
     def labelled(self) -> list[tuple[float, float, int]]:
-        """Points as the decoder has them: the box by two corners, the stroke by points on it; a
-        padding point where there is no box."""
+        """Return points for the decoder: the box as two corners, the stroke as points on it; a
+        padding point if there is no box.
+        """
         labelled_points = list(self.points) + [
             (x, y, ON) for x, y in spread(self.stroke, STROKE_POINTS)
         ]
@@ -44,14 +47,12 @@ class Prompts:
         return [*labelled_points, (x0, y0, BOX_START), (x1, y1, BOX_END)]
 
     def on_it(self) -> list[Point]:
-        """Points that lie on the part."""
+        """Return the points on the part."""
         return [(x, y) for x, y, label in self.labelled() if label == ON]
 
 
 def clean(value: object, width: int, height: int) -> Prompts:
-    """Return the prompts that JSON holds. width, height: of the image, in pixels. Raises
-    Refusal.
-    """
+    """Return the prompts in JSON. width, height: of the image, in pixels. Raises Refusal."""
     if not isinstance(value, dict) or not set(value) <= set(KEYS):
         raise _refused("Prompts are an object with points, box and stroke.")
     points, stroke = value.get("points") or [], value.get("stroke") or []
@@ -70,7 +71,7 @@ def clean(value: object, width: int, height: int) -> Prompts:
 
 
 def spread(line: Sequence[Point], count: int) -> list[Point]:
-    """At most `count` points evenly along a line, its ends among them.
+    """Return at most `count` points evenly along a line, including its ends.
 
     >>> spread([(0.0, 0.0), (10.0, 0.0)], 3)
     [(0.0, 0.0), (5.0, 0.0), (10.0, 0.0)]

@@ -1,7 +1,7 @@
-"""Processes that decode for this one: few, with limits, and ended when they hang.
+"""Decoder processes: few, limited, and killed when they hang.
 
-A decoder is a program of somebody else's. It runs in no web process: in `decoding.py`, with bounds
-of memory and processor time, and few variables. One that hangs or dies is ended and replaced.
+A decoder is foreign code. It never runs in a web process, but in `decoding.py` with bounded memory
+and processor time and few variables. One that hangs or dies is replaced.
 """
 
 import contextlib
@@ -36,8 +36,10 @@ LONGEST_REPLY = 4 << 20
 
 
 class Reply(TypedDict, total=False):
-    """What a process answers. polygons, score: of a request; refused: why there are none; ready,
-    broken: at its start."""
+    """A reply of a process.
+
+    polygons, score: of a request. refused: why there are none. ready, broken: at its start.
+    """
 
     polygons: PolygonLists
     score: float | None
@@ -47,20 +49,20 @@ class Reply(TypedDict, total=False):
 
 
 class Busy(Exception):
-    """Too many wait already; later it may go."""
+    """Too many requests are waiting; a later one may succeed."""
 
 
 class Broken(Exception):
-    """The network gives nothing here: it cannot be opened, fails, hangs, or was ended."""
+    """The network cannot be opened, fails, hangs, or was killed."""
 
 
 class _Ended(Exception):
-    """The process ended, or took too long."""
+    """The process exited or timed out."""
 
 
 @dataclass
 class _Worker:
-    """One process of one network. Used under its pool's turn alone."""
+    """One process of one network, used only while its pool's lock is held."""
 
     decoder: Path
     preparation: str
@@ -68,7 +70,7 @@ class _Worker:
     rest: bytes = b""
 
     def ask(self, request: Mapping[str, Any]) -> Reply:
-        """Return the reply. Raises Broken; then the process is gone, and the next request starts
+        """Return the reply. Raises Broken; the process is then gone, and the next request starts
         one.
         """
         try:
@@ -103,7 +105,7 @@ class _Worker:
             raise Broken(first.get("broken", "cannot be opened here"))
 
     def _read(self, seconds: float) -> Reply:
-        """The next line of the process as JSON, within so many seconds."""
+        """Return the next line of the process as JSON, within this many seconds."""
         assert self.process is not None
         assert self.process.stdout is not None
         until = time.monotonic() + seconds
@@ -131,7 +133,7 @@ class _Worker:
 
 @dataclass
 class Pool:
-    """A process for each network that is asked, one request at a time."""
+    """A process for each network in use; one request at a time."""
 
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _waiting: int = 0
@@ -147,7 +149,7 @@ class Pool:
         size: tuple[int, int],
         prompts: Mapping[str, Any],
     ) -> Reply:
-        """{"polygons", "score"} of the prompts. Raises Busy and Broken."""
+        """Return {"polygons", "score"} of the prompts. Raises Busy and Broken."""
         with self._count:
             if self._waiting >= MOST_WAITING:
                 raise Busy(f"{self._waiting} requests wait")
@@ -182,7 +184,7 @@ class Pool:
         return self._workers[key]
 
     def end(self) -> None:
-        """End all processes of this one."""
+        """End all processes of this pool."""
         if self._process == os.getpid():
             for worker in self._workers.values():
                 worker.end()
