@@ -1,6 +1,6 @@
-"""Masks that Label Studio's brush paints: run lengths of an RGBA image, packed in bits.
+"""Decodes masks of Label Studio's brush: bit-packed run lengths of an RGBA image.
 
-Source: the packing is @thi.ng/rle-pack's; Label Studio's own converter takes the fourth channel.
+Source: the packing is @thi.ng/rle-pack's; like Label Studio's converter, uses the fourth channel.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ WORD = 8
 
 
 def mask_of_brush(packed: Any, size: tuple[int, int]) -> npt.NDArray[np.bool_] | None:
-    """(H, W), True where the brush painted; None where it is no mask of an image of that size.
+    """Return (H, W), True where the brush painted; None for an invalid mask.
 
     packed: bytes as a list of numbers. size: (width, height).
     """
@@ -46,7 +46,7 @@ def _unpacked(bits: "_Bits", count: int) -> npt.NDArray[np.uint8]:
 
 
 class _Bits:
-    """Bytes read a few bits at a time, the highest first."""
+    """Reads bytes a few bits at a time, the highest first."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

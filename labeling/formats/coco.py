@@ -1,8 +1,8 @@
-"""COCO JSON. Boxes and outlines are `annotations`; what COCO has no word for is beside them.
+"""COCO JSON. Boxes and outlines are `annotations`; everything COCO lacks is in extra keys.
 
-An image's labels without a shape, and where every label comes from, are in `labels` of the image:
-{"category_id", "value", "origin", "probability", "source"}, with "votes" and "interval" where the
-probability is a share of votes. Readers of COCO ignore it.
+Labels without a shape, and the source of every label, are in `labels` of the image: {"category_id",
+"value", "origin", "probability", "source"}, with "votes" and "interval" if the probability is a
+share of votes. Readers of COCO ignore it.
 """
 
 import json
@@ -24,7 +24,7 @@ from labeling.parts.model import Photograph
 
 
 def write(pages: Pages, folder: Path, release_info: About) -> None:
-    """labels.json in the folder, written image by image."""
+    """Write labels.json into the folder, image by image."""
     ids = {key: number for number, key in enumerate(sorted(release_info.classes), 1)}
     names = release_info.classes if release_info.names == "plain" else release_info.unique_classes
     categories = [{"id": ids[key], "name": names[key], "wnid": key} for key in ids]
@@ -75,7 +75,9 @@ def _annotations(
 
 
 def _segmentation(instance: Instance, photo: Photograph) -> dict[str, object]:
-    """Return rings and their area; run lengths where there are holes, which rings cannot state."""
+    """Return rings and their area; run lengths for regions with holes, which rings cannot
+    express.
+    """
     polygons, size = instance.polygons, (photo.width, photo.height)
     if not polygons:
         x0, y0, x1, y1 = instance.box
@@ -91,16 +93,16 @@ def _segmentation(instance: Instance, photo: Photograph) -> dict[str, object]:
 
 
 def _flagged(flags: tuple[str, ...]) -> dict[str, object]:
-    """Return flags under COCO's name for a group, and PASCAL VOC's for the others."""
+    """Return flags: iscrowd for a group, PASCAL VOC's names for the others."""
     others = {flag: flag in flags for flag in ("truncated", "occluded", "difficult")}
     return {"iscrowd": int("group" in flags), **others}
 
 
 def read(reading: Reading) -> Pages:
-    """Yield the images of a COCO file with their labels: one for each class and source.
+    """Yield the images of a COCO file with a label for each class and source.
 
-    A class is named by its category's `wnid` where there is one, else by its name. Raise BadInput
-    naming the annotation.
+    A class is named by its category's `wnid`, else by its name. Raises BadInput, which names the
+    annotation.
     """
     with coco_rows.opened(reading) as file:
         check_names(file)
@@ -109,7 +111,7 @@ def read(reading: Reading) -> Pages:
 
 
 def check_names(file: CocoFile) -> None:
-    """Raise BadInput where two categories have one name: their annotations would be mixed up."""
+    """Raise BadInput if two categories have the same name."""
     numbers: dict[str, int] = {}
     for number, category in enumerate(file.categories.values(), 1):
         if numbers.setdefault(category.key, number) != number:
@@ -120,7 +122,7 @@ def check_names(file: CocoFile) -> None:
 
 
 def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
-    """Return an image of the file with its labels. Raise BadInput naming the annotation."""
+    """Return an image of the file with its labels. Raises BadInput, which names the annotation."""
     row = file.images[image]
     width, height = row.size or (0, 0)
     labels: dict[tuple[str, str], Label] = {}
@@ -147,7 +149,7 @@ def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
 
 
 def _stated(file: CocoFile, image: Id) -> Iterator[Label]:
-    """Yield the `labels` of an image, as our own exports have them."""
+    """Yield the `labels` of an image in our own exports."""
     name, rows = file.images[image].name, file.labels(image) or []
     fault = file.reading.bad(f"image {name!r} has odd labels", "export the file again")
     if not isinstance(rows, list):

@@ -1,5 +1,4 @@
-"""COCO's two ways to write a mask: run lengths down its columns, and rings that COCO's own raster
-gives back to the pixel.
+"""COCO masks: run lengths by column, and rings that COCO rasterizes back to the same pixels.
 
 Source: pycocotools' maskApi.c (Lin et al. 2014). Reading is our own: the C code trusts its counts.
 """
@@ -23,7 +22,7 @@ Rings = list[list[int]]
 
 
 def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> Ints:
-    """Run of 0 and 1 in turn down the columns of an image of (width, height), 0 first.
+    """Return run lengths of 0 and 1 in turn, 0 first, by column of an image of (width, height).
 
     mask: (h, w), the part of the image at origin (x, y); elsewhere is 0.
 
@@ -48,7 +47,7 @@ def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> I
 
 
 def compressed(counts: Ints) -> str:
-    """COCO's text for run lengths: differences to the one before last, five bits a letter.
+    """Return COCO's text of run lengths: differences to the second last one, five bits per letter.
 
     >>> compressed(np.array([2, 2, 2]))
     '222'
@@ -68,8 +67,10 @@ def compressed(counts: Ints) -> str:
 
 
 def counts_in(value: Any, size: tuple[int, int]) -> Ints | None:
-    """Run lengths out of a file's `counts`, a list or COCO's text; None where they are none, or do
-    not add up to the pixels of an image of (width, height)."""
+    """Return the run lengths of a file's `counts`, a list or COCO's text.
+
+    None if they are invalid or do not fill an image of (width, height).
+    """
     if isinstance(value, str):
         counts = _decompressed(value)
     elif isinstance(value, list) and all(type(count) is int for count in value):
@@ -105,22 +106,22 @@ def _decompressed(text: str) -> Ints | None:
 
 
 def mask_in(counts: Ints, size: tuple[int, int]) -> Placed:
-    """Return the pixels of run lengths as the least mask that holds them, and its origin (x, y)."""
+    """Return the smallest mask of the run lengths' pixels, and its origin (x, y)."""
     flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
     return cropped(flat.reshape(size).T)
 
 
 def cropped(mask: Mask) -> Placed:
-    """Return the least part of the mask that holds all its pixels, and its origin (x, y)."""
+    """Return the smallest mask with all pixels, and its origin (x, y)."""
     x0, y0, x1, y1 = tight(mask) or (0, 0, 0, 0)
     return mask[y0:y1, x0:x1], (x0, y0)
 
 
 class Canvas:
-    """Regions of an image of (width, height) as pixels, all on one canvas side by side.
+    """Regions of an image of (width, height) as pixels, side by side on one canvas.
 
-    What numpy costs a call is paid once for all of them, not once for each. Pixels are those that
-    regions.mask_of gives. Every region has some piece.
+    This pays numpy's overhead once for all regions. The pixels equal those of regions.mask_of.
+    Every region has a piece.
     """
 
     def __init__(self, regions: Sequence[Polygons], size: tuple[int, int]) -> None:
@@ -154,7 +155,7 @@ class Canvas:
         ]
 
     def rings(self) -> list[Rings | None]:
-        """What rings() says of every region."""
+        """Return rings() of every region."""
         ys, xs, kinds, below = _turns(self.pixels)
         region = np.searchsorted(self.columns, xs, "right") - 1
         xs += (self.origins[:, 0] - self.columns)[region]
@@ -170,10 +171,10 @@ class Canvas:
 
 
 def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
-    """Return the outlines of a mask along the edges of its pixels, [x, y, x, y, …] each, clockwise;
-    None where it has a hole, which COCO's polygons cannot say.
+    """Return the outlines [x, y, x, y, …] of a mask along its pixel edges, clockwise.
 
-    COCO's raster of them is the mask, to the pixel. Pixels that meet at a corner only are two.
+    None for a mask with a hole, which COCO's polygons cannot express. COCO rasterizes the rings to
+    exactly this mask. Pixels that meet only at a corner are separate.
 
     >>> rings(np.array([[True, True]]), (5, 0))
     [[5, 0, 7, 0, 7, 1, 5, 1]]
@@ -188,10 +189,11 @@ def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
 
 
 def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
-    """Where outlines turn, row by row: the corner's y and x, the four pixels round it, and the turn
-    at the other end of its upright edge. The other end of its level edge is its neighbour, at ^ 1.
+    """Return the corners of outlines, row by row.
 
-    pixels: 0 all around. Of the four: upper left 1, upper right 2, lower left 4, lower right 8.
+    For each: its y and x, the four pixels around it, and the corner at the other end of its
+    vertical edge. The other end of its horizontal edge is its neighbour, at ^ 1. pixels: 0 all
+    around. Bits of the four: upper left 1, upper right 2, lower left 4, lower right 8.
     """
     around = pixels[:-1, :-1] | pixels[:-1, 1:] << 1 | pixels[1:, :-1] << 2 | pixels[1:, 1:] << 3
     kinds = around.ravel()
@@ -222,7 +224,7 @@ _TURNS = np.array([0, 1, 1, 0, 1, 0, 2, 1, 1, 2, 0, 1, 0, 1, 1, 0], np.uint8)
 def _walks(
     xs: Ints, ys: Ints, kinds: Pixels, below: Ints, region: npt.NDArray[Any]
 ) -> Iterator[tuple[int, list[int] | None]]:
-    """Every ring with the region of its first corner, None in place of a hole's."""
+    """Yield every ring with the region of its first corner; None instead of a hole."""
     if not len(below):
         return
     after = below[np.arange(len(below)) ^ 1].tolist()

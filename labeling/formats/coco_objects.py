@@ -1,10 +1,10 @@
-"""COCO files of objects and parts, ours and those of others, read without holding them.
+"""Reads COCO files of objects and parts, ours and those of others, without holding them.
 
-How parts find their object in files of others, the first that is there:
+In files of others, the object of a part is the first of:
 
-1. `part_of`, `parent_id` or `parent` of an annotation: the id of the object's annotation;
-   `object_id`, where it is another annotation's.
-2. A category whose `supercategory` names an object: the part lies in the object of that category
+1. `part_of`, `parent_id` or `parent` of its annotation: the id of the object's annotation;
+   `object_id`, if it is another annotation's.
+2. A category whose `supercategory` names an object: the part belongs to the object of that category
    whose box it fills most; without any, the parts of an image and supercategory are one object.
    COCO's own supercategories ("animal", "vehicle", …) name no objects.
 3. Else every annotation is an object without parts.
@@ -28,8 +28,8 @@ LINKS = ("part_of", "parent_id", "parent")
 def read(reading: Reading) -> Iterator[PartedObject]:
     """Yield the objects in a COCO file, or in the parts.json of a folder, image by image.
 
-    RLE becomes polygons along the edges of pixels. Crowds (iscrowd) and what has no area are
-    skipped. Raise BadInput naming the annotation.
+    RLE becomes polygons along pixel edges. Crowds (iscrowd) and empty regions are skipped. Raises
+    BadInput, which names the annotation.
     """
     with coco_rows.opened(reading.of(the_file(reading.file, FILE))) as file:
         for key, image in file.images.items():
@@ -38,7 +38,7 @@ def read(reading: Reading) -> Iterator[PartedObject]:
 
 @dataclass
 class _Found:
-    """An object and its parts' annotations; row is None where only its parts tell of it."""
+    """An object and the annotations of its parts; row is None if only parts refer to it."""
 
     category: str
     row: Row | None
@@ -46,7 +46,7 @@ class _Found:
 
 
 class _Image:
-    """The objects of one image, out of its annotations."""
+    """The objects of one image's annotations."""
 
     def __init__(self, reading: Reading, image: ImageRow, rows: list[Row]) -> None:
         self.reading = reading
@@ -63,7 +63,7 @@ class _Image:
                 yield made
 
     def _found(self) -> dict[str | int, _Found]:
-        """The objects by the number of their annotation, in its order; the others by category."""
+        """Return the objects in the order of their annotations; those without one by category."""
         objects: dict[str | int, _Found] = {}
         parts = []
         for row in self.rows:
@@ -82,7 +82,7 @@ class _Image:
         return objects
 
     def _root(self, row: Row) -> Row:
-        """The annotation of the object that this one is a part of; itself where it is none."""
+        """Return the annotation of the part's object; itself for an object."""
         seen = {row.number}
         while (link := self._link(row)) is not None:
             above = self.by_id.get(link) if isinstance(link, str | int | float) else None
@@ -105,7 +105,7 @@ class _Image:
         return None if link == row.raw.get("id") else link
 
     def _of_its_kind(self, row: Row, objects: dict[str | int, _Found]) -> _Found:
-        """The object of the part's supercategory that holds most of it, or a made one."""
+        """Return the object of the part's supercategory that contains most of it, or a new one."""
         whole = row.category.whole or row.category.key
         kind = [candidates for candidates in objects.values() if candidates.category == whole]
         if not kind:
@@ -166,7 +166,7 @@ class _Image:
         return Part(row.category.key, polygons)
 
     def _with_unseen(self, parts: list[Part], unseen: object, entry: str) -> list[Part]:
-        """The parts with those that have no polygons back at their places."""
+        """Return the parts, with parts without polygons reinserted in order."""
         all_parts = list(parts)
         for row in unseen if isinstance(unseen, list) else [None]:
             at = row.get("at") if isinstance(row, dict) and "part" in row else None
@@ -179,5 +179,7 @@ class _Image:
 
 
 def _follows(row: Row) -> bool:
-    """Whether it is the rest of an object of ours, which follows from the other parts."""
+    """Return whether this is the rest of one of our objects, which is derived from the
+    other parts.
+    """
     return row.raw.get("origin") == "made" and "polygons" not in row.raw

@@ -1,12 +1,11 @@
-"""COCO JSON of objects with parts: an annotation for every object and one for every part of it.
+"""COCO JSON of objects with parts: an annotation for every object and every part.
 
-An object's annotation has the class's category; a part's has a category of its own ("cat head", or
-"head" where plain names are asked for), whose `supercategory` is the class, and `part_of` with the
-id of the object's annotation. `segmentation`
-is the mask by the pixel-centre rule, as rings along the edges of its pixels, which COCO's own
-raster gives back to the pixel, or as RLE where there are holes. What was drawn stands beside it in
-`polygons`, exact to a tenth; see docs/reference/label-formats.md. The rest that no part covers
-follows from these, and is written where it is asked for, as a mask alone.
+An object's annotation has the class's category. A part's has its own ("cat head", or "head" for
+plain names), whose `supercategory` is the class, and `part_of` with the id of the object's
+annotation. `segmentation` is the mask by the pixel-centre rule, as rings along pixel edges that
+COCO rasterizes back exactly, or as RLE with holes. `polygons` has the drawing, exact to a tenth;
+see docs/reference/label-formats.md. The rest that no part covers is derived from these, and written
+as a mask on request.
 """
 
 import json
@@ -54,7 +53,7 @@ MOST_TOGETHER = 500_000
 
 
 def write(scenes: Scenes, folder: Path, release_info: About) -> None:
-    """parts.json in the folder, written image by image."""
+    """Write parts.json into the folder, image by image."""
     with (
         atomic_write(folder / FILE) as file,
         TemporaryFile("w+", encoding="utf-8", dir=folder) as kept,
@@ -92,7 +91,7 @@ class RunLengths(TypedDict):
 
 
 class Segmentation(TypedDict):
-    """What an annotation says of its mask."""
+    """The mask of an annotation."""
 
     area: int
     iscrowd: int
@@ -100,7 +99,7 @@ class Segmentation(TypedDict):
 
 
 class _Writer:
-    """Annotations as they come, and the categories that they needed."""
+    """The annotations so far, and their categories."""
 
     def __init__(self, kept: IO[str], release_info: About) -> None:
         self.kept = kept
@@ -167,14 +166,14 @@ class _Writer:
         return {**object_details(parted), "unseen": unseen}
 
     def _category(self, parted: PartedObject, part: Part | None = None) -> int:
-        """The id of the category of the object, or of a part of it."""
+        """Return the id of the category of the object, or of a part of it."""
         key = (parted.category, part.key if part else "")
         name = (part.name or part.key) if part else self.release_info.classes.get(parted.category)
         fresh = CategoryRow(id=len(self.categories) + 1, name=name or parted.category)
         return self.categories.setdefault(key, fresh)["id"]
 
     def named_categories(self) -> list[dict[str, object]]:
-        """Return the categories as the file has them, under names as they were asked for."""
+        """Return the categories for the file under the requested names."""
         names = {key: row["name"] for key, row in self.categories.items()}
         if self.release_info.names == "unique":
             # Of all the classes, so that a name does not depend on what the images show.
@@ -210,7 +209,7 @@ def _bounds(polygons: Polygons) -> Box:
 def _rasters(
     regions: list[Polygons], size: tuple[int, int]
 ) -> tuple[list[Placed], list[Segmentation]]:
-    """The mask of every region, and what an annotation says of it."""
+    """Return the mask and the segmentation of every region."""
     rasters: dict[int, tuple[Placed, Segmentation]] = {}
     for lot in _lots(regions):
         canvas = Canvas([regions[at] for at in lot], size)
@@ -228,8 +227,10 @@ def _has_hole(region: Polygons) -> bool:
 
 
 def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
-    """The numbers of the regions in lots, those with holes apart from the others, that fit on a
-    canvas of a size that processors like."""
+    """Yield the indices of regions in lots that fit on a canvas of a cache-friendly size.
+
+    Regions with holes are separate.
+    """
     order = sorted(range(len(regions)), key=lambda at: _has_hole(regions[at]))
     for _, together in groupby(order, key=lambda at: _has_hole(regions[at])):
         lot: list[int] = []
@@ -247,9 +248,9 @@ def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
 def _whole(
     drawn: list[Part], masks: list[Placed], segmentations: list[Segmentation], size: tuple[int, int]
 ) -> Segmentation:
-    """Of an object: of its outline, where it has one, and of all its parts but the background's.
+    """Return the mask of an object: its outline and all parts except the background's.
 
-    masks, segmentations: of the parts that are drawn, then of the outline.
+    masks, segmentations: of the drawn parts, then of the outline.
     """
     keys = [part.key for part in drawn] + [""] * (len(masks) - len(drawn))
     foreground = [placed for key, placed in zip(keys, masks, strict=True) if key != REST_BACKGROUND]
@@ -267,8 +268,9 @@ def _whole(
 def _rest(
     parted: PartedObject, parts: list[Placed], outline: list[Placed], size: tuple[int, int]
 ) -> list[tuple[str, Placed]]:
-    """What no part covers, as pixels: of the object, where its outline is known, and of the
-    background in its crop."""
+    """Return the pixels that no part covers, of the object, if it has an outline, and of its crop's
+    background.
+    """
     x0, y0, x1, y1 = parted.crop or parted.box
     corners: Polygons = ((((x0, y0), (x1, y0), (x1, y1), (x0, y1)),),)
     crop = Canvas([corners], size).masks()
@@ -279,7 +281,7 @@ def _rest(
 
 
 def _around(placed: list[Placed]) -> PixelBox:
-    """The least box that holds all of these masks."""
+    """Return the smallest box around all masks."""
     x0, y0 = (min(origin[axis] for _, origin in placed) for axis in (0, 1))
     x1 = max(x + mask.shape[1] for mask, (x, _) in placed)
     y1 = max(y + mask.shape[0] for mask, (_, y) in placed)
@@ -287,7 +289,7 @@ def _around(placed: list[Placed]) -> PixelBox:
 
 
 def _stamped(placed: list[Placed], frame: PixelBox) -> Mask:
-    """All of these masks in one, as far as they lie in the frame."""
+    """Return the union of all masks, clipped to the frame."""
     x0, y0, x1, y1 = frame
     union = np.zeros((y1 - y0, x1 - x0), bool)
     for mask, (x, y) in placed:
@@ -303,8 +305,11 @@ def _cropped(mask: Mask, frame: PixelBox) -> Placed:
 
 
 def _segmentation(placed: Placed, outlines: Rings | None, size: tuple[int, int]) -> Segmentation:
-    """Rings where there are some; run lengths for holes, and for nothing, which pycocotools takes
-    as no list of rings."""
+    """Return rings if possible.
+
+    Run lengths for regions with holes, and for empty ones: pycocotools rejects an empty list of
+    rings.
+    """
     mask, origin = placed
     segmentation = outlines or RunLengths(
         size=[size[1], size[0]], counts=compressed(run_lengths(mask, origin, size))

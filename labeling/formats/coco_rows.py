@@ -1,4 +1,4 @@
-"""Images, categories and annotations of a COCO file, checked and read without holding the file."""
+"""Reads and checks images, categories and annotations of a COCO file without holding the file."""
 
 import json
 import math
@@ -28,7 +28,7 @@ Id = str | float
 
 
 class Category(NamedTuple):
-    """key: of the class or the part. whole: of the class that it is a part of, "" for an object."""
+    """A category. key: of the class or the part. whole: of the part's class, "" for an object."""
 
     key: str
     name: str
@@ -36,7 +36,7 @@ class Category(NamedTuple):
 
 
 class ImageRow(NamedTuple):
-    """size: None where the file does not state it. labels: those of our own exports."""
+    """An image. size: None if the file does not state it. labels: those of our own exports."""
 
     name: str
     size: Size | None
@@ -44,7 +44,7 @@ class ImageRow(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An annotation. number: in the file, from 1. size: of its image, where that is known."""
+    """An annotation. number: in the file, from 1. size: of its image, if known."""
 
     number: int
     raw: dict[str, object]
@@ -62,9 +62,7 @@ class Row(NamedTuple):
 
     @property
     def box(self) -> Box | None:
-        """Return the corners of its bbox, which may have no area; None without one. Raise
-        BadInput.
-        """
+        """Return the corners of its bbox, which may be empty; None without one. Raises BadInput."""
         bbox = self.raw.get("bbox")
         if bbox is None or bbox == []:
             return None
@@ -80,7 +78,7 @@ class Row(NamedTuple):
 
     @property
     def polygons(self) -> Polygons:
-        """Its outline, () where there is none. Raise BadInput."""
+        """Return its outline, () without one. Raises BadInput."""
         name = f"{self.entry[0].upper()}{self.entry[1:]}"
         if "polygons" in self.raw:
             made = self.raw.get("origin") == "made"
@@ -120,7 +118,7 @@ class Row(NamedTuple):
 
     @property
     def flags(self) -> tuple[str, ...] | None:
-        """Its flags, as COCO, PASCAL VOC or CVAT's `attributes` name them."""
+        """Return its flags, as named by COCO, PASCAL VOC or CVAT's `attributes`."""
         attributes = self.raw.get("attributes")
         stated = {**attributes, **self.raw} if isinstance(attributes, dict) else self.raw
         flags = {flag: bool(stated.get(flag)) for flag in FLAGS if flag in stated}
@@ -129,7 +127,7 @@ class Row(NamedTuple):
         return tuple(flag for flag in FLAGS if flags.get(flag)) if flags else None
 
     def instance(self) -> Instance | None:
-        """Return the annotation as an instance; None where it has no area. Raise BadInput."""
+        """Return the annotation as an instance; None if it is empty. Raises BadInput."""
         box, polygons = self.box, self.polygons
         if box is None and not polygons and not self.raw.get("segmentation"):
             raise self.reading.bad(
@@ -150,7 +148,7 @@ def _places() -> "array[int]":
 
 @dataclass
 class CocoFile:
-    """Images and categories by their ids, and where annotations lie in a copy of the file."""
+    """Images and categories by id, and the offsets of annotations in a copy of the file."""
 
     reading: Reading
     copy: IO[bytes]
@@ -162,7 +160,7 @@ class CocoFile:
     names: set[str] = field(default_factory=set)
 
     def rows(self, image: Id) -> list[Row]:
-        """Return the annotations of an image; one without a category goes to on_fault."""
+        """Yield the annotations of an image; on_fault receives those without a category."""
         rows: list[Row] = []
         places = self.places.pop(image, ())
         for at in range(0, len(places), 3):
@@ -173,7 +171,7 @@ class CocoFile:
         return rows
 
     def labels(self, image: Id) -> object:
-        """Return the `labels` of an image, as our own exports have them; None without."""
+        """Return the `labels` of an image in our own exports; None without."""
         position = self.images[image].labels
         return None if position is None else self._kept(*position)
 
@@ -182,7 +180,7 @@ class CocoFile:
         return json.loads(self.copy.read(length).decode("utf-8", "surrogatepass"))
 
     def keep(self, text: str) -> tuple[int, int]:
-        """Append the text to the copy. Return its offset and its length."""
+        """Append the text to the copy; return its offset and its length."""
         raw = text.encode("utf-8", "surrogatepass")
         offset = self.copy.tell()
         self.copy.write(raw)
@@ -200,7 +198,7 @@ class CocoFile:
 
 @contextmanager
 def opened(reading: Reading) -> Iterator[CocoFile]:
-    """Open a COCO file. Raise BadInput naming the image, category or annotation that is wrong.
+    """Open a COCO file. Raises BadInput, which names the faulty image, category or annotation.
 
     Annotations are copied to disk first, so memory holds the images and one image's annotations.
     """

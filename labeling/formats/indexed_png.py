@@ -1,9 +1,9 @@
 """Indexed PNG masks: a palette image for every object, whose indices are its parts.
 
-masks/<image>/<n>.png        0 where no part is; else the index of the part that covers the pixel
-masks/<image>/<n>.json       {"image", "category", "parts": {"1": "head", …}} and what else is known
-masks/<image>/<n>-2.png, …   parts that lie over others of <n>.png ("over" in the .json)
-masks/<image>/<n>-object.png the object's own mask, where it has one ("outline" in the .json)
+masks/<image>/<n>.png        0 outside all parts; else the index of the part at the pixel
+masks/<image>/<n>.json       {"image", "category", "parts": {"1": "head", …}} and further data
+masks/<image>/<n>-2.png, …   parts that overlap others of <n>.png ("over" in the .json)
+masks/<image>/<n>-object.png the object's own mask, if it has one ("outline" in the .json)
 """
 
 import re
@@ -44,7 +44,7 @@ Slices = tuple[slice, slice]
 
 
 def write(scenes: Scenes, folder: Path, release_info: About) -> None:
-    """masks/ in the folder, with a folder for every image that has objects."""
+    """Write masks/ into the folder, with a folder for every image that has objects."""
     (folder / FOLDER).mkdir()
     for photo, objects in scenes:
         goal = folder / FOLDER / sidecar.file_path(photo.name)
@@ -95,7 +95,7 @@ def _write_object(
 
 
 def _pixels(polygons: Polygons, photo: Photograph) -> tuple[Mask, Slices]:
-    """The mask of the polygons' own box, and where in the image it lies."""
+    """Return the mask of the polygons in their bounding box, and its origin."""
     x0, y0, x1, y1 = box = box_within(polygons, (photo.width, photo.height))
     return mask_of(polygons, box), (slice(y0, y1), slice(x0, x1))
 
@@ -107,7 +107,7 @@ def _layer_for(
     names: list[dict[str, str]],
     photo: Photograph,
 ) -> int:
-    """The first layer where nothing lies under the mask; a fresh one where there is none."""
+    """Return the first layer that is free under the mask, or a new one."""
     for at, layer in enumerate(layers):
         if len(names[at]) < MOST_PARTS and not layer[window][mask].any():
             return at
@@ -125,7 +125,9 @@ def _save(path: Path, indices: Indices) -> None:
 
 
 def _palette() -> list[int]:
-    """VOC's colours, three numbers each: bits of the index dealt to red, green and blue in turn."""
+    """Return VOC's colours, three numbers each: bits of the index go to red, green and blue in
+    turn.
+    """
     palette = []
     for index in range(256):
         colour = [0, 0, 0]
@@ -139,12 +141,12 @@ PALETTE = _palette()
 
 
 def read(reading: Reading) -> Iterator[PartedObject]:
-    """Yield the objects in a folder of masks, and the folders below it, by the .json of each mask.
+    """Yield the objects in a folder of masks and its subfolders, by the .json of each mask.
 
-    Of others, a mask needs a .json of its name with "image", "category" and "parts", or a
-    labels.json in its folder for all masks without one; without "image" it is named as the mask.
-    Several objects of one mask are listed under "objects". The file may be one mask, too. Raise
-    BadInput naming the file; what has no pixels, and masks without a .json, are skipped.
+    Masks of others need a .json of the same name with "image", "category" and "parts", or a
+    labels.json in their folder for all masks without one; "image" defaults to the mask's name.
+    Several objects of one mask are listed under "objects". A single mask works too. Raises
+    BadInput, which names the file; skips masks without pixels or without a .json.
     """
     root = Path(reading.file)
     has_masks = False
@@ -167,7 +169,7 @@ def read(reading: Reading) -> Iterator[PartedObject]:
 
 
 def _beside(mask: Path) -> Path | None:
-    """The .json that tells of a mask."""
+    """Return the .json of a mask."""
     sibling, shared = mask.with_suffix(".json"), mask.with_name(SHARED)
     if sibling.exists() or EXTRA.search(mask.stem):
         return sibling if sibling.exists() else None
@@ -175,7 +177,7 @@ def _beside(mask: Path) -> Path | None:
 
 
 class _Mask:
-    """The objects of one mask."""
+    """Reads the objects of one mask."""
 
     def __init__(self, reading: Reading, mask: Path, name: str) -> None:
         self.reading = reading
@@ -205,7 +207,7 @@ class _Mask:
                 self.reading.skip("object", "it has no pixels", entry)
 
     def _names(self, table: object) -> dict[int, str]:
-        """The part of every index. Raises BadInput where it is no such table."""
+        """Return the part of every index. Raises BadInput for an invalid table."""
         if not isinstance(table, dict) or not table:
             raise self.reading.bad(
                 "has no table of parts", 'write {"parts": {"1": "head", "2": "leg"}}'
@@ -265,13 +267,13 @@ class _Mask:
         return self.reading.parted(row, self.image, category, parts, outline, self.size, entry)
 
     def _sibling(self, name: object) -> Path:
-        """A file of the same folder. Raises BadInput for every other name."""
+        """Return a file of the same folder. Raises BadInput for other paths."""
         if not isinstance(name, str) or not re.fullmatch(r"[^/\\\0]+\.png", name):
             raise self.reading.bad("names a mask that is not beside it", "export it again")
         return self.path.with_name(name)
 
     def _load(self, path: Path, size: tuple[int, int] | None) -> Indices:
-        """The indices of a palette or grey PNG, (H, W). Raises BadInput for another file."""
+        """Return the indices of a palette or grey PNG, (H, W). Raises BadInput for other files."""
         from PIL import Image
 
         try:
@@ -310,7 +312,7 @@ class _Mask:
 
 
 def _grey_bits(path: Path) -> int:
-    """Return the bits of a pixel of a grey PNG; 8 for a palette, whose indices Pillow keeps."""
+    """Return the bits per pixel of a grey PNG; 8 for a palette, whose indices Pillow keeps."""
     with open(path, "rb") as file:
         head = file.read(26)
     return head[24] if head[25:] == b"\0" else 8

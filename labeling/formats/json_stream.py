@@ -1,8 +1,8 @@
-"""JSON files read an element at a time, so that memory stays flat however long they are.
+"""Reads JSON files an element at a time, so that memory stays constant.
 
-ijson 3.6.0 was tried in its place and not taken: it gives half a surrogate pair as "?", refuses NaN
-and a BOM, names no line, has no bound for a value or for how deep values nest, and does not give a
-value as the file has it, which coco_reading.py copies to disk.
+We tried ijson 3.6.0 and rejected it: it returns lone surrogates as "?", refuses NaN and a BOM,
+names no line, does not bound values or nesting, and does not return a value's text, which
+coco_reading.py copies to disk.
 """
 
 import json
@@ -21,7 +21,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def elements(path: StrPath) -> Iterator[Any]:
-    """What a JSON list holds. Raises BadInput naming the line, also for another thing."""
+    """Yield the elements of a JSON list. Raises BadInput with the line, also for other values."""
     with _Text.open(path) as text:
         if text.peek() != "[":
             raise BadInput("is no JSON list", file=path, cure="export it again")
@@ -31,10 +31,11 @@ def elements(path: StrPath) -> Iterator[Any]:
 
 
 def members(path: StrPath) -> Iterator[Row]:
-    """(key, text, value) of what a JSON object holds; for a list, of every element in it.
+    """Yield (key, text, value) of the members of a JSON object; for a list, of each of its
+    elements.
 
-    text: the value as the file has it. A list says itself first, as (key, "", None). Raises
-    BadInput naming the line, also for another thing than an object.
+    text: of the value, as in the file. A list is preceded by (key, "", None). Raises BadInput with
+    the line, also for other values.
     """
     with _Text.open(path) as text:
         if text.peek() != "{":
@@ -60,9 +61,9 @@ def members(path: StrPath) -> Iterator[Row]:
 
 
 def has_half_character(text: str, value: Any) -> bool:
-    r"""Return whether a value holds a lone surrogate, which nothing can print or store.
+    r"""Return whether a value has a lone surrogate, which cannot be printed or stored.
 
-    text: the value as it was written, in ASCII where it has any.
+    text: the value as written, in ASCII if it has any.
 
     >>> has_half_character(r'"\ud800"', "\ud800"), has_half_character(r'"\ud83d\ude00"', "😀")
     (True, False)
@@ -77,7 +78,7 @@ def has_half_character(text: str, value: Any) -> bool:
 
 
 class _Text:
-    """A file's text, of which only what is being read is held."""
+    """A file's text, held only around the reading position."""
 
     def __init__(self, file: IO[str], path: StrPath) -> None:
         self.file = file
@@ -99,7 +100,7 @@ class _Text:
         self.file.close()
 
     def peek(self) -> str:
-        """Return the next letter that is no space, "" at the end."""
+        """Return the next character that is no space, "" at the end."""
         while True:
             while self.at < len(self.held) and self.held[self.at] in SPACE:
                 self.at += 1
@@ -126,7 +127,7 @@ class _Text:
         self.skip("]")
 
     def value(self) -> tuple[str, Any]:
-        """Return the next value, as the file has it and read."""
+        """Return the next value with its text."""
         self.peek()
         while True:
             try:
@@ -145,7 +146,9 @@ class _Text:
                     raise self.broken() from None
 
     def _more(self) -> bool:
-        """Whether there was more: as much again as is held, so that long values cost no square."""
+        """Read as much again as is held and return whether there was more; doubling keeps long
+        values linear.
+        """
         if self.whole:
             return False
         self.lines += self.held.count("\n", 0, self.at)

@@ -39,10 +39,9 @@ class Instance:
 class Label:
     """Whether an image shows a class, and where.
 
-    key: the class, a wnid. origin: one of ORIGINS. source: where a given label came from. entry:
-    where a reader found it, for people. votes, interval: the people behind the probability and the
-    95 % interval of the share that it is. is_covered: whether every instance has a box, where
-    people were asked for that.
+    key: the class, a wnid. origin: one of ORIGINS. source: of a given label. entry: its position in
+    the file, for people. votes, interval: the people behind the probability, and the 95 % interval
+    of that share. is_covered: whether every instance has a box, if people were asked.
     """
 
     image: str
@@ -60,7 +59,7 @@ class Label:
 
     @property
     def statement(self) -> dict[str, object]:
-        """What exports in JSON say of the class; a share of votes comes with its support."""
+        """Return the label for JSON exports; a share of votes includes its support."""
         support = {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
         return {
             "value": self.value,
@@ -72,11 +71,11 @@ class Label:
 
 
 class Geometry(TypedDict, total=False):
-    """Instances of a label in JSON, as GivenLabel and JSON Lines have them.
+    """Instances of a label in JSON, for GivenLabel and JSON Lines.
 
     boxes: of instances without an outline. polygons: of the others: a ring [x, y, x, y, …] each, or
-    a list of rings by the even-odd rule. flags: of every instance, boxes first; absent where no
-    instance has any.
+    a list of rings by the even-odd rule. flags: of every instance, boxes first; absent if there are
+    none.
     """
 
     boxes: list[list[float]]
@@ -85,7 +84,7 @@ class Geometry(TypedDict, total=False):
 
 
 def geometry_of(instances: Sequence[Instance]) -> Geometry | None:
-    """Return the JSON of instances; None for a label of the whole image."""
+    """Return the instances as JSON; None for a label of the whole image."""
     boxed = [instance for instance in instances if not instance.polygons]
     drawn = [instance for instance in instances if instance.polygons]
     geometry: Geometry = {}
@@ -104,7 +103,7 @@ def _flat(polygons: Polygons) -> list[float] | list[list[float]]:
 
 
 def instances_of(geometry: Geometry | None) -> tuple[Instance, ...]:
-    """Return the instances of JSON that geometry_of made; nothing is checked.
+    """Return the instances of geometry_of's JSON, unchecked.
 
     >>> instances_of({"boxes": [[0, 0, 5, 4]], "polygons": [[1, 1, 3, 1, 3, 2]]})[1].box
     (1.0, 1.0, 3.0, 2.0)
@@ -145,12 +144,12 @@ def bounds(polygons: Polygons) -> Box:
 
 @dataclass
 class About:
-    """What a format may need beside the labels: the release's name, the classes by key and, where
-    objects have parts, by class the parts by key, in their order.
+    """Data of a release for formats: its name, classes by key and, with parts, key → name of each
+    class's parts in order.
 
-    makes_rest: objects come without what no part covers, and the format makes it.
-    names: of COCO's categories, one of NAMES. image_base: what stands before an image's name in its
-    address, for Label Studio. images: the names of all images, for formats that need them first.
+    makes_rest: the format computes what no part covers. names: of COCO's categories, one of NAMES.
+    image_base: prefix of image addresses for Label Studio. images: names of all images, for formats
+    that need them first.
     """
 
     title: str
@@ -163,7 +162,7 @@ class About:
 
     @cached_property
     def unique_classes(self) -> dict[str, str]:
-        """Names of the classes by key, no name twice."""
+        """Return the names of the classes by key, without duplicates."""
         return unique_names(self.classes)
 
 
@@ -171,8 +170,8 @@ Pages = Iterable[tuple[Photograph, list[Label]]]
 
 
 def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> dict[K, str]:
-    """Return the names by key; where several keys share one, each has its detail after it. Case is
-    ignored, as it is in the names of files on many systems.
+    """Return the names by key; shared names get a detail appended. Ignores case, as file systems
+    may.
 
     >>> unique_names({"n1": "crane", "n2": "crane", "n3": "dog"})
     {'n1': 'crane (n1)', 'n2': 'crane (n2)', 'n3': 'dog'}

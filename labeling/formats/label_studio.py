@@ -1,9 +1,8 @@
-"""Label Studio JSON: a task for every image. Choices say yes, regions are instances, in per cent.
+"""Label Studio JSON: a task per image; choices mean yes, regions are instances in per cent.
 
-Label Studio has no word for no and unknown, nor for where a label comes from: those are in the
-task's own data under `labels`, which it keeps and shows; `image` is the image's address there,
-`file_name` its name here. `label_config.xml` is the project's labeling interface, whose classes are
-read by name and stored by key.
+Label Studio cannot express no, unknown or a label's source: those are in the task's data under
+`labels`, which it keeps and shows. `image` is the image's address there, `file_name` its name here.
+`label_config.xml` is the project's labeling interface; classes are shown by name and stored by key.
 """
 
 import json
@@ -85,7 +84,8 @@ def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, object]]:
 def read(reading: Reading) -> Pages:
     """Yield the images of a file of tasks with their labels: choices, and shapes as instances.
 
-    The first annotation of a task that was not cancelled counts. Raise BadInput naming the task.
+    Uses the first annotation of a task that was not cancelled. Raises BadInput, which names the
+    task.
     """
     classes = _controls_of_classes(reading)
     for number, content in enumerate(elements(reading.file), 1):
@@ -100,9 +100,9 @@ def read(reading: Reading) -> Pages:
 
 
 def _controls_of_classes(reading: Reading) -> set[str]:
-    """Return the control whose choices are classes: `classes`, else the only one of the file.
+    """Return the control whose choices are classes: `classes`, else the file's only one.
 
-    Beside labelled shapes, choices of another control are no classes, such as a quality.
+    If shapes have labels, choices of another control, such as a quality, are no classes.
     """
     quiet = replace(reading, skip=lambda *_: None, tell=lambda _: None)
     controls: set[str] = set()
@@ -142,7 +142,7 @@ def _labels(task: Task, classes: set[str]) -> Iterator[Label]:
 
 
 def _objects(task: Task) -> Iterator[list[Region]]:
-    """Yield the regions of each instance: of our exports its pieces, else one."""
+    """Yield the regions of each instance: the pieces in our exports, else one region."""
     pieces: dict[str, list[Region]] = {}
     for region in task.regions.values():
         if not region.is_hole:
@@ -154,7 +154,7 @@ def _objects(task: Task) -> Iterator[list[Region]]:
 
 
 def _stated(task: Task) -> Iterator[Label]:
-    """Yield the `labels` in a task's data, as our own exports have them."""
+    """Yield the `labels` in a task's data in our own exports."""
     if "labels" not in task.data:
         return
     for row in rows(task.data, "labels", task.reading, task.entry):

@@ -1,10 +1,10 @@
-"""Label Studio JSON of objects with parts: a task for every image, everything in per cent of it.
+"""Label Studio JSON of objects with parts: a task per image, coordinates in per cent.
 
-An object is a rectangle labelled with its class; a part is a polygon labelled with its key, whose
-`parentID` is the object's rectangle, one for each piece; a hole is a polygon labelled "hole" whose
-`parentID` is the piece; the object's own outline is labelled "object". What Label Studio has no
-word for stands in the task's own data under `objects`, which it keeps; `image` is the image's
-address there, `file_name` its name here. `label_config.xml` is the project's labeling interface.
+An object is a rectangle labelled with its class. A part is one polygon per piece, labelled with its
+key, whose `parentID` is the object's rectangle; a hole is a polygon "hole" whose `parentID` is the
+piece; the object's outline is labelled "object". Anything else is in the task's data under
+`objects`, which Label Studio keeps. `image` is the image's address there, `file_name` its name
+here. `label_config.xml` is the project's labeling interface.
 """
 
 import json
@@ -33,7 +33,7 @@ FILE = "tasks.json"
 
 
 def write(scenes: Scenes, folder: Path, release_info: About) -> None:
-    """tasks.json and label_config.xml in the folder, tasks written image by image."""
+    """Write tasks.json and label_config.xml into the folder, task by task."""
     classes = dict(release_info.classes)
     # A part is labelled with its key, which several classes may have under several names.
     parts = {key: key for key in (*chain.from_iterable(release_info.parts.values()), OUTLINE, HOLE)}
@@ -88,10 +88,10 @@ def _rectangle(
 def read(reading: Reading) -> Iterator[PartedObject]:
     """Yield the objects in a file of tasks, or in the tasks.json of a folder, task by task.
 
-    Of others: rectangles are objects, and so are other shapes that have parts but no parent. A part
-    goes to its parentID, else to what a relation joins it with, else to the rectangle that it fills
-    most; without any rectangle in the task every region is an object. The first annotation that was
-    not cancelled counts. Raise BadInput naming the task and the region.
+    In files of others, rectangles are objects, and so are other shapes with parts but no parent. A
+    part belongs to its parentID, else to its relation, else to the rectangle that it fills most; in
+    a task without rectangles every region is an object. Uses the first annotation that was not
+    cancelled. Raises BadInput, which names the task and the region.
     """
     reading = reading.of(the_file(reading.file, FILE))
     for number, content in enumerate(elements(reading.file), 1):

@@ -1,4 +1,4 @@
-"""What a Label Studio project needs beside annotations: ids, the address of each image, a labeling
+"""Parts of a Label Studio project besides annotations: ids, image addresses, labeling
 configuration.
 
 Source: Label Studio's task format and the tags Image, Choices, RectangleLabels and PolygonLabels.
@@ -25,7 +25,7 @@ LONGEST_BASE = 500
 
 
 def check_base(base: str) -> str:
-    """Return the base of the images' addresses, checked. Raises BadInput."""
+    """Return the base of image addresses. Raises BadInput if it is invalid."""
     if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
             f"the image base {base[:80]!r} is no address",
@@ -36,7 +36,7 @@ def check_base(base: str) -> str:
 
 
 def _has_host(base: str) -> bool:
-    """Whether an address with a scheme names a host, and one without a path of the same host."""
+    """Return whether an address with a scheme has a host, and one without has a path."""
     try:
         parts = urlsplit(base)
         _ = parts.port
@@ -47,7 +47,7 @@ def _has_host(base: str) -> bool:
 
 
 def address(base: str, name: str) -> str:
-    """Return where Label Studio finds the image.
+    """Return the image's address for Label Studio.
 
     >>> address("https://host/images", "birds/a coot.jpg")
     'https://host/images/birds/a%20coot.jpg'
@@ -62,12 +62,12 @@ def address(base: str, name: str) -> str:
 
 
 def image_data(name: str, base: str) -> dict[str, object]:
-    """Of a task's data, what says which image it is about."""
+    """Return the part of a task's data that identifies its image."""
     return {"image": address(base, name), "file_name": name}
 
 
 def image_of(data: Mapping[str, object]) -> object:
-    """Return the image's name in a task's data: in ours its own, else the path in its address.
+    """Return the image's name in a task's data: explicit in ours, else the path in its address.
 
     >>> image_of({"image": "/data/local-files/?d=birds/a%20coot.jpg"})
     'birds/a coot.jpg'
@@ -107,7 +107,7 @@ def regions(
     control: str = "parts",
     meta: Mapping[str, object] | None = None,
 ) -> Iterator[dict[str, object]]:
-    """Yield the results of polygons: a region for each piece, and one for each hole in it."""
+    """Yield the results of polygons: a region for each piece and each hole."""
     for nth, piece in enumerate(polygons, 1):
         for hole, ring in enumerate(piece):
             points = {"points": _per_cent(ring, photo), "closed": True}
@@ -138,7 +138,7 @@ def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list
 
 
 def control(tag: str, name: str, labels: Mapping[str, str], **more: str) -> ET.Element:
-    """Return a tag with a label for each key: people read its name, results have the key."""
+    """Return a tag with a label for each key; names are shown, keys stored."""
     element = ET.Element(tag, {"name": name, "toName": "image", **more})
     for index, (key, words) in enumerate(labels.items()):
         label = {"value": words} | ({"alias": key} if key != words else {})
@@ -150,7 +150,7 @@ def control(tag: str, name: str, labels: Mapping[str, str], **more: str) -> ET.E
 
 
 def write_config(folder: Path, *controls: ET.Element) -> None:
-    """The labeling configuration in the folder: the image and what is said of it."""
+    """Write the labeling configuration into the folder."""
     root = ET.Element("View")
     ET.SubElement(root, "Image", {"name": "image", "value": "$image"})
     root.extend(controls)

@@ -1,4 +1,4 @@
-"""The regions of a Label Studio task, with their labels, and which of them are parts of which."""
+"""The regions of a Label Studio task, with their labels and parents."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ Points = list[tuple[float, float]]
 
 @dataclass
 class Region:
-    """A shape and its labels. shape: of SHAPES. above: the region that it is a part of."""
+    """A shape and its labels. shape: of SHAPES. above: its parent."""
 
     key: str
     shape: str
@@ -47,12 +47,12 @@ class Region:
 
     @property
     def is_hole(self) -> bool:
-        """Return a part may be called so, too; it lies in a rectangle, not in a polygon."""
+        """Return whether this is a hole. A part may be named "hole" too; it lies in a rectangle."""
         return self.label == HOLE and self.above is not None and self.above.shape != RECTANGLE
 
 
 class Task:
-    """What people drew and chose in one image. choices: (name of the control, class), in order."""
+    """Shapes and choices of one image. choices: (name of the control, class), in order."""
 
     def __init__(self, reading: Reading, content: object, entry: str) -> None:
         self.reading = reading
@@ -88,7 +88,9 @@ class Task:
         return rows(current[0], "result", self.reading, self.entry) if current else []
 
     def _take_regions(self, results: list[dict[str, object]]) -> None:
-        """Take the shapes. Results of one id, such as a shape and its labels, are one region."""
+        """Read the shapes. Results with the same id, such as a shape and its labels, form one
+        region.
+        """
         by_id: dict[str, list[tuple[int, dict[str, object]]]] = {}
         for number, result in enumerate(results, 1):
             kind = result.get("type")
@@ -147,7 +149,7 @@ class Task:
         )
 
     def _take_choices(self, results: list[dict[str, object]]) -> None:
-        """Take the choices about the whole image; those about a region are no classes."""
+        """Read the choices about the whole image; those about a region are no classes."""
         for number, result in enumerate(results, 1):
             if result.get("type") != "choices":
                 continue
@@ -164,7 +166,7 @@ class Task:
             self.choices += [(control, name) for name in names]
 
     def _join(self) -> None:
-        """Join every region to the one above it, by parentID, then by relations."""
+        """Join every region to its parent, by parentID, then by relations."""
         regions = self.regions
         for region in regions.values():
             region.above = regions.get(region.parent)
@@ -182,7 +184,7 @@ class Task:
                 region.above.below.append(region)
 
     def _attach(self) -> None:
-        """Join the regions that are left to the rectangle in which they lie."""
+        """Join the remaining regions to the rectangle around them."""
         regions = self.regions
         rectangles = [
             candidate
@@ -206,7 +208,7 @@ class Task:
             above = above.above
 
     def _around(self, region: Region, rectangles: list[Region]) -> Region:
-        """The rectangle that holds most of the region, of several the smallest."""
+        """Return the rectangle that contains most of the region; among equals the smallest."""
         box = self._bounds(region)
         ranks = [
             (-shared_area(box, around), shared_area(around, around), nth)
@@ -241,7 +243,7 @@ class Task:
                 yield made
 
     def instance(self, regions: list[Region]) -> Instance | None:
-        """Return the pieces of one object as an instance; None where they have no area."""
+        """Return the pieces of one object as an instance; None if they are empty."""
         first = regions[0]
         polygons: Polygons = ()
         if not self._is_upright(first):
@@ -285,7 +287,7 @@ class Task:
     def _listed_parts(
         self, row: dict[str, object], regions: list[Region], whole: Region
     ) -> list[Part]:
-        """Parts as the task's data tells of them, each with the regions it still has."""
+        """Return the parts in the task's data, each with its remaining regions."""
         parts = []
         left = {region.key: region for region in regions}
         for part_row in rows(row, "parts", self.reading, whole.entry):
@@ -314,7 +316,7 @@ class Task:
                 self.reading.skip("region", "it has no area", region.entry)
 
     def _moved(self, stored_box: object, drawn: Box) -> Box:
-        """The box that was written, unless somebody moved its rectangle since."""
+        """Return the exported box, unless its rectangle was moved since."""
         if stored_box is None:
             return drawn
         box = self.reading.box(stored_box, self.entry)
@@ -322,7 +324,7 @@ class Task:
         return box if near else drawn
 
     def _polygons(self, regions: list[Region], entry: str, made: bool = False) -> Polygons:
-        """What the regions cover: polygons with their holes, or one painted mask."""
+        """Return the area of the regions: polygons with holes, or one painted mask."""
         if not regions:
             return ()
         if len(regions) == 1 and regions[0].shape == BRUSH:
@@ -363,7 +365,7 @@ class Task:
         return [(round(x * width, 2), round(y * height, 2)) for x, y in points]
 
     def _corners(self, region: Region) -> Points:
-        """Return the corners of a rectangle, turned about the first, as Label Studio turns it."""
+        """Return the corners of a rectangle, rotated about the first, as in Label Studio."""
         x, y, width, height, turned = self._numbers(region, "x", "y", "width", "height")
         cos, sin = _turn(turned)
         return [
@@ -372,7 +374,7 @@ class Task:
         ]
 
     def _around_ellipse(self, region: Region) -> Points:
-        """Return corners along an ellipse, turned about its centre."""
+        """Return corners along an ellipse, rotated about its centre."""
         x, y, across, down, turned = self._numbers(region, "x", "y", "radiusX", "radiusY")
         cos, sin = _turn(turned)
         angles = [math.tau * nth / ELLIPSE_CORNERS for nth in range(ELLIPSE_CORNERS)]
@@ -380,7 +382,7 @@ class Task:
         return [(x + a * cos - b * sin, y + a * sin + b * cos) for a, b in ring]
 
     def _numbers(self, region: Region, *keys: str) -> tuple[float, float, float, float, float]:
-        """Return x, y and two lengths in pixels, and the rotation in degrees. Raise BadInput."""
+        """Return x, y and two lengths in pixels, and the rotation in degrees. Raises BadInput."""
         values = (region.value.get(key, 0) for key in (*keys, "rotation"))
         numbers = [value for value in values if is_number(value) and math.isfinite(value)]
         if len(numbers) != 5 or min(numbers[2:4]) < 0:
@@ -392,7 +394,7 @@ class Task:
         return x * width, y * height, a * width, b * height, turned
 
     def _is_upright(self, region: Region) -> bool:
-        """Return whether the region is a rectangle with level sides, whose box is all of it."""
+        """Return whether the region is an axis-parallel rectangle, which equals its box."""
         if region.shape != RECTANGLE:
             return False
         turned = region.value.get("rotation", 0)
@@ -414,7 +416,7 @@ def _list(value: object) -> list[object]:
 
 
 def _turn(degrees: float) -> tuple[float, float]:
-    """Return the cosine and the sine of an angle, exact for right angles."""
+    """Return cosine and sine of an angle, exact for right angles."""
     if degrees % 90 == 0:
         return [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][int(degrees // 90) % 4]
     return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))

@@ -1,4 +1,4 @@
-"""JSON Lines: an object for every label, with all that is known of it."""
+"""JSON Lines: an object for every label with all its data."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ def write(pages: Pages, folder: Path, release_info: About) -> None:
 
 
 def read(reading: Reading) -> Pages:
-    """Yield the images of a JSON Lines file with their labels. Raise BadInput naming the line."""
+    """Yield the images of a JSON Lines file with their labels. Raises BadInput with the line."""
     for image, labels in groupby(_labels(reading), key=lambda label: label.image):
         yield Photograph(image, 0, 0), list(labels)
 

@@ -1,9 +1,9 @@
-"""MATLAB v5 files read with suspicion: texts, numbers, structs and cells, nothing else.
+"""Reads untrusted MATLAB v5 files: texts, numbers, structs and cells only.
 
 A file is a tree of elements, each a type, a length and bytes (MAT-File Format, R2019b, chapter 1).
-Lengths and dimensions that the bytes cannot fill are faults. Tests hold it to what scipy reads.
-scipy.io.loadmat was tried in its place and not taken: of 150 small files with one to four bytes
-changed, three ended its process (SIGSEGV) and one asked for over 6 GiB.
+Lengths and dimensions that exceed the bytes are faults. Tests compare it with scipy. We rejected
+scipy.io.loadmat: of 150 small files with one to four bytes changed, three crashed the process
+(SIGSEGV) and one requested over 6 GiB.
 """
 
 import math
@@ -48,13 +48,13 @@ ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16",
 
 
 class Struct(NamedTuple):
-    """A struct array, down its columns: a dict by field for every element."""
+    """A struct array in column order: a dict by field for every element."""
 
     rows: "list[dict[str, Value]]"
 
 
 class Cells(NamedTuple):
-    """A cell array, down its columns."""
+    """A cell array in column order."""
 
     values: "list[Value]"
 
@@ -63,9 +63,9 @@ Value = Struct | Cells | str | NDArray[Any]
 
 
 def load(path: StrPath, variable: str) -> Value:
-    """Return a variable of a MATLAB v5 file: Struct, Cells, str, or an array as MATLAB shapes it.
+    """Return a variable of a MATLAB v5 file: Struct, Cells, str, or an array of MATLAB's shape.
 
-    Raises BadInput for every other file, and for what holds other things.
+    Raises BadInput for other files and other types.
     """
     with open(path, "rb") as file:
         raw = file.read(MOST_BYTES + 1)
@@ -78,7 +78,7 @@ def load(path: StrPath, variable: str) -> Value:
 
 
 def _byte_order(raw: bytes, path: StrPath) -> str:
-    """< or >, as struct has it. Raises BadInput for other versions and other files."""
+    """Return "<" or ">" for struct. Raises BadInput for other versions and files."""
     if raw[:4] == b"\x89HDF" or raw[512:516] == b"\x89HDF" or b"MATLAB 7.3" in raw[:116]:
         raise BadInput(
             "is a MATLAB v7.3 file, which is not read",
@@ -98,7 +98,7 @@ def _damaged(path: StrPath) -> BadInput:
 
 
 class _Element(NamedTuple):
-    """kind: its type. data: where its bytes begin and end. after: where the next one begins."""
+    """kind: its type. data: start and end of its bytes. after: start of the next element."""
 
     kind: int
     begin: int
@@ -107,7 +107,7 @@ class _Element(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """bits: class and flags. sizes: its dimensions. rest: where its content begins."""
+    """bits: class and flags. sizes: dimensions. rest: start of its content."""
 
     bits: int
     sizes: tuple[int, ...]
@@ -116,7 +116,7 @@ class _Head(NamedTuple):
 
 
 class _Tree:
-    """A file's elements, read one inside the other."""
+    """Reads a file's nested elements."""
 
     def __init__(self, order: str, path: StrPath) -> None:
         self.order = order
@@ -215,7 +215,7 @@ class _Tree:
     def _several(
         self, raw: bytes, at: int, end: int, count: int, depth: int
     ) -> tuple[list[Value], int]:
-        """So many matrices, one after the other, and where the next thing begins."""
+        """Return this many matrices in a row, and the position after them."""
         values = []
         for _ in range(self._fitting(count, 1, end - at)):
             inner = self._element(raw, at, end)
@@ -224,7 +224,7 @@ class _Tree:
         return values, at
 
     def _fitting(self, count: int, each: int, left: int) -> int:
-        """The count, where so many elements of eight bytes or more fit into what is left."""
+        """Return the count if that many elements of eight bytes or more fit into the rest."""
         if count * each * 8 > left:
             raise _damaged(self.path)
         return count

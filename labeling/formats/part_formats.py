@@ -1,8 +1,8 @@
-"""Objects with their parts in the formats that other tools speak, a file for each.
+"""Formats of objects with parts, one module each.
 
-Every format is a module with `read(reading) -> Iterator[PartedObject]`, which checks as it reads,
-and `write(scenes, folder, about)`, which writes whole files. `scenes` gives (Photograph, its
-objects). What each carries: docs/reference/label-formats.md.
+Every format has `read(reading) -> Iterator[PartedObject]`, which checks as it reads, and
+`write(scenes, folder, about)`, which writes whole files. `scenes` yields (Photograph, its objects).
+What each can express: docs/reference/label-formats.md.
 
 | format | what is written | geometry |
 |---|---|---|

@@ -1,10 +1,10 @@
-"""PASCAL-Part: a MATLAB file for every image, with a mask for every object and every part.
+"""PASCAL-Part: a MATLAB file per image, with a mask for every object and every part.
 
-    anno.imname            the image, without its ending
-    anno.objects(i)        class, class_ind (as VOC counts its classes), bbox, mask, parts
+    anno.imname            the image, without its extension
+    anno.objects(i)        class, class_ind (VOC's index of the class), bbox, mask, parts
     anno.objects(i).parts  part_name, mask; [] where there are none
 
-Masks are as large as the image. What the format has no word for stands in a .json file beside.
+Masks are as large as the image. A .json beside the file has everything else.
 Source: Chen et al., Detect What You Can (2014).
 """
 
@@ -45,7 +45,7 @@ HEAD = b"MATLAB 5.0 MAT-file, PASCAL-Part".ljust(116)
 
 
 def write(scenes: Scenes, folder: Path, release_info: About) -> None:
-    """Annotations_Part/<image>.mat in the folder, and a .json beside each."""
+    """Write Annotations_Part/<image>.mat into the folder, and a .json beside each."""
     (folder / FOLDER).mkdir()
     taken: set[str] = set()
     classes = {name: number for number, name in enumerate(CLASSES, 1)}
@@ -69,7 +69,7 @@ def write(scenes: Scenes, folder: Path, release_info: About) -> None:
 
 
 def _stem(name: str, taken: set[str]) -> str:
-    """The image's name as a path without its ending; with it, where two would be one."""
+    """Return the image's name as a path without extension; with it, if two would collide."""
     path = sidecar.file_path(name)
     stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else path
     if stem.casefold() in taken:
@@ -106,7 +106,7 @@ def _object(parted: PartedObject, name: str, number: int, photo: Photograph) -> 
 
 
 def _mask(polygons: Polygons, photo: Photograph) -> Mask:
-    """As large as the photograph; worked out in the polygons' own box only."""
+    """Return a mask as large as the photograph, computed only in the polygons' bounding box."""
     mask = np.zeros((photo.height, photo.width), bool)
     x0, y0, x1, y1 = box = box_within(polygons, (photo.width, photo.height))
     mask[y0:y1, x0:x1] = mask_of(polygons, box)
@@ -114,7 +114,7 @@ def _mask(polygons: Polygons, photo: Photograph) -> Mask:
 
 
 def _struct(rows: list[dict[str, object]]) -> NDArray[Any]:
-    """A 1 × N struct array; [] for none, as the dataset has it."""
+    """Return a 1 × N struct array; [] for none, as in the dataset."""
     if not rows:
         return np.zeros((0, 0))
     made = np.empty((1, len(rows)), dtype=[(name, object) for name in rows[0]])
@@ -133,7 +133,7 @@ def _save(goal: Path, anno: dict[str, object]) -> None:
 
 
 def _row(parted: PartedObject) -> dict[str, object]:
-    """What of an object goes into the .json: all but masks. mask: which of the file's it is."""
+    """Return an object's data for the .json, without masks. mask: its index in the file."""
     parts, count = [], 0
     for part in parted.parts:
         row = part_details(part)
@@ -150,10 +150,10 @@ def _row(parted: PartedObject) -> dict[str, object]:
 
 
 def read(reading: Reading) -> Iterator[PartedObject]:
-    """Yield the objects in a folder of .mat files and the folders below it, or in one file.
+    """Yield the objects in a folder of .mat files and its subfolders, or in one file.
 
-    An image goes by imname, which has no ending; where our own .json is beside, by its whole name.
-    Raise BadInput naming the file and the object; empty masks are skipped.
+    An image is named by imname, which has no extension, or in full by our own .json. Raises
+    BadInput, which names the file and the object; skips empty masks.
     """
     root = Path(reading.file)
     files = list(sidecar.files_in(root, ".mat"))
@@ -174,7 +174,7 @@ def read(reading: Reading) -> Iterator[PartedObject]:
 
 
 class _Image:
-    """The objects of one file."""
+    """Reads the objects of one file."""
 
     def __init__(self, file: Path, reading: Reading) -> None:
         self.reading = reading
@@ -263,7 +263,7 @@ class _Image:
         return name, self._mask(row, entry)
 
     def _structs(self, value: Value, entry: str) -> list[dict[str, Value]]:
-        """The elements of a struct array; none of MATLAB's []."""
+        """Return the elements of a struct array; none for MATLAB's []."""
         if isinstance(value, matfiles.Struct):
             return value.rows
         if isinstance(value, np.ndarray) and value.size == 0:

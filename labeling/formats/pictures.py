@@ -1,7 +1,7 @@
-"""Pictures for looking: a PNG of every object, its parts coloured over the photograph, a legend.
+"""Pictures to look at: a PNG per object, with coloured parts over the photograph and a legend.
 
-They are written, never read. As wide as two pixels for each of a phone's 390, so that the legend
-is readable there. A part has its colour and its number by its place in the category.
+Write-only. Twice as wide as a phone's 390 pixels, so that the legend is readable there. The index
+of a part in its category sets its colour and number.
 """
 
 import io
@@ -43,8 +43,9 @@ PAPER, INK = "#ffffff", "#1b1b1b"
 
 
 def write(scenes: Scenes, folder: Path, release_info: About) -> None:
-    """pictures/<image>/<object>.png in the folder. Raises BadInput for a photograph that is not
-    at hand or cannot be read."""
+    """Write pictures/<image>/<object>.png. Raises BadInput for a missing or unreadable
+    photograph.
+    """
     for photo, objects in scenes:
         if not objects:
             continue
@@ -63,7 +64,7 @@ def colour(index: int) -> str:
 
 
 def middle(polygons: Polygons) -> Point:
-    """Return where a part's number stands: well inside its largest piece."""
+    """Return the position of a part's number: well inside its largest piece."""
     largest = max(shapely.get_parts(to_shapely(polygons)), key=lambda piece: piece.area)
     inside = shapely.point_on_surface(largest)
     return (inside.x, inside.y)
@@ -93,7 +94,7 @@ def draw(
 ) -> Image.Image:
     """Return the object's crop with its parts coloured, above a legend.
 
-    photograph: upright, in any size; the parts are in pixels of `photo`.
+    photograph: upright, of any size; the parts are in pixels of `photo`.
     """
     places = places_of(thing, release_info)
     top = _Stage(thing, photograph, photo)
@@ -115,14 +116,14 @@ def draw(
 
 
 def places_of(thing: PartedObject, release_info: About) -> dict[str, int]:
-    """Return where each part stands in its category; those that the category lacks come after."""
+    """Return the index of each part in its category; unknown parts come last."""
     keys = dict.fromkeys(release_info.parts.get(thing.category, {}))
     keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
     return {key: index for index, key in enumerate(keys)}
 
 
 class _Stage:
-    """The crop, enlarged or reduced to the picture's width, with what is drawn on it."""
+    """The crop, scaled to the picture's width, with its drawing."""
 
     def __init__(self, thing: PartedObject, photograph: Image.Image, photo: Photograph) -> None:
         x0, y0, x1, y1 = thing.crop or thing.box
@@ -208,7 +209,7 @@ def _origin_note(part: Part) -> str:
 
 
 def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
-    """Sentences on the parts that are not drawn: one for each state, and what nobody knows."""
+    """Return a sentence for each state of parts that are not drawn, and for unknown parts."""
     states = {part.key: part.state for part in thing.parts}
     for state, words in WORDS.items():
         part_names = [names[key] for key in places if states.get(key, "") == state]
@@ -219,7 +220,7 @@ def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str
 
 
 def _wrapped(text: str, size: int = TEXT_PX) -> Iterator[str]:
-    """The lines of a text that fits the picture."""
+    """Wrap a text to the picture's width."""
     font, line = _font(size), ""
     for word in text.split():
         longer = f"{line} {word}".strip()

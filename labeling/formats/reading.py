@@ -1,4 +1,4 @@
-"""Checks that every reader of label files shares, with repair where it is asked for."""
+"""Checks shared by all readers of label files, with repair on request."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ Skipped = TypedDict(  # noqa: UP013 - reports have the key "what"
 
 
 def add_skipped(rows: list[Skipped], entry: str, why: str, example: str) -> None:
-    """Count an entry that was left out."""
+    """Count an entry that was skipped."""
     for row in rows:
         if (row["what"], row["why"]) == (entry, why):
             row["count"] += 1
