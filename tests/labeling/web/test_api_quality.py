@@ -62,13 +62,6 @@ def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(al
     assert pets.graphs.count() == 1
 
 
-def test_images_without_a_graph_are_refused(alices, pets):
-    response = alices.post(f"{API}pets/graph/images/")
-
-    assert response.status_code == 400
-    assert "no question graph yet" in response.json()["detail"]
-
-
 def test_images_that_are_not_there_open_nothing(alices, pets):
     alices.put(f"{API}pets/graph/", {"graph": PETS})
 

@@ -128,12 +128,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
     [
         ("", "Choose a file, or write the vocabulary as text."),
         ("categories: [", "line 1: not YAML"),
-        ("a: &x [1]\ncategories: *x", "line 2: uses a YAML alias"),
         ("categories:\n- key: n1\n  like: cow", "line 3, category 1 (n1): is like &#x27;cow&#x27;"),
-        (
-            "categories:\n- key: n1\n  parts:\n  - key: a\n    merge: {left: [a]}",
-            "line 5, category 1 (n1), part 1 (a): merges into itself",
-        ),
         ("title: \0", "Null characters are not allowed"),
     ],
 )
