@@ -27,7 +27,7 @@ def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
         made.append(sent.uuid7())
 
     assert [made_at.int >> 80 for made_at in made] == [1, 2**32, 2**47]
-    assert {(version.version, version.variant) for version in made} == {(7, uuid.RFC_4122)}
+    assert {(made_id.version, made_id.variant) for made_id in made} == {(7, uuid.RFC_4122)}
     assert sent.read_id(sent.new_id()).version == 7
 
 

@@ -48,7 +48,7 @@ def test_what_is_asked_next(answers, step, boxes):
     chain = walk(*answers)
 
     assert chain.step == step
-    assert [box.box for box in chain.boxes] == boxes
+    assert [drawn.box for drawn in chain.boxes] == boxes
 
 
 def test_who_draws_again_reads_why_and_looks_at_the_same_place():

@@ -68,7 +68,7 @@ def test_five_people_box_every_instance(campaign, crowd):
         # Two who check are two people.
         assert others[0] != others[1]
     chain = chain_of(campaign)
-    assert [list(box.box) for box in chain.boxes] == [A, B]
+    assert [list(drawn.box) for drawn in chain.boxes] == [A, B]
     assert chain.coverage == "complete"
     assert question_counts.differences(campaign.pk) == {}
 
@@ -112,7 +112,7 @@ def test_circles_end_at_a_reviewer_who_draws(alice, campaign, crowd):
     following.advance(campaign)
 
     chain = chain_of(campaign)
-    assert (chain.coverage, [list(box.box) for box in chain.boxes]) == ("partial", [B])
+    assert (chain.coverage, [list(drawn.box) for drawn in chain.boxes]) == ("partial", [B])
     assert list(settling.rebuild(campaign)) == []
 
 
@@ -159,11 +159,11 @@ def test_a_box_whose_drawer_is_blocked_is_drawn_and_checked_anew(alice, campaign
     others = [person for person in crowd if person != drawer]
     boxers.settle(campaign, others, box(B), "good", "complete")
 
-    assert [list(box.box) for box in chain_of(campaign).boxes] == [B]
+    assert [list(drawn.box) for drawn in chain_of(campaign).boxes] == [B]
     blocking.unblock(campaign, member(campaign, drawer), alice, "a mistake")
     following.advance(campaign)
     # The first settlement stands again, with all that followed it.
-    assert [list(box.box) for box in chain_of(campaign).boxes] == [A]
+    assert [list(drawn.box) for drawn in chain_of(campaign).boxes] == [A]
     assert chain_of(campaign).coverage == "complete"
 
 

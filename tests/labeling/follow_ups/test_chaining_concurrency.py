@@ -161,7 +161,7 @@ def check(campaign: Campaign) -> None:
     replayed = chaining.replayed(campaign, items)
     assert [set(pairs) for pairs in replayed.values()] == [set(TOPICS)] * IMAGES
     for pair in (pair for pairs in replayed.values() for pair in pairs.values()):
-        assert [list(box.box) for box in pair.chain.boxes] == [A, B]
+        assert [list(drawn.box) for drawn in pair.chain.boxes] == [A, B]
         assert (pair.chain.coverage, pair.open, pair.withdraw) == ("complete", None, [])
         for before, after in zip(pair.path, pair.path[1:], strict=False):
             if before.step == "draw":

@@ -202,7 +202,7 @@ def test_a_reviewer_ends_what_goes_round_in_circles(state, boxes):
 
     chain = story.follow().chain
     assert (chain.step, chain.coverage) == (COMPLETE, state)
-    assert [list(box.box) for box in chain.boxes] == boxes
+    assert [list(drawn.box) for drawn in chain.boxes] == boxes
 
 
 def test_five_people_are_enough_for_ten_objects():

@@ -334,7 +334,7 @@ def test_voc_that_counts_from_nought_fills_its_image(pond, shell, tmp_path):
         "labels", "import", "pond", written(tmp_path, {"a.xml": voc(thing(box=(0, 0, 100, 60)))})
     )
 
-    assert [box.box for box in instances(pond)] == [(0, 0, 100, 60)]
+    assert [drawn.box for drawn in instances(pond)] == [(0, 0, 100, 60)]
 
 
 FLAGGED = [

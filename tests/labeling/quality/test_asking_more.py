@@ -41,9 +41,9 @@ def test_more_people_are_asked_about_settled_questions_and_all_count(alice, data
     settled = list(campaign.questions.filter(state="settled").order_by("pk"))
     assert len(settled) == 6
 
-    count = asking_more.ask_more(campaign, [q.pk for q in settled[:2]], 4, alice, "Doubtful.")
+    added = asking_more.ask_more(campaign, [q.pk for q in settled[:2]], 4, alice, "Doubtful.")
 
-    assert (count.count, count.skipped) == (2, Counter())
+    assert (added.count, added.skipped) == (2, Counter())
     assert set(campaign.questions.filter(state="open").values_list("pk", "seats_free")) == {
         (question.pk, 4) for question in settled[:2]
     }
@@ -92,12 +92,12 @@ def test_what_is_not_settled_or_was_reviewed_is_left_alone_with_its_reason(alice
     reviewed.settlements.update(reviewed=True)
     Question.objects.filter(pk=withdrawn.pk).update(state="withdrawn")
 
-    count = asking_more.ask_more(
+    added = asking_more.ask_more(
         pond, [open_one.pk, reviewed.pk, settled.pk, withdrawn.pk, 10**9], 2, alice
     )
 
-    assert count.count == 1
-    assert count.skipped == {
+    assert added.count == 1
+    assert added.skipped == {
         "it is open, not settled": 1,
         "it is withdrawn, not settled": 1,
         "a reviewer decided it": 1,

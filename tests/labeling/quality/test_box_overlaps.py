@@ -67,7 +67,7 @@ def pair_of(campaign, topic=DOG):
 
 
 def boxes_of(campaign, topic=DOG):
-    return [list(box.box) for box in pair_of(campaign, topic).chain.boxes]
+    return [list(drawn.box) for drawn in pair_of(campaign, topic).chain.boxes]
 
 
 def decide(campaign, actor, action, kind=SAME):
@@ -132,7 +132,7 @@ def test_merging_weighs_the_more_exact_person_more(alice, campaign, crowd, monke
 
 def test_what_stays_is_still_the_box_of_its_drawing(alice, campaign, crowd):
     finish(campaign, crowd, A, NEAR_A, B)
-    before = {box.box: box.drawing for box in pair_of(campaign).chain.boxes}
+    before = {drawn.box: drawn.drawing for drawn in pair_of(campaign).chain.boxes}
 
     decide(campaign, alice, "second")
 

@@ -30,5 +30,5 @@ def test_gold_without_a_shape_hides_no_box_that_was_imported():
 
     [(_, [label])] = exporting.pages(released(gold, imported))
 
-    assert [box.box for box in label.instances] == [tuple(BOX)]
+    assert [drawn.box for drawn in label.instances] == [tuple(BOX)]
     assert label.source == "a list"

@@ -145,7 +145,7 @@ def test_an_overlap_is_decided_and_told_among_the_decisions(overlapping, campaig
     )
 
     assert answer.url.endswith("?after=0")
-    assert [list(box.box) for box in pair_of(campaign).chain.boxes] == [A]
+    assert [list(drawn.box) for drawn in pair_of(campaign).chain.boxes] == [A]
     assert "No boxes overlap" in text_of(page_of(as_alice, "overlaps"))
     assert "removed a box" in text_of(page_of(as_alice, "campaign"))
     question = campaign.questions.get(step="review")
