@@ -248,13 +248,7 @@ def test_metrics_take_only_files_and_formulas_from_labeling():
         for hits in offending.values()
         for hit in hits
         if "." in hit
-    } <= {
-        "files",
-        "numba_cache",
-        "estimators",
-        "plurals",
-        "records",
-    }
+    } <= {"files", "numba_cache", "estimators", "plurals", "records"}
 
 
 def test_only_web_modules_know_http():

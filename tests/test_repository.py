@@ -29,8 +29,7 @@ def tracked() -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [f"requirements{kind}.txt" for kind in ("", "-dev", "-cluster", "-models", "-exchange")],
+    "name", [f"requirements{kind}.txt" for kind in ("", "-dev", "-cluster", "-models", "-exchange")]
 )
 def test_every_requirement_is_pinned_exactly(name):
     lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]

@@ -21,16 +21,7 @@ from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.jobs import queue
-from labeling.models import (
-    Calibration,
-    Campaign,
-    Dataset,
-    Import,
-    Job,
-    Question,
-    Seat,
-    User,
-)
+from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, Seat, User
 from labeling.parts import simplifying
 from labeling.parts.model import Merge, Part, PartedObject
 from labeling.quality import auditing, memberships

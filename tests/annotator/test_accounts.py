@@ -397,8 +397,7 @@ def in_code(user) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [through_the_site, through_a_reset, through_the_administration, by_command, in_code],
+    "change", [through_the_site, through_a_reset, through_the_administration, by_command, in_code]
 )
 def test_a_new_password_ends_the_tokens(bob, alice, change):
     tokens.create_token(bob, "nightly")

@@ -138,10 +138,7 @@ def nginx_configuration(folder: Path, port: int, upstream: int) -> str:
     )
 
 
-SERVERS: dict[str, Callable[[Site], None]] = {
-    "waitress": waitress,
-    "nginx, gunicorn": nginx,
-}
+SERVERS: dict[str, Callable[[Site], None]] = {"waitress": waitress, "nginx, gunicorn": nginx}
 
 
 def is_here(server: str) -> bool:

@@ -76,10 +76,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]
     if not LINUX:
         pytest.skip("reads /proc")
     supervisor = subprocess.Popen(
-        [sys.executable, "-c", PAIR, str(tmp_path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", PAIR, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     files = [tmp_path / f"{name}.pid" for name in ("plain", "fork", "forked")]
     until(lambda: all(file.exists() and file.read_text() for file in files))

@@ -66,9 +66,7 @@ def crowd(
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, classes, items).astype(np.int32)
     alphas = np.ones((classes, classes)) + 5 * np.eye(classes)
-    confusions = np.stack(
-        [[rng.dirichlet(row) for row in alphas] for _ in range(people)],
-    )
+    confusions = np.stack([[rng.dirichlet(row) for row in alphas] for _ in range(people)])
     who, chosen = np.nonzero(rng.random((people, items)) < share)
     order = rng.permutation(len(who))
     who, chosen = who[order].astype(np.int32), chosen[order].astype(np.int32)

@@ -8,16 +8,7 @@ from django.utils import timezone
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import part_campaigns
-from labeling.models import (
-    Answer,
-    Campaign,
-    Dataset,
-    Question,
-    Release,
-    Seat,
-    Settlement,
-    User,
-)
+from labeling.models import Answer, Campaign, Dataset, Question, Release, Seat, Settlement, User
 from labeling.parts.model import Merge, Part, PartedObject
 from labeling.releases import freezing
 from tests import factories

@@ -160,10 +160,7 @@ def test_gold_is_asked_and_told_as_all_else(campaign, alice, bob, as_bob):
     prompted.embed(campaign)
     question = campaign.questions.get(state="gold")
     seat = Seat.objects.create(
-        question=question,
-        annotator=bob,
-        subject=question.pk,
-        leased_until="2100-01-01T00:00Z",
+        question=question, annotator=bob, subject=question.pk, leased_until="2100-01-01T00:00Z"
     )
     page = post(as_bob, "label_page", {"user": bob.pk, "held": []}).json()
     Assistance.objects.update(assisted=True)

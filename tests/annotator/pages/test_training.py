@@ -145,8 +145,7 @@ def test_a_seat_of_somebody_else_is_told_nothing(alice, bob, charlie, dataset, a
 
 
 @pytest.mark.parametrize(
-    ("stage", "sentence"),
-    [("paused", b"paused while a researcher"), ("blocked", b"has ended")],
+    ("stage", "sentence"), [("paused", b"paused while a researcher"), ("blocked", b"has ended")]
 )
 def test_who_does_not_work_is_told_in_a_sentence(as_bob, bob, coots, stage, sentence):
     Membership.objects.filter(user=bob).update(stage=stage)

@@ -25,11 +25,7 @@ def _seeded(monkeypatch):
 def pond(alice, bob, dataset):
     """Thirty questions of two votes, pages of six, no gold."""
     campaign = factories.make_campaign(
-        alice,
-        dataset,
-        "pond",
-        images=30,
-        policy={"votes": 2, "page_size": 6, "gold_share": 0},
+        alice, dataset, "pond", images=30, policy={"votes": 2, "page_size": 6, "gold_share": 0}
     )
     factories.join(bob, campaign)
     return campaign

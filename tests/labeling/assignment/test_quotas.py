@@ -18,11 +18,7 @@ TOPICS = ("cat", "cow", "dog")
 def farm(alice, bob, dataset):
     """Thirty images, each asked about one of three topics in turn; Bob labels."""
     campaign = factories.make_campaign(
-        alice,
-        dataset,
-        "farm",
-        policy={"votes": 1, "gold_share": 0, "page_size": 4},
-        launch=False,
+        alice, dataset, "farm", policy={"votes": 1, "gold_share": 0, "page_size": 4}, launch=False
     )
     lifecycle.define_topics(campaign, [{"key": key, "name": key.title()} for key in TOPICS])
     names = [f"farm/{index:02}.png" for index in range(30)]

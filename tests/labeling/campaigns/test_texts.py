@@ -117,10 +117,7 @@ def test_releases_stay_byte_for_byte(coots, alice, key, tmp_path):
         ),
         ({"de": {"title": 3}}, "de.title is no text. Give a string."),
         ({"de": {"title": "a\0"}}, "de.title is no text. Give a string."),
-        (
-            {"de": {"title": "x" * 201}},
-            "de.title has 201 characters. Shorten it to 200.",
-        ),
+        ({"de": {"title": "x" * 201}}, "de.title has 201 characters. Shorten it to 200."),
         ({"de": {"classes": []}}, "de.classes is no object. Give a text for each key."),
         (
             {"de": {"classes": {"no": "x"}}},
@@ -196,8 +193,6 @@ def test_texts_go_up_and_down_by_the_api(alice, coots, key):
 
     assert put.json() == client.get(API).json()
     assert put.json()["texts"] == {"de": {"title": "V"}}
-    assert put.json()["coverage"] == [
-        {"language": "de", "given": 1, "missing": [f"classes.{key}"]},
-    ]
+    assert put.json()["coverage"] == [{"language": "de", "given": 1, "missing": [f"classes.{key}"]}]
     assert bad.status_code == 400
     assert "xx is no language" in bad.json()["detail"]

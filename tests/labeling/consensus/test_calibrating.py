@@ -127,9 +127,7 @@ def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     for index in range(10):
         factories.make_image(pond.dataset, f"gold/{index}.png")
     add_gold(
-        pond,
-        alice,
-        [{"image": f"gold/{i}.png", "topic": COOT, "answer": "yes"} for i in range(10)],
+        pond, alice, [{"image": f"gold/{i}.png", "topic": COOT, "answer": "yes"} for i in range(10)]
     )
     golden = list(Question.objects.filter(campaign=pond, state="gold").order_by("pk"))
     # Two of three miss it together: their majority is wrong, and only gold can tell.

@@ -16,16 +16,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing, settling
 from labeling.follow_ups import asking
 from labeling.kinds import KINDS
-from labeling.models import (
-    Answer,
-    Calibration,
-    Graph,
-    Job,
-    Policy,
-    Question,
-    Seat,
-    Settlement,
-)
+from labeling.models import Answer, Calibration, Graph, Job, Policy, Question, Seat, Settlement
 from labeling.quality import blocking
 from tests import factories
 from tests.labeling.crowd import answer, people, query_count, vote

@@ -101,10 +101,7 @@ def test_what_another_split_has_stays_out_and_nothing_is_said_there(dataset, ali
     report = images.add_path(dataset, candidates_csv, against=[test])
 
     near = [(row["file"], row["looks_like"], row["of"]) for row in report.near]
-    assert near == [
-        ("coffee.png", "cup.png", "test-split"),
-        ("small.jpg", "chelsea.png", "pond"),
-    ]
+    assert near == [("coffee.png", "cup.png", "test-split"), ("small.jpg", "chelsea.png", "pond")]
     assert queries(test) == {"cup.png": []}
     assert set(queries(dataset)) == {"chelsea.png", "astronaut.png"}
 
@@ -333,11 +330,7 @@ def test_a_query_that_a_spreadsheet_would_run_is_quoted_and_comes_in_as_it_was(
     file = as_alice.get("/datasets/pond/candidates.csv").getvalue()
 
     rows = list(csv.reader(io.StringIO(file.decode())))
-    assert rows[1:] == [
-        [DOG, "'@a.png", "'=1+1"],
-        [DOG, "b.png", "'-dog"],
-        [DOG, "c.png", "''tis"],
-    ]
+    assert rows[1:] == [[DOG, "'@a.png", "'=1+1"], [DOG, "b.png", "'-dog"], [DOG, "c.png", "''tis"]]
     assert {row.query: row.image for row in lists.read_candidates(file)} == names
     for name in names.values():
         (tmp_path / name).write_bytes(factories.picture())

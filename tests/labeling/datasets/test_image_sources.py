@@ -271,8 +271,7 @@ def manifest(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 def test_a_manifest_gives_file_name_licence_and_source(tmp_path):
     write(tmp_path, "a.jpg", "sub/b.jpg")
     path = manifest(
-        tmp_path,
-        "file,name,licence,source\na.jpg,birds/coot.jpg,CC0,https://x.org\nsub/b.jpg,,,\n",
+        tmp_path, "file,name,licence,source\na.jpg,birds/coot.jpg,CC0,https://x.org\nsub/b.jpg,,,\n"
     )
 
     first, second = in_manifest(path)

@@ -70,12 +70,7 @@ def pooled(request, throwaway, tmp_path_factory) -> Iterator[None]:
     users = config.with_name("users.txt")
     users.write_text(f'"{server.username}" "{server.password or ""}"\n')
     config.write_text(
-        CONFIG.format(
-            host=server.hostname,
-            port=server.port or 5432,
-            users=users,
-            own=parts,
-        )
+        CONFIG.format(host=server.hostname, port=server.port or 5432, users=users, own=parts)
     )
     straight = connections.settings["default"]
     with closing(_Process(program, config)) as process:

@@ -94,13 +94,7 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
         made = np.zeros((50, 2)), np.zeros((len(logs), 2)), np.zeros(2)
         if binary:
             likelihood = kernels.expect_binary(
-                starts,
-                codes,
-                known,
-                counted,
-                prior[1] - prior[0],
-                logs[:, 1] - logs[:, 0],
-                *made,
+                starts, codes, known, counted, prior[1] - prior[0], logs[:, 1] - logs[:, 0], *made
             )
             likelihood += 50 * prior[0] + logs[codes, 0].sum()
         else:

@@ -184,10 +184,7 @@ def test_names_that_the_vocabulary_lacks_are_counted_and_come_in_once_it_has_the
 
 
 def test_pieces_too_far_apart_are_flagged(meadow, run_jobs):
-    far = (
-        Part("lfuleg", files.box(20, 25, 30, 35)),
-        Part("lflleg", files.box(70, 95, 80, 105)),
-    )
+    far = (Part("lfuleg", files.box(20, 25, 30, 35)), Part("lflleg", files.box(70, 95, 80, 105)))
 
     how = part_imports.ImportOptions(cap=0.05)
     report = part_imports.report_of(brought(meadow, run_jobs, sent(cow(parts=far)), how=how))
@@ -195,12 +192,7 @@ def test_pieces_too_far_apart_are_flagged(meadow, run_jobs):
     assert report.apart_count == 1
     item = objects.of(meadow).get()
     assert report.apart == [
-        {
-            "image": "2008_000585.jpg",
-            "object": "cow-1",
-            "item": item.pk,
-            "part": "left front leg",
-        }
+        {"image": "2008_000585.jpg", "object": "cow-1", "item": item.pk, "part": "left front leg"}
     ]
     assert known(meadow)[0].parts[0].apart
 

@@ -27,12 +27,7 @@ def test_labels_are_kept_with_their_geometry_and_source(home):
 
     labels = list(GivenLabel.objects.order_by("pk").values("key", "value", "geometry", "source"))
     assert labels == [
-        {
-            "key": DOG,
-            "value": "yes",
-            "geometry": {"boxes": [[1, 2, 30, 40]]},
-            "source": "VOC",
-        },
+        {"key": DOG, "value": "yes", "geometry": {"boxes": [[1, 2, 30, 40]]}, "source": "VOC"},
         {"key": CAT, "value": "no", "geometry": None, "source": "VOC"},
     ]
 

@@ -28,10 +28,7 @@ def test_classes_come_with_what_they_are_taken_for(alice, dataset):
     campaign = make(alice, dataset, rows(dataset, CAT, 1))
 
     topic = campaign.topics.get()
-    assert (topic.name, topic.url) == (
-        "Burmese cat",
-        "https://en.wikipedia.org/wiki/Burmese_cat",
-    )
+    assert (topic.name, topic.url) == ("Burmese cat", "https://en.wikipedia.org/wiki/Burmese_cat")
     assert topic.siblings == [{"name": "Siamese cat", "definition": "another breed"}]
     assert Verification.objects.get(topic=topic).state == "asking"
 

@@ -96,8 +96,7 @@ def test_what_was_hidden_is_shown_again_where_it_has_come_to_pay(campaign):
 
 
 @pytest.mark.parametrize(
-    ("accepted", "worth"),
-    [({}, True), ({DOG: [1, 40]}, False), ({DOG: [30, 40]}, True)],
+    ("accepted", "worth"), [({}, True), ({DOG: [1, 40]}, False), ({DOG: [30, 40]}, True)]
 )
 def test_worth_showing(accepted, worth):
     assert proposing.worth_showing({DOG: 100}, accepted, SECONDS, 2) == {DOG: worth}

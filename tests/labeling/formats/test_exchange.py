@@ -101,11 +101,7 @@ def test_pycocotools_and_torchvision_read_coco(export, tmp_path):
     result = seen("pycocotools_coco", file)
     images = seen("torchvision_coco", file, pictures(tmp_path / "images"))
 
-    assert result["names"] == {
-        "1": f"crane ({BIRD})",
-        "2": "horse",
-        "3": f"crane ({MACHINE})",
-    }
+    assert result["names"] == {"1": f"crane ({BIRD})", "2": "horse", "3": f"crane ({MACHINE})"}
     assert result["annotations"] == [
         ["coot.jpg", f"crane ({MACHINE})", [1, 1, 8, 8]],
         ["horse.jpg", "horse", xywh("horse.jpg")],

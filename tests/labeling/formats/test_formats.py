@@ -158,13 +158,7 @@ def test_voc_of_others_counts_pixels_from_one(tmp_path):
     )
 
     assert labels_in("voc", tmp_path) == [
-        Label(
-            "1.jpg",
-            "dog",
-            instances=boxed(
-                (0.0, 0.0, 10.0, 20.0),
-            ),
-        )
+        Label("1.jpg", "dog", instances=boxed((0.0, 0.0, 10.0, 20.0)))
     ]
 
 
@@ -201,14 +195,7 @@ CRANES = {"n02012849": "crane", "n03126707": "Crane", "n02084071": "dog"}
 
 def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
     labels = [
-        Label(
-            "a.png",
-            key,
-            instances=boxed(
-                (0, 0, 5, 5),
-            ),
-            name=name,
-        )
+        Label("a.png", key, instances=boxed((0, 0, 5, 5)), name=name)
         for key, name in CRANES.items()
     ]
     page = [(Photograph("a.png", 10, 10), labels)]
@@ -262,14 +249,7 @@ BASES = [
 @pytest.mark.parametrize(("base", "address"), BASES)
 def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, tmp_path):
     name = "birds/a coot.jpg"
-    label = Label(
-        name,
-        "n01514668",
-        instances=boxed(
-            (0.0, 0.0, 4.0, 4.0),
-        ),
-        name="bird",
-    )
+    label = Label(name, "n01514668", instances=boxed((0.0, 0.0, 4.0, 4.0)), name="bird")
     about_file = About("test", CLASSES, image_base=base)
 
     FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about_file)
@@ -330,13 +310,7 @@ def test_label_studio_of_others_gives_choices_and_boxes(tmp_path):
     )
 
     assert labels_in("label-studio", path) == [
-        Label(
-            "a.jpg",
-            "cat",
-            instances=boxed(
-                (20, 10, 120, 60),
-            ),
-        ),
+        Label("a.jpg", "cat", instances=boxed((20, 10, 120, 60))),
         Label("a.jpg", "dog"),
     ]
 

@@ -188,13 +188,7 @@ def test_skills_learned_while_a_question_was_open_count_every_vote_until_the_nex
 
 def test_a_topics_vote_table_decides_where_there_is_one():
     table = VoteTable(
-        cells=(
-            (0.5, 0.2, 0.01, 0.001),
-            (0.8, 0.5, 0.3),
-            (0.99, 0.9),
-            (0.999,),
-        ),
-        images=40,
+        cells=((0.5, 0.2, 0.01, 0.001), (0.8, 0.5, 0.3), (0.99, 0.9), (0.999,)), images=40
     )
     policy = POSTERIOR | {"method": "vote-table", "max_votes": 5}
     skills = Skills(tables={"coot": table})
@@ -227,9 +221,7 @@ def test_many_classes_share_the_errors_evenly():
 
 
 def test_probabilities_do_not_depend_on_the_order_of_votes():
-    skills = Skills(
-        gains={n: deciding.gains_of_accuracy(0.6 + 0.05 * n) for n in range(1, 6)},
-    )
+    skills = Skills(gains={n: deciding.gains_of_accuracy(0.6 + 0.05 * n) for n in range(1, 6)})
     able = [(n, "yes" if n % 2 else "no") for n in range(1, 6)]
 
     probabilities = {

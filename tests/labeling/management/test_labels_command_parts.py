@@ -80,11 +80,7 @@ def test_an_export_comes_back_with_the_same_geometry(how, release, elsewhere, tm
     assert written["objects"] == len(back) == 3
     for before in frozen_objects(release):
         after = back[before.image, before.name]
-        assert (after.category, after.box, after.crop) == (
-            before.category,
-            before.box,
-            before.crop,
-        )
+        assert (after.category, after.box, after.crop) == (before.category, before.box, before.crop)
         parts = {part.key: part for part in after.parts}
         for part in before.parts:
             assert parts[part.key].state == part.state

@@ -24,12 +24,7 @@ from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import boxers
 from tests.labeling.boxers import DOG
-from tests.labeling.quality.test_indistinguishable import (
-    Diary,
-    headers_of,
-    normal,
-    shape,
-)
+from tests.labeling.quality.test_indistinguishable import Diary, headers_of, normal, shape
 
 pytestmark = pytest.mark.django_db
 PAIRS, GOLD, OBJECTS, SIZE = 60, 60, (1, 4), (64, 48)

@@ -24,11 +24,7 @@ def give(user, question, *answers):
     )
     for revision, (value, method) in enumerate(answers):
         Answer.objects.create(
-            id=uuid.uuid4(),
-            assignment=seat,
-            revision=revision,
-            value=value,
-            input_method=method,
+            id=uuid.uuid4(), assignment=seat, revision=revision, value=value, input_method=method
         )
 
 
@@ -53,7 +49,7 @@ def test_the_last_revision_counts_under_its_own_method(
         errors = gold_results.errors_by_method(coots)
 
     assert [(row.group, row.wrong, row.total) for row in errors] == [
-        *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1)),
+        *(("key", 0, 1), ("tap", 1, 1), ("swipe", 1, 2), ("", 0, 1))
     ]
     assert (errors[2].error, errors[2].interval) == (0.5, wilson_interval(1, 2))
 
@@ -89,7 +85,7 @@ def test_the_error_is_told_by_language(coots, bob, gold, django_assert_num_queri
         errors = gold_results.errors_by_language(coots)
 
     assert [(row.group, row.wrong, row.total) for row in errors] == [
-        *(("en-gb", 0, 1), ("de", 1, 2), ("", 0, 1)),
+        *(("en-gb", 0, 1), ("de", 1, 2), ("", 0, 1))
     ]
 
 

@@ -404,10 +404,7 @@ def count_ordinary_questions_alone(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "sign"),
-    [
-        (refuse_late_gold, "answer late"),
-        (count_ordinary_questions_alone, "left fell before"),
-    ],
+    [(refuse_late_gold, "answer late"), (count_ordinary_questions_alone, "left fell before")],
 )
 def test_a_fault_that_tells_gold_is_seen(labeled, monkeypatch, fault, sign):
     fault(monkeypatch)

@@ -88,11 +88,7 @@ def test_what_was_exported_is_read_again(release, tmp_path, name):
     labels = [label for _, labels in pages for label in labels]
     assert [
         (label.image, label.key, len(label.instances)) for label in labels if label.value == "yes"
-    ] == [
-        ("0.png", DOG, 2),
-        ("0.png", CAT, 1),
-        ("1.png", DOG, 1),
-    ]
+    ] == [("0.png", DOG, 2), ("0.png", CAT, 1), ("1.png", DOG, 1)]
 
 
 def test_detection_leaves_out_what_was_not_covered_and_groups(release, tmp_path):

@@ -13,16 +13,7 @@ from django.utils import timezone
 
 from labeling.errors import NotYours
 from labeling.files import BadInput
-from labeling.models import (
-    Answer,
-    Calibration,
-    Campaign,
-    Policy,
-    Question,
-    Seat,
-    Settlement,
-    User,
-)
+from labeling.models import Answer, Calibration, Campaign, Policy, Question, Seat, Settlement, User
 from labeling.release_files import frozen
 from labeling.releases import chunk_files, freezing, snapshots
 from tests import factories

@@ -102,10 +102,7 @@ def test_labels_are_yes_with_boxes_no_where_it_is_absent_and_else_unknown(alice,
 
     assert [
         (label["wnid"], label["value"], label["boxes"], label["coverage"]) for label in labels
-    ] == [
-        (DOG, "yes", [A], "complete"),
-        (CAT, "no", [], "absent"),
-    ]
+    ] == [(DOG, "yes", [A], "complete"), (CAT, "no", [], "absent")]
 
 
 def test_the_same_state_gives_the_same_release_however_it_is_cut(campaign, monkeypatch):

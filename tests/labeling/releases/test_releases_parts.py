@@ -228,10 +228,7 @@ def test_marks_follow_another_radius_and_what_is_taken_away(campaign, alice):
 
 
 def test_a_release_says_by_which_vocabulary_it_was_drawn(release, campaign):
-    assert release.meta["vocabulary"] == {
-        "version": 1,
-        "sha256": campaign.vocabulary.sha256,
-    }
+    assert release.meta["vocabulary"] == {"version": 1, "sha256": campaign.vocabulary.sha256}
     assert release.parts()[COW] == {"head": "head", "horn": "horn"}
 
 

@@ -27,10 +27,7 @@ def campaign(alice, dataset) -> Campaign:
 
 def seat_of(user: User, question: Question, *, assisted: bool) -> Seat:
     seat = Seat.objects.create(
-        question=question,
-        annotator=user,
-        subject=question.pk,
-        leased_until="2100-01-01T00:00Z",
+        question=question, annotator=user, subject=question.pk, leased_until="2100-01-01T00:00Z"
     )
     Assistance.objects.create(assignment=seat, assisted=assisted)
     return seat

@@ -182,8 +182,7 @@ def test_a_cursor_that_was_made_up_leads_nowhere(client, coots, cursor):
 
 # PostgreSQL takes no NUL; the cursor's position would be compared with a name.
 @for_each(
-    "address",
-    ["campaigns/coots/topics/%00/", "datasets/?name=%00", "campaigns/?cursor=cD0lMDA="],
+    "address", ["campaigns/coots/topics/%00/", "datasets/?name=%00", "campaigns/?cursor=cD0lMDA="]
 )
 def test_an_address_with_a_nul_leads_nowhere(client, coots, address):
     check(client.get(API + address), 404)

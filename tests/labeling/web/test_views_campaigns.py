@@ -194,9 +194,7 @@ def test_lists_cost_as_many_queries_for_many_rows_as_for_few(desk, alice, coots,
     pages += ["/campaigns/coots/topics/", "/datasets/", "/datasets/pond/"]
 
     def count(path: str) -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert desk.get(path).status_code == 200
         return len(queries)
 
@@ -491,8 +489,7 @@ def test_a_class_gets_guidance_and_examples(desk, coots):
     assert topic.synonyms == ["mud hen", "marsh hen"]
     assert "the bill" in page
     desk.post(
-        f"/campaigns/coots/topics/{topic.pk}/examples/remove/",
-        {"example": topic.examples.get().pk},
+        f"/campaigns/coots/topics/{topic.pk}/examples/remove/", {"example": topic.examples.get().pk}
     )
     assert not topic.examples.exists()
 

@@ -57,9 +57,7 @@ def test_the_list_takes_the_same_queries_for_more_objects(cows, as_alice, run_jo
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(
-        connection,
-    ) as few:
+    with CaptureQueriesContext(connection) as few:
         page(as_alice)
     brought(cows, run_jobs, sent(*(cow(x=x) for x in range(1, 12))))
     with CaptureQueriesContext(connection) as many:
