@@ -19,7 +19,7 @@ from tests.test_access import addresses
 
 LINK = re.compile(r"""\s(?:href|src|hx-get|data-url)=["']([^"'#]+)""")
 # Pages of one route in one campaign, dataset or benchmark; the admin site's repeat themselves.
-EACH, EACH_OF_ADMIN = 100, 8
+EACH, EACH_OF_ADMIN = 12, 3
 QUERIES = 45
 
 

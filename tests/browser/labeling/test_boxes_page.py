@@ -588,6 +588,7 @@ HIDDEN = """[...document.querySelectorAll(".boxes-work button")]
   .map((control) => control.outerHTML.slice(0, 120))"""
 
 
+@pytest.mark.ci
 def test_five_people_come_from_the_first_box_to_a_complete_pair(
     new_context, alice, dataset, site, campaign, shown_step
 ):

@@ -687,12 +687,13 @@ GIVEN = """(() => {
 WINDOWS = [WIDE, {"width": 1920, "height": 1080}, NARROW]
 
 
-@pytest.mark.parametrize("count", [1, 2, 4, 9, 20])
+@pytest.mark.parametrize("count", [2, 9, 20])
 def test_images_cover_what_the_best_columns_can(browser_as, alice, bob, dataset, site, count):
     factories.join(bob, ask(alice, dataset, photographs(dataset, count), page_size=count))
     shares = {}
+    page = browser_as(bob)
     for window in WINDOWS:
-        page = browser_as(bob, viewport=window)
+        page.set_viewport_size(window)
         open_grid(page, site)
         ratios, stage = page.evaluate(GIVEN)
         each = [sizes_in(ratios, columns, stage) for columns in range(1, len(ratios) + 1)]
@@ -703,7 +704,6 @@ def test_images_cover_what_the_best_columns_can(browser_as, alice, bob, dataset,
         shares[window["width"]] = round(seen["covered"] / most, 3)
         assert seen["cut"] == []
         assert page.evaluate(SCROLLS) is False
-        page.close()
     print(f"{count} images: of what the best columns cover, {shares}")
     assert min(shares.values()) >= 0.9
 

@@ -18,6 +18,7 @@ from django.urls import reverse
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of, kinds
 from evaluation.models import Benchmark, Run
+from labeling.jobs import kept_files
 from labeling.models import Campaign
 from labeling.web import tokens
 from tests import factories
@@ -82,6 +83,7 @@ def story(request, alice, bob, dataset, wordnet) -> Story:
 def scored(story, alice, run_jobs) -> Run:
     answer = logged_in(alice).post(page("submissions", story.benchmark), story.sent)
     assert answer.status_code == 302, answer.context["form"].errors
+    assert list(kept_files._folder().iterdir()) == []
     return score(story.benchmark, alice, run_jobs)
 
 

@@ -234,16 +234,6 @@ def test_a_bad_accuracy_list_is_refused_with_its_line(run, as_alice):
         assert message in html_of(answer)
 
 
-def test_a_classifier_joins_by_the_page(birds, as_alice, dataset):
-    rows = crowd.joining()
-    crowd.add_images(dataset, rows)
-
-    answer = as_alice.post(f"{PAGE}submissions/", {"selection": crowd.file_of(rows)})
-
-    assert answer.status_code == 302
-    assert birds.submissions.count() == 4
-
-
 def test_gallery_shows_what_people_said_of_both_predictions_by_case(run, as_alice):
     gallery = f"{PAGE}pairs/0/2/"
 

@@ -191,25 +191,23 @@ def test_the_merged_meta_tells_a_changed_input_from_the_same_one(tmp_path, wordn
     assert "is not the file that" in refusal["error"]
 
 
-@pytest.mark.parametrize("stretches", [7, [], [100], [200, 100, 300], ["a"], [-5, 300], [100, 301]])
-def test_stretches_of_another_pool_are_refused_when_a_classifier_joins(
-    tmp_path, wordnet, stretches
-):
+def test_stretches_of_another_pool_are_refused_when_a_classifier_joins(tmp_path, wordnet):
     folder = make_pool(tmp_path / "pool", images=300)
     files = write_shards(folder, tmp_path, 2, "--classifiers", "alpha,beta")
     merged = tmp_path / "merged.jsonl"
     mad("merge", *files, "--out", merged)
     meta, _, body = read_lines(merged)
-    head = json.dumps({"meta": {**meta, "stretches": stretches}}).encode()
-    merged.write_bytes(head + b"\n" + body)
+    for stretches in [7, [], [100], [200, 100, 300], ["a"], [-5, 300], [100, 301]]:
+        head = json.dumps({"meta": {**meta, "stretches": stretches}}).encode()
+        merged.write_bytes(head + b"\n" + body)
 
-    refusal = refused(
-        "add", "--predictions", folder, "--into", merged,
-        "--classifier", "gamma", "--out", tmp_path / "more",
-    )  # fmt: skip
+        refusal = refused(
+            "add", "--predictions", folder, "--into", merged,
+            "--classifier", "gamma", "--out", tmp_path / "more",
+        )  # fmt: skip
 
-    assert (refusal["file"], refusal["line"]) == (str(merged), 1)
-    assert "stretches" in refusal["error"]
+        assert (refusal["file"], refusal["line"]) == (str(merged), 1), stretches
+        assert "stretches" in refusal["error"], stretches
 
 
 def test_an_image_chosen_from_two_stretches_is_refused(tmp_path, wordnet):

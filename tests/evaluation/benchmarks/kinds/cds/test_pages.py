@@ -1,7 +1,5 @@
 """The pages of a CDS result: the benchmark's, a run's, the objects, the viewer, the galleries."""
 
-import csv
-import io
 import json
 
 import pytest
@@ -88,10 +86,6 @@ def test_without_a_classifier_the_page_says_what_to_do(reveal, as_alice):
     assert reverse("evaluation:cds_people", args=["reveal"]) in page
 
 
-def test_page_of_a_run_shows_its_own_result(run, as_alice):
-    assert "Which needs the least of the object is not sure" in read(as_alice, address("run", run))
-
-
 def test_result_json_has_every_sequence_and_every_table(run, as_alice):
     answer = as_alice.get(address("result_json", run))
 
@@ -105,14 +99,6 @@ def test_result_json_has_every_sequence_and_every_table(run, as_alice):
     assert document["similarity"] == "wup"
 
 
-def test_sequences_come_as_a_file(run, as_alice):
-    answer = as_alice.get(address("cds_sequences", run))
-
-    lines = b"".join(answer.streaming_content).splitlines()
-    assert len(lines) == 2 * run.benchmark.settings["sequences"]
-    assert json.loads(lines[0])["object"]
-
-
 def test_files_that_are_gone_are_a_refusal_and_no_fault(run, as_alice):
     folder = folders.run_folder(run.benchmark, run.pk)
     for path in folder.iterdir():
@@ -123,27 +109,6 @@ def test_files_that_are_gone_are_a_refusal_and_no_fault(run, as_alice):
         assert answer.status_code == 400, name
         assert "Score the benchmark again" in html_of(answer)
     assert "The CDS of early is" in read(as_alice, address("run", run))
-
-
-def test_tables_come_as_csv(run, as_alice):
-    text = read(as_alice, address("result_csv", run, "by_content_scheme"))
-
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert {row["content_scheme"] for row in rows} == set(results.CONTENTS)
-    assert as_alice.get(address("result_csv", run, "ranks")).status_code == 404
-
-
-def test_figures_come_for_both_themes_and_to_keep(run, as_alice):
-    path = address("figure", run, "content", "svg")
-
-    kept = as_alice.get(path, {"download": "", "averaging": "script"})
-
-    assert as_alice.get(path, {"theme": "dark"})["Content-Type"] == "image/svg+xml"
-    assert kept["Content-Disposition"] == f'attachment; filename="reveal-run-{run.pk}-content.svg"'
-    for unknown in ("heatmap", "nothing"):
-        assert as_alice.get(address("figure", run, unknown, "svg")).status_code == 404
-    assert as_alice.get(path, {"theme": "pink"}).status_code == 404
-    assert as_alice.get(address("figure", run, "content", "pdf")).status_code == 404
 
 
 def test_objects_are_found_by_name_and_category(run, as_alice):

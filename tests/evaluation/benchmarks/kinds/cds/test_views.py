@@ -269,26 +269,6 @@ def test_the_page_tells_columns_the_command_and_who_is_here(reveal, as_alice, al
         assert f'<th scope="row">{name}</th>' in page
 
 
-def test_sequences_and_orders_can_be_fetched(reveal, as_alice):
-    lines = b"".join(as_alice.get(LINES))
-    orders = json.loads(b"".join(as_alice.get(ORDERS)))
-
-    assert lines == benchmarks.lines_path(reveal).read_bytes()
-    assert orders["orders"] == reveal.settings["orders"]
-
-
-def test_predictions_come_in_and_are_scored(wordnet, reveal, as_alice, run_jobs):
-    rows = world.rows_of(reveal, alpha=world.always_right, beta=world.right_at_last)
-
-    answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows)})
-    run_jobs()
-
-    assert answer.url == reverse("evaluation:benchmark", args=["reveal"])
-    assert list(reveal.submissions.values_list("name", flat=True)) == ["alpha", "beta"]
-    assert Run.objects.get().state == Run.State.DONE
-    assert list(kept_files._folder().iterdir()) == []
-
-
 def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_alice, run_jobs):
     rows = world.rows_of(reveal, alpha=world.always_right)
     for _ in range(2):

@@ -436,12 +436,3 @@ def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):
     assert as_alice.get(path).status_code == 404
     for name in ("labeled_images", "released_lines"):
         assert as_alice.get(address(name, run)).status_code == 404
-
-
-def test_the_list_of_benchmarks_tells_of_them(scored, as_alice):
-    scored("detection")
-
-    page = read(as_alice, reverse("evaluation:benchmarks"))
-
-    assert "2 submissions" in page
-    assert reverse("evaluation:new", args=["labeled"]) in page
