@@ -1,6 +1,6 @@
-"""Benchmarks: what was frozen is scored. A library under a thin Django skin.
+"""Benchmarks: score frozen releases. A library under a thin Django layer.
 
-Packages in one order; each imports only from those above it: models, metrics, readers,
-selection, sequences, scoring, classifiers, benchmarks, benchmarks.kinds. Metrics to classifiers
-know no Django. tests/test_architecture.py holds it.
+Packages in order; each imports only from those before it: models, metrics, readers, selection,
+sequences, scoring, classifiers, benchmarks, benchmarks.kinds. Metrics to classifiers do not import
+Django. tests/test_architecture.py checks this.
 """

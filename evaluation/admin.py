@@ -7,7 +7,7 @@ from evaluation.models import Benchmark, MistakeReview, Run, Selection, Submissi
 
 
 class ReadOnly(admin.ModelAdmin):
-    """Looked at here, changed by the actions alone: each kind of row has one writer."""
+    """Admin pages without changes: each kind of row has one writer."""
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
         return False

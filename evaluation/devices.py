@@ -31,10 +31,10 @@ Named = TypeVar("Named", bound=Record | Mapping[str, Any])
 
 
 def checked(name: str = AUTO) -> str:
-    """Return the device that a name means here: "cpu", "cuda" or "cuda:1"; "auto": a GPU if there
-    is one.
+    """Return the device that a name means here: "cpu", "cuda" or "cuda:1"; "auto" is a GPU if
+    available.
 
-    Imports torch only for a GPU. Raises BadInput for another name and for a GPU that is not here.
+    Imports torch only for a GPU. Raises BadInput for an unknown name and for a missing GPU.
     """
     if not NAMES.fullmatch(name):
         raise _unusable(name, "there is no such kind", CURE)
@@ -67,8 +67,10 @@ def _unusable(name: str, fault: str, cure: str) -> BadInput:
 
 
 def versions(device: str = CPU) -> dict[str, str]:
-    """Library → its version; of a GPU that is here also "cuda" and "gpu", its model. For results,
-    which differ in their last digits from one to another; no fingerprint has them."""
+    """Return library → version, with "cuda" and "gpu" (the model) where a GPU is used.
+
+    Results differ in their last digits between versions; no fingerprint contains them.
+    """
     by_name = dict(_installed())
     if device != CPU:
         import torch
@@ -105,10 +107,10 @@ def with_device(result: Named, device: str = CPU) -> Named:
 
 @dataclass
 class Batch:
-    """How many images are computed at once; halved whenever a GPU runs out of memory.
+    """The number of images to compute at once; halved whenever a GPU runs out of memory.
 
-    size: the most at once from now on. unit: one of them, for messages. tell: takes a warning, by
-    default the log.
+    size: the current maximum. unit: the name of one item, for messages. tell: receives a warning,
+    by default the log.
     """
 
     size: int
@@ -119,7 +121,9 @@ class Batch:
         self._reported = self.size
 
     def run(self, count: int, work: Callable[[slice], Result]) -> Iterator[Result]:
-        """What work gives for slices of range(count), in order, each of at most `size`."""
+        """Yield the results of work for slices of range(count), in order, each of at most
+        `size`.
+        """
         start = 0
 
         def next_part(size: int) -> tuple[slice, Result]:
@@ -132,11 +136,11 @@ class Batch:
             yield result
 
     def attempt(self, work: Callable[[int], Result], most: int | None = None) -> Result:
-        """What work gives, called with how many to compute at once: `size`, or `most` if that is
-        less.
+        """Return the result of work, called with the number to compute at once: `size`, or `most`
+        if less.
 
         Where it runs out of a GPU's memory it is called again with half as many, so it must change
-        nothing before it has succeeded. Raises BadInput where the memory does not hold one.
+        nothing before it succeeds. Raises BadInput where the memory does not hold one.
         """
         while True:
             size = self.size if most is None else min(self.size, most)
@@ -167,6 +171,6 @@ class Batch:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether a GPU's memory ran out, whichever library says so."""
+    """Return whether a GPU's memory ran out, for the errors of any library."""
     by_name = type(error).__name__ == "OutOfMemoryError"
     return by_name or OUT_OF_MEMORY.search(str(error)) is not None

@@ -1,4 +1,4 @@
-"""What labeling asks of this part without knowing it; the settings name these functions."""
+"""Functions that labeling calls by their names in the settings, without importing this package."""
 
 import contextlib
 from collections.abc import Container, Sequence
@@ -19,8 +19,10 @@ SIBLINGS = 8
 
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
-    """Name, synonyms, gloss and link of every key that is a noun of WordNet 3.0; with siblings,
-    also at most SIBLINGS of those under the same parents. None where WordNet is not installed."""
+    """Return name, synonyms, gloss and link of every key that is a noun of WordNet 3.0.
+
+    With siblings, also at most SIBLINGS of those under the same parents. None without WordNet.
+    """
     try:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
@@ -40,8 +42,9 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
 
 
 def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Of each key that is a noun of WordNet 3.0 those of the others that are above it; none where
-    WordNet is not installed."""
+    """Return, for each key that is a noun of WordNet 3.0, the other keys above it; empty without
+    WordNet.
+    """
     try:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
@@ -58,8 +61,10 @@ def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
 
 
 def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
-    """Of each key that is a noun of WordNet 3.0 the names of the classes above it, in an order in
-    which parents and siblings stand together; none where WordNet is not installed."""
+    """Return, for each key that is a noun of WordNet 3.0, the names of the classes above it.
+
+    The order groups parents with their siblings. Empty without WordNet.
+    """
     try:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:

@@ -1,4 +1,4 @@
-"""What is scored, by whom, and the result."""
+"""Benchmarks, submissions, selections, runs, registered models and pools."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,7 +7,7 @@ from labeling.models import Release
 
 
 class Benchmark(models.Model):
-    """Something classifiers are scored on: the answers of a campaign, once they are frozen.
+    """A benchmark of classifiers on the frozen answers of a campaign.
 
     mad: a competition over one campaign, frozen again for each run. cds: the objects of one release
     of a campaign that draws parts, revealed part by part. The others: the labels, boxes or parts of
@@ -59,7 +59,7 @@ class Benchmark(models.Model):
 
     @property
     def own_release(self) -> Release:
-        """Return the one release that it stands on for good, of every kind but mad."""
+        """Return the one release that the benchmark is based on; every kind but mad has one."""
         assert self.release is not None, "a benchmark of this kind stands on a release"
         return self.release
 
@@ -97,7 +97,7 @@ class Submission(models.Model):
 
 
 class Selection(models.Model):
-    """One line of a selection: which image stands for which pair of classifiers, at which rank."""
+    """A line of a selection: the image of a pair of classifiers at a rank."""
 
     class State(models.TextChoices):
         CHOSEN = "chosen", "chosen"
@@ -167,8 +167,8 @@ class Run(models.Model):
 
 
 class MistakeReview(models.Model):
-    """What classifiers of a labeled benchmark got wrong is looked at again, in a campaign of the
-    kind mistake. Once it is applied, its answers are a version of the label sets.
+    """A review of the mistakes on a labeled benchmark, in a campaign of the kind mistake. Once
+    applied, its answers are a version of the label sets.
 
     Its files: evaluation/benchmarks/kinds/labeled/label_sets/reviews.py.
     """
@@ -211,7 +211,7 @@ class MistakeReview(models.Model):
 
 
 class RegisteredModel(models.Model):
-    """A network that may be named on the site; `manage.py models register` alone writes these.
+    """A network that may be named on the site; only `manage.py models register` writes these rows.
 
     spec: as `predict --model` takes it, a file by its absolute path. options: further arguments of
     `predict`. Neither is shown on the site.
@@ -234,7 +234,9 @@ class RegisteredModel(models.Model):
 
 
 class Pool(models.Model):
-    """What registered models see on the photographs of a dataset, once its job is done."""
+    """The predictions of registered models on the photographs of a dataset, once its job
+    is done.
+    """
 
     dataset = models.ForeignKey(
         "labeling.Dataset", on_delete=models.CASCADE, related_name="pools", db_index=False

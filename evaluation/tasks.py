@@ -1,11 +1,11 @@
-"""What the clock calls. The Job table says the rest (labeling/jobs/queue.py)."""
+"""Periodic tasks. The Job table records everything else (labeling/jobs/queue.py)."""
 
 from celery import shared_task
 
 
 @shared_task(name="evaluation.tasks.nightly")
 def nightly() -> None:
-    """Queues the jobs that settle, watch, calibrate, freeze and score what changed."""
+    """Queue the jobs that settle, watch, calibrate, freeze and score what changed."""
     from evaluation.benchmarks import runs
     from evaluation.pools import making
 
@@ -15,7 +15,7 @@ def nightly() -> None:
 
 @shared_task(name="evaluation.tasks.rescore")
 def rescore() -> None:
-    """Queues interim runs where something settled."""
+    """Queue interim runs where something settled."""
     from evaluation.benchmarks import runs
 
     runs.rescore_changed()

@@ -8,7 +8,7 @@ from evaluation.pools import views as pools
 
 
 class FileConverter(StringConverter):
-    """The name of a file that is taken away."""
+    """The name of a downloadable file."""
 
     regex = r"[\w-]+\.(?:jsonl|json|zip|txt)"
 

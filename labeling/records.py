@@ -63,7 +63,7 @@ class Record:
             for key, reader in _readers(type(self)).items()
         }
         written = {
-            key: _plain(value)
+            key: plain(value)
             for key, (reader, value) in values.items()
             if reader.is_required or value is not None
         }
@@ -123,17 +123,18 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return the value as JSON has it: Records as objects, NaN as null."""
     if isinstance(value, Record):
         return value.to_json()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     # numpy's scalars and arrays: tolist() gives plain numbers and lists.
-    return _plain(value.tolist()) if hasattr(value, "tolist") else value
+    return plain(value.tolist()) if hasattr(value, "tolist") else value
 
 
 Payload = Record | Mapping[str, Any]
@@ -145,4 +146,4 @@ def to_json(result: Payload) -> str:
     >>> to_json({"mean": float("nan"), "n": 0})
     '{"mean": null, "n": 0}'
     """
-    return json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)
+    return json.dumps(plain(result), ensure_ascii=False, allow_nan=False)

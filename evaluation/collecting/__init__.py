@@ -1,4 +1,4 @@
-"""A benchmark begun from nothing: which classes, and by which queries their images are found. Pure.
+"""Start a benchmark: choose classes, and build the queries that find their images. Pure.
 
 Source: Russakovsky et al. (2015), §3.1 and §3.3.
 """

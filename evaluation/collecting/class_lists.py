@@ -1,5 +1,5 @@
-"""Lists of classes: whether they overlap, cover the image, or lie below the basic level; and what
-to put in their place. No Django.
+"""Check lists of classes for overlaps, classes that cover the image, and classes below the basic
+level; suggest replacements. No Django.
 
 Source: Russakovsky et al. (2015), §3.1.1 and §3.3.1.
 """
@@ -27,7 +27,7 @@ Basic = Callable[[int], int]
 
 @dataclass(frozen=True)
 class Listed:
-    """A list of classes as it was read. synsets: in its order; lines: of each synset."""
+    """A list of classes from a file. synsets: in its order; lines: of each synset."""
 
     path: Path
     synsets: list[int]
@@ -54,7 +54,7 @@ class Overlap(Record):
 
 @dataclass(kw_only=True)
 class Large(Named):
-    """scale: the share of the image that a thing of the class takes, in the mean."""
+    """scale: the mean share of the image that an object of the class takes."""
 
     scale: float
 
@@ -69,8 +69,9 @@ class BelowBasic(Named):
 
 @dataclass(kw_only=True)
 class Checked(Record):
-    """What is wrong with a list. measured: classes whose scale is known, None where no boxes were
-    given; rule: what the basic level is."""
+    """The faults of a list. measured: number of classes with a known scale, None without boxes;
+    rule: how the basic level is defined.
+    """
 
     classes: int
     ok: bool
@@ -83,7 +84,7 @@ class Checked(Record):
 
 @dataclass(kw_only=True)
 class Change(Named):
-    """becomes: the wnid in its place, None where it goes out."""
+    """becomes: the wnid that replaces it, None where it is removed."""
 
     becomes: str | None
     why: str
@@ -99,7 +100,7 @@ class Candidate(Record):
 
 @dataclass(kw_only=True)
 class Replaced(Named):
-    """Classes that could come in place of one that goes out, the most common first."""
+    """Classes that could replace a removed one, the most common first."""
 
     candidates: list[Candidate]
 
@@ -115,11 +116,10 @@ class Suggested(Record):
 
 
 def read(path: Path, wordnet: WordNet) -> Listed:
-    """Return a class a line: a wnid, dog.n.01 or a lemma of one sense; what follows a blank is
-    passed over after a wnid, and so are empty lines and those that begin with #.
+    """Return the classes of a file with one a line: a wnid, dog.n.01 or a lemma of one sense.
 
-    Raises BadInput with the line for an unknown or ambiguous label, an instance, and a class that
-    comes again.
+    Empty lines, lines that begin with # and anything after a wnid and a blank are ignored. Raises
+    BadInput with the line for an unknown or ambiguous label, an instance, and a repeated class.
     """
     require_file(path, "list a class a line")
     lines: dict[int, int] = {}
@@ -146,8 +146,9 @@ def read(path: Path, wordnet: WordNet) -> Listed:
 
 
 def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
-    """Return how the basic level of a class is found, and the rule in words. basic: a list of such
-    classes; without one they are guessed from WordNet.
+    """Return a function that finds the basic level of a class, and the rule in words.
+
+    basic: a list of basic classes; without one they are guessed from WordNet.
     """
     if basic is None:
         words = (
@@ -167,7 +168,9 @@ def check(
     scales: Mapping[str, float] | None = None,
     largest: float = LARGE,
 ) -> Checked:
-    """scales: by wnid, of the classes that have boxes; None where none were given."""
+    """Return the faults of the list. scales: by wnid, of the classes with boxes; None without
+    boxes.
+    """
     describe = _namer(class_list, wordnet)
     overlaps = [
         Overlap(above=describe(above), below=describe(below), cure=_cure(wordnet, above))
@@ -196,7 +199,7 @@ def check(
 
 
 def overlapping(synsets: Sequence[int], wordnet: WordNet) -> Iterator[tuple[int, int]]:
-    """(above, below) of every two of which one is above the other, in the order of the list."""
+    """Yield the pairs (above, below) of overlapping classes, in the order of the list."""
     known = set(synsets)
     for below in synsets:
         above = (wordnet.ancestors(below) & known) - {below}
@@ -211,11 +214,11 @@ def suggest(
     largest: float = LARGE,
     replacements: int = 5,
 ) -> Suggested:
-    """Return a list in which no class is above another, covers the image, or lies below its basic
+    """Return a list without overlaps, classes that cover the image, and classes below the basic
     level.
 
-    Of two of which one is above the other the upper stays where it is deep enough to be basic, and
-    takes the lower in; else it goes out.
+    Of two overlapping classes, the upper one stays and absorbs the lower if it is deep enough to be
+    basic; otherwise it is removed.
     """
     describe = _namer(class_list, wordnet)
     becomes: dict[int, tuple[int | None, str]] = {}
@@ -273,8 +276,11 @@ def _candidates(
 def _in_place(
     synset: int, why: str, left: Sequence[int], wordnet: WordNet, gone: set[str]
 ) -> list[int]:
-    """Synsets beside one that goes out, or where it is too wide the basic ones below it, that
-    overlap with nothing that is left; the most common first."""
+    """Return synsets that could replace a removed one, the most common first.
+
+    They are its siblings or, where it is too wide, the basic classes below it, and overlap with no
+    remaining class.
+    """
     counts = sense_counts(wordnet)
     if why == ABOVE:
         near = {
@@ -300,7 +306,7 @@ def _in_place(
 
 
 def _below(synset: int, wordnet: WordNet) -> set[int]:
-    """Everything below a synset."""
+    """Return everything below a synset."""
     reached: set[int] = set()
     waiting = [synset]
     while waiting:
@@ -320,7 +326,9 @@ def _large(
 
 
 def _left(class_list: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
-    """The classes after the changes, each once, where the first that became it was."""
+    """Return the distinct classes after the changes, each at the position of the first one merged
+    into it.
+    """
     remaining = (becomes.get(synset, (synset, ""))[0] for synset in class_list.synsets)
     return list(dict.fromkeys(synset for synset in remaining if synset is not None))
 
@@ -328,7 +336,7 @@ def _left(class_list: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> 
 def _go(
     becomes: dict[int, tuple[int | None, str]], synset: int, goal: int | None, why: str
 ) -> None:
-    """What is this class now, or became it, becomes the goal."""
+    """Replace the class, and all classes that became it, by the goal."""
     for earlier, (now, _) in list(becomes.items()):
         if now == synset:
             becomes[earlier] = goal, why

@@ -1,8 +1,8 @@
 """Queries that find images of classes, and of scenes with several of them. No Django.
 
-Source: Russakovsky et al. (2015), §3.1.2, §3.3.2 and Appendix C: the synonyms of a class; each with
-a word of a class above it that its gloss has too; both in other languages; pairs of classes; and
-scenes.
+Source: Russakovsky et al. (2015), §3.1.2, §3.3.2 and Appendix C: the synonyms of a class; each
+synonym with a word of a hypernym that occurs in its gloss; both in other languages; pairs of
+classes; and scenes.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ ENGLISH = "en"
 
 @dataclass(frozen=True)
 class Query:
-    """phrases: what is searched for together. wnids: of the classes it is for; none of a scene."""
+    """phrases: searched for together. wnids: of its classes; empty for a scene."""
 
     phrases: tuple[str, ...]
     wnids: tuple[str, ...]
@@ -35,8 +35,9 @@ class Query:
 
 @dataclass(kw_only=True)
 class EngineFile(Record):
-    """What was written for an engine. refused: queries beyond its limits; shared: queries that
-    stand for several classes, such as crane."""
+    """The file of an engine. refused: queries beyond its limits; shared: queries that mean several
+    classes, such as crane.
+    """
 
     engine: str
     file: str
@@ -47,8 +48,9 @@ class EngineFile(Record):
 
 @dataclass(kw_only=True)
 class Built(Record):
-    """What was written. by_kind, by_language: distinct queries of a class, before any engine's
-    limits. without: classes that a language has no word for, by language."""
+    """The result of `queries build`. by_kind, by_language: distinct queries of a class, before any
+    engine's limits. without: number of classes without a word, by language.
+    """
 
     classes: int
     by_kind: dict[str, int]
@@ -72,8 +74,9 @@ def of_class(synset: int, wordnet: WordNet, words: Sequence[Words] = ()) -> Iter
 
 
 def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
-    """(class above it, its word) of each word that the gloss of the synset has too, the nearest
-    class first: dog and greyhound of whippet."""
+    """Return (hypernym, its word) for each word of a hypernym that the synset's gloss has too,
+    nearest first: dog and greyhound for whippet.
+    """
     gloss = f" {' '.join(_letters(wordnet.gloss(synset)))} "
     named_parents = []
     for above in _upwards(synset, wordnet):
@@ -86,7 +89,9 @@ def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
 def pairs(
     synsets: Sequence[int], wordnet: WordNet, count: int | None, seed: int
 ) -> Iterator[Query]:
-    """Queries of two classes, by the first word of each: all, or so many of the least hashes."""
+    """Yield queries of two classes, by the first word of each: all, or the `count` with the least
+    hashes.
+    """
     lemma_of = {synset: wordnet.first_lemma(synset) for synset in synsets}
     every = [
         pair
@@ -101,15 +106,15 @@ def pairs(
 
 
 def scenes(lines: Sequence[str]) -> Iterator[Query]:
-    """Yield a query for each line that has one."""
+    """Yield a query for each line that is not blank."""
     for line in dict.fromkeys(" ".join(line.split()) for line in lines):
         if line and not line.startswith("#"):
             yield Query(tuple(line.split(" ")), (), SCENE)
 
 
 def written(queries: Sequence[Query], engine: Engine) -> tuple[list[tuple[str, Query]], int, int]:
-    """Return the queries as the engine takes them, each once for the same classes; how many are
-    beyond its limits, and how many stand for several classes.
+    """Return the engine's distinct queries, how many are beyond its limits, and how many mean
+    several classes.
     """
     rows: dict[tuple[str, tuple[str, ...]], tuple[str, Query]] = {}
     refused = 0
@@ -148,7 +153,7 @@ def _together(
 
 
 def _upwards(synset: int, wordnet: WordNet) -> Iterator[int]:
-    """Every class above it, level by level."""
+    """Yield every hypernym, level by level."""
     seen, level = {synset}, [synset]
     while level:
         above = dict.fromkeys(up for node in level for up in wordnet.hypernyms(node))

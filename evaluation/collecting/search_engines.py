@@ -1,4 +1,4 @@
-"""What a query may be, by search engine. No Django."""
+"""The limits on queries of each search engine. No Django."""
 
 import re
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 @dataclass(frozen=True)
 class Engine:
-    """quotes: whether words that belong together stand in quotes. words, characters: the most of a
-    query; None where there is no limit."""
+    """quotes: whether phrases are put in quotes. words, characters: limits of a query; None for no
+    limit.
+    """
 
     name: str
     quotes: bool
@@ -23,7 +24,7 @@ class Engine:
     characters: int | None
 
     def written(self, phrases: tuple[str, ...]) -> str:
-        """Return the query of these phrases: a synonym, and perhaps the word of a parent."""
+        """Return the query of these phrases: a synonym, and perhaps the word of a hypernym."""
         return " ".join(
             f'"{phrase}"' if self.quotes and " " in phrase else phrase for phrase in phrases
         )
@@ -35,7 +36,9 @@ class Engine:
 
 
 def read(path: Path = SHIPPED) -> list[Engine]:
-    """`engine,quotes,words,characters` rows. Raises BadInput with the line."""
+    """Return the engines of `engine,quotes,words,characters` rows. Raises BadInput with
+    the line.
+    """
     engines: dict[str, Engine] = {}
     for line, (name, quotes, words, characters) in rows(path, COLUMNS):
         if not NAME.fullmatch(name):

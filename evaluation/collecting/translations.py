@@ -1,8 +1,9 @@
-"""Words of other languages for synsets: files of the Open Multilingual Wordnet, 1.x. No Django.
+"""Read words of other languages for synsets: files of the Open Multilingual Wordnet, 1.x. No
+Django.
 
 Source: Bond and Foster (2013). A line is `00001740-n`, a tab, `lemma` or `fra:lemma`, a tab, the
-word; offsets are those of WordNet 3.0. Lines of other relations (definitions, examples) and other
-parts of speech are passed over.
+word; offsets are those of WordNet 3.0. Other relations (definitions, examples) and parts of speech
+are ignored.
 """
 
 import re
@@ -21,8 +22,9 @@ MOST_UNKNOWN = 0.05
 
 @dataclass(frozen=True)
 class Words:
-    """Of one language: its words for synsets, in the order of the file. unknown: noun lines whose
-    synset WordNet 3.0 lacks."""
+    """The words of one language for synsets, in the order of the file. unknown: number of noun
+    lines whose synset is not in WordNet 3.0.
+    """
 
     language: str
     path: Path
@@ -31,8 +33,8 @@ class Words:
 
 
 def read(path: Path, wordnet: WordNet) -> Words:
-    """Raise BadInput with the line for what is not UTF-8 and for a line of another form; for a
-    file without words for nouns, and for one whose offsets are of another WordNet.
+    """Return the words of a file. Raises BadInput with the line for bytes that are not UTF-8 and
+    for a line of another format; also for a file without nouns, and for offsets of another WordNet.
     """
     require_file(path, "give a .tab file of the Open Multilingual Wordnet 1.x")
     language = _named(path)
@@ -71,7 +73,7 @@ def read(path: Path, wordnet: WordNet) -> Words:
 
 
 def _entry(text: str, path: Path, line: int) -> tuple[str, str]:
-    """The offset and the word of a noun's line; no word for other lines."""
+    """Return the offset and the word of a noun's line; no word for other lines."""
     fields = text.rstrip("\r\n").split("\t")
     synset = SYNSET.fullmatch(fields[0].strip())
     if synset is None or len(fields) < 3:

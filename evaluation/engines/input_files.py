@@ -1,4 +1,4 @@
-"""Files that tasks read, named in their arguments by what they hold."""
+"""Files that tasks read, identified in their arguments by their content."""
 
 import hashlib
 import tempfile
@@ -16,7 +16,9 @@ SAME = "let every machine see the same files under the same names, then run agai
 
 
 def files_sha256(paths: Iterable[Path]) -> str:
-    """SHA-256 of the files' SHA-256, one after the other. Raises BadInput for one that is away."""
+    """Return the SHA-256 of the files' SHA-256, one after the other. Raises BadInput for a missing
+    file.
+    """
     digest = hashlib.sha256()
     for path in paths:
         try:
@@ -27,7 +29,7 @@ def files_sha256(paths: Iterable[Path]) -> str:
 
 
 def refuse_others(paths: Sequence[Path], sha256: str) -> None:
-    """Raise BadInput unless these files are the ones that were named by their SHA-256."""
+    """Raise BadInput unless the files have this SHA-256."""
     if files_sha256(paths) != sha256:
         raise BadInput(
             "this file, or one of those after it, is another here than where the command began",
@@ -48,7 +50,9 @@ def keep(store: Store, paths: Sequence[Path]) -> str:
 
 @contextmanager
 def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """The files that keep() kept, in a temporary folder; faults name them by their `paths`."""
+    """Yield a temporary folder with the files that keep() stored; errors name them by their
+    `paths`.
+    """
     contents, _ = unpacked(store.get(key))
     with tempfile.TemporaryDirectory(prefix="assay-") as root:
         files = [Path(root) / path.relative_to(path.anchor) for path in paths]
@@ -61,7 +65,7 @@ def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path
 
 @contextmanager
 def faults_naming_origin(local_path: str, origin: str) -> Iterator[None]:
-    """Replace `local_path` by `origin`, where the files came from, in a BadInput raised inside."""
+    """Replace `local_path` by `origin`, the source of the files, in a BadInput raised inside."""
     try:
         yield
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""Tasks in processes of this machine; one that dies takes only its own task with it."""
+"""Run tasks in processes of this machine; a process that dies loses only its own task."""
 
 import os
 import threading
@@ -25,10 +25,10 @@ def run(
     retries: int,
     watch: Callable[[int], object],
 ) -> None:
-    """Make each task's object, in so many processes (0: one a processor).
+    """Make each task's object, in this many processes (0: one per processor).
 
-    Raises what a task raises, and BadInput where a process died at one task more than `retries`
-    times. Tasks that run then end; the others do not begin.
+    Raises the error of a task, and BadInput where processes died at one task more than `retries`
+    times. Running tasks then finish; the others do not start.
     """
     available = processors.count()
     count = min(processes or available, len(tasks))
@@ -60,7 +60,7 @@ def run(
 
 
 class _Process:
-    """One process with an executor of its own: when it is killed, no task of another is lost."""
+    """One process with its own executor: when it is killed, no other process's task is lost."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -93,7 +93,7 @@ def _prepare(parent: int, threads: int) -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process, from now on, within a second of its parent's death, even by SIGKILL."""
+    """End this process within a second of its parent's death, even by SIGKILL."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,8 +1,7 @@
-"""Tasks on a Ray cluster. Imported by `--on ray:…` alone.
+"""Run tasks on a Ray cluster. Imported only for `--on ray:…`.
 
-Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone, and
-with its token. The process that speaks to it has no secret of the site or of the shell in its
-environment.
+Anyone who reaches a cluster can run code on it, so only private addresses are used, with its token.
+The process that talks to it has no secret of the site or of the shell in its environment.
 """
 
 import ipaddress
@@ -34,9 +33,9 @@ def run(
 ) -> None:
     """Make each task's object on the cluster at `auto` or HOST:PORT.
 
-    Ray begins a task again, up to `retries` times, whose process or machine died.
-    Raises what a task raises, and BadInput where Ray is not installed, there is no token, or the
-    cluster does not answer within CONNECT_SECONDS or goes away: Ray notices that after a minute.
+    Ray restarts a task whose process or machine died, up to `retries` times. Raises the error of a
+    task, and BadInput where Ray is not installed, there is no token, or the cluster does not answer
+    within CONNECT_SECONDS or disappears, which Ray notices after a minute.
     """
     # A driver whose cluster's head dies is ended by Ray itself: a process of its own, so that this
     # one can say so.
@@ -78,9 +77,9 @@ def _drive(
     address: str,
     retries: int,
 ) -> None:
-    """Sends how many more tasks are done, at last None, or the exception that ended the work.
+    """Send the number of newly finished tasks, and at the end None or the exception.
 
-    parent: the process of the command; Ray ends what runs for it once that is gone.
+    parent: the process of the command; Ray stops its tasks when it is gone.
     """
     local.end_with_parent(parent)
     # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
@@ -145,7 +144,7 @@ def _no_cluster(address: str, reason: str) -> BadInput:
 
 
 def _refuse_without_token() -> None:
-    """Raises BadInput unless there is a token where Ray looks for one."""
+    """Raise BadInput unless there is a token where Ray looks for one."""
     if (mode := os.environ["RAY_AUTH_MODE"]) != "token":
         raise BadInput(
             f"RAY_AUTH_MODE is {mode}, so strangers could run code on the cluster",
@@ -161,7 +160,7 @@ def _refuse_without_token() -> None:
 
 
 def _refuse_public(address: str) -> None:
-    """Raises BadInput where HOST:PORT is, or may be, reached from the internet."""
+    """Raise BadInput where HOST:PORT is, or may be, reachable from the internet."""
     host = address.rpartition(":")[0].strip("[]")
     try:
         addresses = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}

@@ -1,4 +1,4 @@
-"""Arrays and JSON in one object that a task puts."""
+"""Pack arrays and JSON into the object of a task."""
 
 import io
 import json
@@ -13,8 +13,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> bytes:
-    """Return the bytes of arrays by name and of a JSON value; compressed: worth it where most are
-    0.
+    """Return the bytes of arrays by name and of a JSON value. compressed: useful where
+    most are 0.
     """
     file = io.BytesIO()
     text = np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), np.uint8)
@@ -24,6 +24,6 @@ def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> byte
 
 
 def unpacked(content: bytes) -> tuple[Arrays, Any]:
-    """Return the arrays, each read when it is asked for, and the value."""
+    """Return the arrays, each read on access, and the value."""
     arrays = np.load(io.BytesIO(content), allow_pickle=False)
     return arrays, json.loads(arrays[VALUES].tobytes())

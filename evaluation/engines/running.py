@@ -1,4 +1,4 @@
-"""Running tasks: in processes here (`local:N`), on a Ray cluster, or a share of them (`I/N`)."""
+"""Run tasks: in processes here (`local:N`), on a Ray cluster, or a share of them (`I/N`)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,13 +37,11 @@ class Engine:
 
     @property
     def on_other_machines(self) -> bool:
-        """Return whether tasks may run where temporary files and devices of this machine
-        are not.
-        """
+        """Return whether tasks may run without this machine's temporary files and devices."""
         return self.kind == "ray"
 
     def run(self, tasks: Sequence[Task], store: Store, retries: int, watch: Watch) -> None:
-        """Make each task's object. Raises BadInput where one failed or the engine went away."""
+        """Make each task's object. Raises BadInput where one failed or the engine disappeared."""
         if self.kind == "local":
             local.run(tasks, store, int(self.address or 0), retries, watch)
             return
@@ -59,10 +57,10 @@ def run(
     retries: int = RETRIES,
     watch: Watch = lambda done: None,
 ) -> list[str]:
-    """Return the keys of the tasks' objects, in their order, now that each is in the store.
+    """Make the tasks' objects that the store lacks, and return the keys of all in their order.
 
-    What is there is not made again. retries: how often a task whose process died is begun again.
-    watch: called with how many more are done.
+    retries: how often to restart a task whose process died. watch: called with the number of newly
+    finished tasks.
     """
     missing = _missing(tasks, store)
     watch(len(tasks) - len(missing))
@@ -78,14 +76,12 @@ def run(
 
 
 def share(items: Sequence[Item], index: int, shares: int) -> list[Item]:
-    """Return the items j with j mod shares = index mod shares: what process I of an array of N
-    makes.
-    """
+    """Return the items j with j mod shares = index mod shares: the share of process I of N."""
     return [each for j, each in enumerate(items) if j % shares == index % shares]
 
 
 def _missing(tasks: Sequence[Task], store: Store) -> list[Task]:
-    """The tasks whose objects are not in the store, each once."""
+    """Return the distinct tasks whose objects are not in the store."""
     prefixes = {each.key.partition("/")[0] + "/" for each in tasks}
     there = set().union(*map(store.keys, prefixes))
     return list({each.key: each for each in tasks if each.key not in there}.values())

@@ -1,8 +1,8 @@
-"""The store of objects that tasks make: a folder, or a prefix in an S3 bucket.
+"""The store of task results: a folder, or a prefix in an S3 bucket.
 
-An object is there whole or not at all: it is put under a temporary name and then renamed (a
-folder), or by one conditional request (S3). Its first 32 bytes are the SHA-256 of the rest, so that
-what a power cut or a full disk halved is noticed when it is read.
+Objects are written atomically: under a temporary name that is then renamed (a folder), or by one
+conditional request (S3). The first 32 bytes are the SHA-256 of the rest, so that an object
+truncated by a power cut or a full disk is detected when it is read.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class Store:
         return Store, (self.address,)
 
     def has(self, key: str) -> bool:
-        """Return whether the object is there, without reading it."""
+        """Return whether the object exists, without reading it."""
         import obstore
 
         with self._sentences(key):
@@ -63,7 +63,7 @@ class Store:
         return True
 
     def get(self, key: str) -> bytes:
-        """Return the object. Raises BadInput where it is missing, halved or changed."""
+        """Return the object. Raises BadInput where it is missing, truncated or changed."""
         import obstore
 
         with self._sentences(key):
@@ -77,9 +77,9 @@ class Store:
         return content
 
     def copy(self, key: str, to: Path, cure: str) -> None:
-        """Write an object that no task made, and so has no SHA-256 before it, to a file.
+        """Write an object that no task made, and that has no SHA-256 in front, to a file.
 
-        Raises BadInput where it is missing, with this cure.
+        Raises BadInput with this cure where it is missing.
         """
         import obstore
 
@@ -97,9 +97,7 @@ class Store:
                 raise
 
     def put(self, key: str, content: bytes) -> bool:
-        """Return whether this call put the object; False where it was there, and stays as
-        it was.
-        """
+        """Put the object unless it exists; return whether this call put it."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -119,7 +117,7 @@ class Store:
         return True
 
     def keys(self, prefix: str) -> set[str]:
-        """Return the keys of the objects under a prefix that ends at a slash."""
+        """Return the keys of the objects under a prefix that ends with a slash."""
         import obstore
 
         with self._sentences(prefix):
@@ -139,7 +137,7 @@ class Store:
 
     @contextmanager
     def _sentences(self, key: str) -> Iterator[None]:
-        """One sentence for what the store refuses, or where it does not answer."""
+        """Convert the errors of the store into BadInput."""
         from obstore.exceptions import (
             BaseError,
             PermissionDeniedError,
@@ -174,7 +172,7 @@ class Store:
 
 
 def _reason(error: Exception) -> str:
-    """Why, without the request and its times, which obstore tells first.
+    """Return the reason of an error, without obstore's request and times.
 
     >>> _reason(OSError("Error performing GET http://… - … status code: 503 Gone: <Error>…"))
     '503 Gone'

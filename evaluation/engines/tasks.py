@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class TaskFunction(Protocol):
-    """What `task` makes of a function: the same, with what its results depend on."""
+    """A function marked by `task`, with everything that its results depend on."""
 
     __module__: str
     __qualname__: str
@@ -26,10 +26,10 @@ class TaskFunction(Protocol):
 
 
 def task(version: int, libraries: tuple[str, ...] = ()) -> Callable[[Callable[..., bytes]], Any]:
-    """Marks a module-level function as one that tasks may name.
+    """Mark a module-level function as one that tasks may call.
 
-    version: to be raised with every change of the code that changes the bytes of a result.
-    libraries: those whose version may change them too, such as torch.
+    version: raise it with every change of the code that changes the bytes of a result. libraries:
+    those, such as torch, whose version may change the bytes too.
     """
 
     def mark(function: Callable[..., bytes]) -> Callable[..., bytes]:
@@ -44,9 +44,9 @@ def task(version: int, libraries: tuple[str, ...] = ()) -> Callable[[Callable[..
 class Task:
     """A call of a function that `task` marked.
 
-    arguments: JSON, everything that the result depends on; inputs by their SHA-256.
-    locations: further arguments, which say where the inputs lie: they change nothing in the
-    result, and the same work elsewhere has the same key. gpus: how many it takes, of a cluster.
+    arguments: JSON, everything that the result depends on; inputs by their SHA-256. locations:
+    further arguments that locate the inputs; they do not affect the result or the key. gpus: number
+    of GPUs that it takes, on a cluster.
     """
 
     function: str
@@ -67,7 +67,9 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """`NAME/HASH`: of the function, its version, the versions of libraries, the arguments."""
+        """Return `NAME/HASH` of the function, its version, the versions of libraries, and the
+        arguments.
+        """
         function = self._function()
         identity = {
             "function": self.function,

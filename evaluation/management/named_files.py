@@ -1,4 +1,4 @@
-"""Several files under names of their own: NAME=PATH, or a path whose stem is its name."""
+"""Several named files: NAME=PATH, or a path whose stem is its name."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,10 +8,10 @@ from labeling.management.contract import UsageError
 
 
 def named_files(arguments: Sequence[str]) -> dict[str, Path]:
-    """name → path, in the order given. Raises UsageError for an empty name and for one given twice,
+    """Return name → path, in the order given. Raises UsageError for an empty or repeated name,
     BadInput for an address.
 
-    What is there under the whole of a text is a path, even with = in it.
+    A text that is itself an existing path is a path, even with = in it.
 
     >>> named_files(["runs/a.csv", "B=b.csv"])
     {'a': PosixPath('runs/a.csv'), 'B': PosixPath('b.csv')}

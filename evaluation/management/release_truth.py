@@ -1,4 +1,4 @@
-"""`score KIND` where the truth is a release: its labels are laid out as files, then scored."""
+"""`score KIND` with a release as truth: its labels are written as files, then scored."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -17,6 +17,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     ReleaseName,
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
+from evaluation.management.computing import DeviceOptions
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import UsageError
@@ -24,39 +25,44 @@ from labeling.records import Record
 from labeling.release_files import frozen
 
 Scored = TypeVar("Scored", bound=Record)
+Truth = TypeVar("Truth", bound=DeviceOptions)
 
 
 def of_release(
-    kind: str, action: Callable[..., Scored], tell: Callable[[str], None]
-) -> Callable[..., Scored]:
-    """Return the action of a verb, whose --truth or --metadata may be a release's folder too.
+    kind: str,
+) -> Callable[[Callable[[Any, Truth], Scored]], Callable[[Any, Truth], Scored]]:
+    """Return a decorator of verbs: --truth or --metadata may be a release's folder too.
 
-    tell: takes what a reader must know of that truth; the result has it under "truth", with its
-    counts and release.
+    The command prints the notes on that truth as warnings; the result has its counts and release
+    under "truth".
     """
     option = "metadata" if kind == WSOL else "truth"
 
-    @wraps(action)
-    def scored(**options: Any) -> Scored:
-        source: Path = options[option]
-        if not (source / "release.json").is_file():
-            return action(**options)
-        with tempfile.TemporaryDirectory(prefix="truth-") as scratch:
-            folder = Path(scratch)
-            counts = _written(kind, source, folder, options)
-            for note in counts.notes:
-                tell(note)
-            try:
-                result = action(**options | _laid_out(kind, folder, options))
-            except BadInput as error:
-                raise _of_release(error, folder, source) from error
-            return replace(result, unknown=result.unknown | {"truth": counts.to_json()})
+    def decorated(action: Callable[[Any, Truth], Scored]) -> Callable[[Any, Truth], Scored]:
+        @wraps(action)
+        def scored(command: Any, options: Truth) -> Scored:
+            source: Path = getattr(options, option)
+            if not (source / "release.json").is_file():
+                return action(command, options)
+            with tempfile.TemporaryDirectory(prefix="truth-") as scratch:
+                folder = Path(scratch)
+                counts = _written(kind, source, folder, vars(options))
+                for note in counts.notes:
+                    command.warn(note)
+                changes: dict[str, Any] = _laid_out(kind, folder, vars(options))
+                try:
+                    result = action(command, replace(options, **changes))
+                except BadInput as error:
+                    raise _of_release(error, folder, source) from error
+                return replace(result, unknown=result.unknown | {"truth": counts.to_json()})
 
-    return scored
+        return scored
+
+    return decorated
 
 
 def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object]) -> Counts:
-    """The counts of the truth, which is written into the folder, and its release."""
+    """Write the truth into the folder and return its counts and release."""
     if options.get("devkit") is not None:
         raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
     release = frozen.read(source)
@@ -72,7 +78,7 @@ def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object
 
 
 def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[str, Path | bool]:
-    """The options of the action that now name files of the folder."""
+    """Return the options that now name files of the folder."""
     if kind == WSOL:
         if options["masks"] is None:
             return {"metadata": folder}
@@ -90,7 +96,7 @@ def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[st
 
 
 def _of_release(error: BadInput, folder: Path, source: Path) -> BadInput:
-    """The fault, without the folder that nobody sees."""
+    """Return the error without the temporary folder in its texts."""
     inside = error.file is not None and Path(error.file).is_relative_to(folder)
     message, cure = (
         text and text.replace(f"{folder}/", "").replace(str(folder), "the release")

@@ -23,7 +23,9 @@ class ModelViewSet(BaseViewSet):
     ordering = "name"
 
     def list(self, request: Request) -> Response:
-        """Models that may predict here. Whoever runs the site registers them, on its machine."""
+        """List the models that may predict here. The site's operator registers them on its
+        machine.
+        """
         check_researches(self.user)
         return self.paged(RegisteredModel.objects.all(), RegisteredModelSerializer)
 
@@ -34,12 +36,12 @@ class PoolViewSet(InDataset):
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
-        """What registered models saw in the dataset, the newest first."""
+        """List the pools of the dataset, newest first."""
         return self.paged(self.dataset.pools.select_related("job"), PoolSerializer)
 
     @extend_schema(request=NewPoolSerializer, responses={202: PoolSerializer})
     def create(self, request: Request, dataset: str) -> Response:
-        """Ask for a pool. One of the same models that waits already is the one you get."""
+        """Request a pool. If one of the same models is already waiting, it is returned."""
         of = self.dataset
         names = self.read(NewPoolSerializer)["models"]
         return self.answer(PoolSerializer, making.request(of, self.user, names), 202)

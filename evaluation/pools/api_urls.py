@@ -1,5 +1,3 @@
-"""The addresses of pools and registered models in the API."""
-
 from django.urls import URLPattern, path
 
 from evaluation.pools import api

@@ -1,7 +1,7 @@
-"""Makes pools by a job: `predict` as a child process, on the engine that the settings name.
+"""Makes pools by a job: `predict` as a child process, on the engine in the settings.
 
-The only writer of Pool. Requests bring names alone; what a name stands for, where tasks run and
-where their results are kept say the registered model and the settings.
+The only writer of Pool. Requests contain names alone; the registered model and the settings
+define what a name stands for, where tasks run and where results are kept.
 """
 
 import json
@@ -39,8 +39,9 @@ SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
 
 def request(dataset: Dataset, actor: User, names: Sequence[str]) -> Pool:
-    """Return the pool of these models that waits to be made: a new one with its job, or the one in
-    the queue. names: of registered models. Raises NotAllowed, Refusal, Conflict.
+    """Return the waiting pool of these models: a new one with its job, or the queued one.
+
+    names: of registered models. Raises NotAllowed, Refusal, Conflict.
     """
     check_may_open(actor)
     chosen = sorted(set(names))
@@ -66,15 +67,15 @@ def pool_for(dataset: Dataset, pk: int) -> Pool:
 
 
 def open_file(pool: Pool) -> IO[bytes]:
-    """Return the zip of a pool, for the caller to close. Raises NotYours until it is made."""
+    """Return the zip of a pool, for the caller to close. Raises NotYours until the pool is done."""
     if not pool.file:
         raise NotYours("The pool is not made yet. Come back when its job is done.")
     return storages["data"].open(pool.file)
 
 
 def execute(job: Job) -> None:
-    """Predict with one model after the other, and keeps the pool. Harmless to run twice: what a
-    worker that died left is gone on with, on the same machine.
+    """Predict with one model after the other, and save the pool. May run twice: it continues the
+    work of a dead worker on the same machine.
     """
     sweep()
     pool = Pool.objects.select_related("dataset").filter(job=job).first()
@@ -93,8 +94,8 @@ def execute(job: Job) -> None:
 
 
 def sweep() -> None:
-    """Remove what jobs left on this machine that nobody goes on with: another worker made the
-    pool, its workers died too often, or its dataset is gone.
+    """Remove job folders on this machine that no job continues: another worker made the pool, its
+    workers died too often, or its dataset is gone.
     """
     # Listed first: a folder that comes later is a job's that has just begun.
     folders = list(_folder().glob(f"*{WORK}"))
@@ -128,7 +129,7 @@ def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path)
 
 
 def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> dict[str, object]:
-    """What `predict --json` prints of the model."""
+    """Return the JSON of `predict --json` for the model."""
     arguments = [
         *("predict", str(images), "--model", f"{model.name}={model.spec}"),
         *("--classes", str(folder / "classes.txt"), "--out", str(folder / "out" / model.name)),
@@ -156,8 +157,9 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
 
 
 def _models(names: Sequence[str]) -> list[RegisteredModel]:
-    """The registered models. Raises Refusal where one is gone or its file is another, and for
-    models whose classes differ: a pool has one list of them."""
+    """Return the registered models. Raises Refusal for a missing model, a changed file, and models
+    whose classes differ: a pool has one list of classes.
+    """
     if not 1 <= len(names) <= MOST_MODELS:
         raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
     by_name = {model.name: model for model in RegisteredModel.objects.filter(name__in=names)}
@@ -176,7 +178,7 @@ def _models(names: Sequence[str]) -> list[RegisteredModel]:
 
 
 def _refuse_changed(model: RegisteredModel) -> None:
-    """A model is a program: what was not registered is not run."""
+    """Raise Refusal for a file that differs from the registered one: a model is a program."""
     stated = model.source.get("sha256")
     if stated is None:
         return
@@ -189,7 +191,7 @@ def _refuse_changed(model: RegisteredModel) -> None:
 
 
 def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:
-    """A zip of the photographs under their names in the dataset, as they came."""
+    """Write a zip of the original photographs under their names in the dataset."""
     total = dataset.images.count()
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
         for number, image in enumerate(dataset.images.order_by("name").iterator(), 1):
@@ -201,8 +203,9 @@ def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:
 
 
 def _pack(goal: Path, folder: Path, names: Sequence[str]) -> None:
-    """The pool as `mad select --predictions` reads it once unpacked: what all models share, and
-    each one's arrays and likeliest classes."""
+    """Write the zip of a pool: once unpacked, `mad select --predictions` reads it. It has the files
+    that all models share, and each model's arrays and likeliest classes.
+    """
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
         for name in SHARED:
             archive.write(folder / "out" / names[0] / name, name)

@@ -1,4 +1,4 @@
-"""Models that the site may name. Registered on the command line alone: a model is a program."""
+"""Models that the site may name. They are registered only by the command: a model is a program."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 def check_name(name: str) -> str:
-    """Return the name. Raises BadInput for one that is no word: it becomes the name of files."""
+    """Return the name. Raises BadInput unless it is a word, since it becomes the name of files."""
     if not NAME.fullmatch(name):
         raise BadInput(
             f"the model's name is {name[:40]!r}",
@@ -27,7 +27,7 @@ def register(
     options: Sequence[str],
     source: dict[str, str],
 ) -> RegisteredModel:
-    """Return the model under its name, in place of the one that had it."""
+    """Save the model under its name, replacing the previous one, and return it."""
     made, _ = RegisteredModel.objects.update_or_create(
         name=check_name(name),
         defaults={
@@ -41,7 +41,7 @@ def register(
 
 
 def remove(name: str) -> None:
-    """Pools that it made stay. Raises BadInput where no model has the name."""
+    """Remove a model; its pools stay. Raises BadInput where no model has the name."""
     deleted, _ = RegisteredModel.objects.filter(name=name).delete()
     if not deleted:
         raise BadInput(f"no model is called {name[:100]!r}", cure="models list shows their names")

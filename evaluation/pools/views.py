@@ -21,7 +21,7 @@ ENDED = (Job.State.DONE, Job.State.FAILED)
 @login_required
 @require_http_methods(["GET", "POST"])
 def pools(request: SignedIn, name: str) -> HttpResponse:
-    """What registered models see in the dataset: a new pool, and those before."""
+    """Render the pools of a dataset and the form of a new one."""
     dataset = dataset_for(request.user, name)
     form = PoolForm(request.POST if request.method == "POST" else None)
 

@@ -1,3 +1,3 @@
-"""Files → checked arrays. Everything is checked here, once; what is wrong is a BadInput with file,
-line and cure.
+"""Read files into checked arrays. All checks happen here, once; errors are BadInput with file, line
+and cure.
 """

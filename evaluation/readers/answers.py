@@ -1,7 +1,4 @@
-"""Files → checked values. Everything is checked here, once; what is wrong is a BadInput.
-
-Free of Django. Predictions folders are read in pools.py.
-"""
+"""Read answers and accuracies. All checks happen here, once; errors are BadInput. No Django."""
 
 import csv
 import io
@@ -34,7 +31,7 @@ ZIP = b"PK\x03\x04"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """Line number and object of each line that is not blank."""
+    """Yield the line number and object of each line that is not blank."""
     require_file(path, "check the path")
     # Not splitlines(): JSON strings may hold U+2028, which that would cut at.
     with open(path, "rb") as file:
@@ -59,7 +56,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
-    """(image, wnid) → whether the image contains it; None where it was dropped as too hard."""
+    """Return (image, wnid) → whether the image contains it; None where it was dropped as
+    too hard.
+    """
     answers: dict[tuple[str, str], bool | None] = {}
     for line, value in json_lines(path):
         image, wnid, contains = value.get("image"), value.get("wnid"), value.get("contains", "")
@@ -84,7 +83,7 @@ def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
 
 
 def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
-    """classifier → accuracy, of these classifiers, from a file of `classifier,accuracy` rows.
+    """Return classifier → accuracy from a file of `classifier,accuracy` rows.
 
     Raises BadInput for a classifier that is missing or listed twice.
     """
@@ -99,9 +98,10 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
 
 
 def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
-    """classifier → accuracy, from the text of `classifier,accuracy` rows; `file` is named.
+    """Return classifier → accuracy from the text of `classifier,accuracy` rows.
 
-    Raises BadInput for a row that is not CSV, has no number, or lists a classifier again.
+    file: its name in errors. Raises BadInput for a row that is not CSV, has no number, or repeats a
+    classifier.
     """
     rows = csv.DictReader(io.StringIO(text, newline=""))
     try:

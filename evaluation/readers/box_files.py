@@ -1,8 +1,8 @@
-"""True boxes and predicted ones from files. No Django.
+"""Read true and predicted boxes. No Django.
 
 Truths are read by the readers of labels (labeling/formats): CSV, JSON Lines, COCO JSON, Label
 Studio JSON, or a folder of PASCAL VOC's XML files, as ILSVRC's kit has them. Predictions are CSV,
-COCO's list of results, or ILSVRC's texts. What a file is, its first line tells.
+COCO's list of results, or ILSVRC's texts. The first line of a file tells its format.
 """
 
 import json
@@ -42,12 +42,12 @@ UNITS = {COCO: "annotation", LIST: "region", FOLDER: "object"}
 class Options:
     """How files are read and scored.
 
-    repair: of a truth, cut outlines that cross themselves and shapes that leave their image.
-    inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a list of images,
-    `image[,width,height]` rows or the kit's names and numbers; there are no others then. exclude:
-    `image,wnid` rows, or the kit's list. devkit: what the kit's ids mean, its meta.mat or a list of
-    wnids. strict: localization asks for an IoU above 0.5. ious: what
-    detection asks for, none for ILSVRC's thr(B). most_rounds: of the bootstrap; 0: none.
+    repair: in a truth, cut outlines that cross themselves and shapes that leave their image.
+    inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a list of the only
+    images, as `image[,width,height]` rows or the kit's names and numbers. exclude: `image,wnid`
+    rows, or the kit's list. devkit: meaning of the kit's ids, its meta.mat or a list of wnids.
+    strict: localization needs an IoU above 0.5. ious: thresholds of detection, empty for ILSVRC's
+    thr(B). most_rounds: of the bootstrap; 0: none.
     """
 
     repair: bool = False
@@ -64,12 +64,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the images.
+    """The true boxes of the images.
 
-    objects: every one that was drawn; difficult: (N,) those that PASCAL VOC marks so. crowds: boxes
-    of regions in which objects were not drawn one by one. unknown: (E, 2) images and classes of
-    which some object has no box, or whose presence is unknown. class_of_id: numbers of classes by
-    the ids that predictions may call them by. notes: what the reader left out.
+    objects: every drawn object; difficult: (N,) those that PASCAL VOC marks so. crowds: boxes of
+    regions whose objects were not drawn one by one. unknown: (E, 2) images and classes of which
+    some object has no box, or whose presence is unknown. class_of_id: class numbers by the ids that
+    predictions may use. notes: on rows that the reader left out.
     """
 
     path: Path
@@ -84,7 +84,7 @@ class Truth:
 
 
 def read_truth(path: Path, options: Options) -> Truth:
-    """Return the true boxes of a file or folder. Raise BadInput with the place of a fault."""
+    """Return the true boxes of a file or folder. Raises BadInput with the position of the error."""
     layout = layout_of(path)
     if layout == KIT:
         cure = "give image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of the kit's XML files"
@@ -151,7 +151,7 @@ def _classes(path: Path, layout: str, options: Options) -> tuple[Classes, dict[A
 
 
 class _Builder:
-    """A truth as its pages come."""
+    """Builds a Truth page by page."""
 
     def __init__(self, path: Path, layout: str, images: Images, classes: Classes) -> None:
         self.path, self.unit, self.images, self.classes = (
@@ -217,10 +217,10 @@ class _Builder:
 def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False) -> Rows:
     """Return the predicted boxes of a file, in its order, checked.
 
-    Images that the truth does not know are numbered after its own, unless it lists them all.
-    ranked: the kit's text has a line an image, up to five boxes, the best first; their confidences
-    are 5 to 1 then. Raise BadInput with the place of a fault, and where no image of the predictions
-    is in the truth.
+    Images that are not in the truth get numbers after the truth's own, unless the truth lists all
+    images. ranked: the kit's text has a line per image with up to five boxes, best first, which get
+    the confidences 5 to 1. Raises BadInput with the position of the error, and where no image of
+    the predictions is in the truth.
     """
     layout = layout_of(path)
     if layout == FOLDER:
@@ -250,10 +250,10 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
 
 
 def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], int]:
-    """Return (E, 2) images and classes that do not count, class −1 for all of an image.
+    """Return the (E, 2) images and classes that do not count, and the number of rows with an
+    unknown image.
 
-    Those that the truth does not know in full are among them. Also return how many rows name an
-    image that is not there.
+    Class −1 excludes the whole image. Pairs that the truth leaves unknown are included.
     """
     pairs = list(map(tuple, truth.unknown.tolist()))
     missing = 0
@@ -265,7 +265,9 @@ def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], in
 
 
 def notes_of(truth: Truth, missing: int) -> Iterator[str]:
-    """Yield what a reader of a score must know of its truth. missing: as read_excluded() counts."""
+    """Yield the notes on a truth that belong beside its scores. missing: the count of
+    read_excluded().
+    """
     yield from truth.notes
     if len(truth.unknown):
         pairs = count_of(len(truth.unknown), "image and class", "pairs of image and class")
@@ -275,7 +277,7 @@ def notes_of(truth: Truth, missing: int) -> Iterator[str]:
 
 
 def layout_of(path: Path) -> str:
-    """Return CSV, JSONL, COCO, LIST, KIT or FOLDER. Raise BadInput where there is no file."""
+    """Return CSV, JSONL, COCO, LIST, KIT or FOLDER. Raises BadInput where there is no file."""
     if path.is_dir() or path.suffix.lower() == ".xml":
         return FOLDER
     require_file(path, "check the path")
@@ -309,7 +311,7 @@ def _csv_rows(path: Path, images: Images, classes: Classes, inclusive: bool) -> 
 
 
 def _list_images(path: Path, images: Images) -> None:
-    """The images of a list, with their sizes or with the kit's numbers."""
+    """Return the images of a list, with their sizes or with the kit's numbers."""
     if layout_of(path) == KIT:
         kit_boxes.read_list(path, images)
     else:
@@ -326,7 +328,7 @@ def _list_images(path: Path, images: Images) -> None:
 
 
 def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]]:
-    """Images, None where it is unknown, and classes, −1 where none is named."""
+    """Yield the image (None if unknown) and the class (−1 for all) of each row."""
     path = options.exclude
     assert path is not None
     if layout_of(path) == KIT:

@@ -1,7 +1,7 @@
-"""Boxes as files have them, with their images and classes, and what of them is refused. No Django.
+"""Rows of boxes with their images and classes, and the checks on them. No Django.
 
-Every reader gives Rows; what is wrong with a row is said with its place in the file. Inside,
-corners are image pixels with x1 and y1 exclusive.
+Every reader returns Rows; errors name the row's position in its file. Corners are image pixels
+with x1 and y1 exclusive.
 """
 
 import math
@@ -28,7 +28,7 @@ Fail = Callable[[str, str], BadInput]
 
 
 class Classes(Protocol):
-    """Labels as they are written → numbers from 0. Raises BadInput for what is no class."""
+    """Numbers the labels of a file from 0. Raises BadInput for an unknown class."""
 
     @property
     def names(self) -> list[str]: ...
@@ -37,7 +37,7 @@ class Classes(Protocol):
 
 
 class Named:
-    """Classes as they come, numbered in their order."""
+    """Classes numbered in the order in which they come."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -51,7 +51,7 @@ class Named:
 
 
 class Listed:
-    """The classes that a file lists; another one is refused."""
+    """The classes that a file lists; any other class is refused."""
 
     def __init__(self, names: Sequence[str], source: Path) -> None:
         self.names = list(names)
@@ -69,9 +69,9 @@ class Listed:
 class Images:
     """Names of images → numbers from 0, with sizes where they are known.
 
-    listed: no others may come. by_id: numbers by the ids that other files call images by. loose: a
-    name may lack the folder or the extension of the one image that it means, or have one where the
-    truth has none: XML files name images either way.
+    listed: no other images are allowed. by_id: numbers by the ids that other files use. loose: a
+    name may lack, or wrongly have, the folder or extension of the only image that it can mean, as
+    names in XML files do.
     """
 
     def __init__(self) -> None:
@@ -85,13 +85,13 @@ class Images:
         self._meant: dict[tuple[Path | None, str], str] = {}
 
     def add(self, name: str, path: Path, line: int | None = None) -> int:
-        """Return the index of an image that comes only once. Raise BadInput where it came."""
+        """Return the index of a new image. Raises BadInput for a known one."""
         if self.find(name) is not None:
             raise BadInput(f"image {name[:200]!r} comes again", path, line, "keep one of them")
         return self(name, path, line)
 
     def __call__(self, name: str, path: Path, line: int | None) -> int:
-        """Return the index of an image, which is new where none were listed. Raise BadInput."""
+        """Return the index of an image; a list of images takes no new one. Raises BadInput."""
         number = self.find(name, path, line)
         if number is not None:
             return number
@@ -103,7 +103,9 @@ class Images:
         return self.places.setdefault(nfc(name), len(self.places))
 
     def find(self, name: str, path: Path | None = None, line: int | None = None) -> int | None:
-        """Return the index of an image, None where it is unknown. Raise BadInput for two."""
+        """Return the index of an image, None where it is unknown. Raises BadInput where
+        two match.
+        """
         number = self.places.get(nfc(name))
         if number is not None or not self.loose:
             return number
@@ -124,12 +126,12 @@ class Images:
         return self.places[names[0]]
 
     def number(self) -> None:
-        """Counts images from 1 in their order, where nothing gave them ids."""
+        """Number the images from 1 in their order, where no file gave them ids."""
         if not self.by_id:
             self.by_id = dict(enumerate(self.places.values(), 1))
 
     def resize(self, number: int, width: Any, height: Any) -> bool:
-        """Return whether width and height are those of an image; if so, they are kept."""
+        """Keep the size of an image. Returns False where it differs from the known size."""
         try:
             size = (float(width), float(height))
         except (TypeError, ValueError, OverflowError):
@@ -140,7 +142,7 @@ class Images:
         return good
 
     def size_table(self) -> NDArray[np.float64]:
-        """(N, 2) widths and heights, infinite where they are not known."""
+        """Return (N, 2) widths and heights, infinite where they are unknown."""
         table = np.full((len(self.places), 2), np.inf)
         if self.sizes:
             table[list(self.sizes)] = list(self.sizes.values())
@@ -149,8 +151,9 @@ class Images:
 
 @dataclass(frozen=True)
 class Rows:
-    """M boxes of a file. places: (M,) lines, or numbers of what `unit` names, all from 1; of a
-    folder, in which of its files."""
+    """M boxes of a file. places: (M,) line numbers, or numbers of the `unit`, from 1; in a folder,
+    within each of its files.
+    """
 
     path: Path
     unit: str
@@ -163,7 +166,7 @@ class Rows:
         return len(self.places)
 
     def bad(self, row: int, message: str, cure: str) -> BadInput:
-        """Return the refusal of a row, counted from 0."""
+        """Return BadInput for a row, counted from 0."""
         path = self.files[row] if self.files is not None else self.path
         return fault(path, self.unit, int(self.places[row]), message, cure)
 
@@ -176,7 +179,7 @@ def fault(path: Path, unit: str, position: int, message: str, cure: str) -> BadI
 
 
 class Gathered:
-    """Rows as they are read, one after the other."""
+    """Collects rows while a file is read."""
 
     def __init__(self) -> None:
         self._whole = array("q")
@@ -190,9 +193,9 @@ class Gathered:
         self._real.extend(corners)
 
     def rows(self, path: Path, unit: str = "", inclusive: bool = False, first: int = 0) -> Rows:
-        """Return the rows. inclusive: the corners that came in have x1 and y1 inside the box.
+        """Return the rows. inclusive: x1 and y1 of the corners are inside the box.
 
-        first: what the upper left pixel is counted as.
+        first: the coordinate of the upper left pixel.
         """
         whole = np.array(self._whole, np.int64).reshape(-1, 3)
         real = np.array(self._real, np.float64).reshape(-1, 5)
@@ -204,9 +207,9 @@ class Gathered:
 
 
 def check(rows: Rows, images: Images, most: int) -> None:
-    """Raise BadInput for the first row that is no box of its image, or one too many.
+    """Raise BadInput for the first row that is no box of its image, or that is one too many.
 
-    Boxes have an area, and leave an image of known size by EDGE_PX at most. most: boxes an image.
+    A box must have an area, and may leave an image of known size by EDGE_PX. most: boxes per image.
     """
     corners = rows.boxes.corners
     _refuse(rows, ~np.isfinite(corners).all(axis=1), "a corner is not finite", "give numbers")
@@ -236,9 +239,7 @@ def _refuse(rows: Rows, wrong: Any, message: str, cure: str) -> None:
 
 
 def numbers(cells: Sequence[Any], names: Sequence[str], fail: Fail) -> list[float]:
-    """Return the cells as floats; raises what `fail(message, cure)` makes of one that is
-    no number.
-    """
+    """Return the cells as floats. Raises `fail(message, cure)` for a cell that is no number."""
     try:
         return [float(cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):

@@ -1,5 +1,6 @@
-"""truth.csv and predictions.csv of a classification, ILSVRC's own text files, or a release of a
-naming campaign as predictions. No Django."""
+"""Read truth.csv and predictions.csv of a classification, ILSVRC's own text files, or a naming
+release as predictions. No Django.
+"""
 
 import math
 import re
@@ -31,8 +32,11 @@ _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 
 @dataclass(frozen=True)
 class Named:
-    """What people named in a release. images: (N,) which images of the truth are settled or dropped
-    in it; elsewhere: how many of its images the truth lacks."""
+    """The classes that people named in a release.
+
+    images: (N,) truth images that are settled or dropped in it. elsewhere: number of its images
+    that are not in the truth.
+    """
 
     campaign: str
     number: int | None
@@ -45,11 +49,11 @@ class Named:
 class Classified:
     """N images with their class and up to K predictions each.
 
-    classes: names as the result writes them, wnids, or ids where the files have ids and nothing
-    says what they mean. synsets: of the classes, None in that case. truth: (N,), predicted: (N, K)
-    numbers of classes, ABSENT where a rank is missing. repeated: predictions that named a class
-    again on the same image and were made ABSENT. places: where each class of the truth first came.
-    people: where the predictions are a release. gaps: images with a rank after one that is missing.
+    classes: names for the result, wnids, or ids where the files have ids without a known meaning.
+    synsets: of the classes, None in that case. truth: (N,), predicted: (N, K) class numbers, ABSENT
+    where a rank is missing. repeated: number of predictions that repeated a class on an image and
+    were made ABSENT. places: where each class of the truth first came. people: where the
+    predictions are a release. gaps: number of images with a rank after a missing one.
     """
 
     images: list[str]
@@ -65,7 +69,7 @@ class Classified:
 
 
 class Labels:
-    """Labels as they are written → numbers from 0, one for each synset under entity."""
+    """Numbers labels from 0, one number per synset under entity."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self.wordnet = wordnet
@@ -106,12 +110,13 @@ class Labels:
 
 
 def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classified:
-    """`image,wnid` rows and `image,rank,wnid[,confidence]` rows, ranks from 1.
+    """Return the classification of `image,wnid` and `image,rank,wnid[,confidence]` rows, ranks from
+    1.
 
-    Labels are wnids, dog.n.01 or a lemma of one sense. Images without predictions and ranks that
-    are missing are allowed. Raises BadInput with the line for an unknown label, an image that comes
-    twice in the truth, one of predictions that the truth lacks, a rank that is no whole number from
-    1 or comes again for an image, and a confidence that is no number. Confidences order nothing.
+    Labels are wnids, dog.n.01 or a lemma of one sense. Images without predictions and missing ranks
+    are allowed. Confidences do not affect the order. Raises BadInput with the line for an unknown
+    label, an image twice in the truth, a predicted image that is not in the truth, a rank that is
+    no whole number from 1 or is repeated for an image, and a confidence that is no number.
     """
     labels = Labels(wordnet)
     images, classes, places = read_truth(truth, labels)
@@ -152,12 +157,12 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
 
 
 def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
-    """`image,wnid` rows, and as predictions what people named in a release.
+    """Return the classification of `image,wnid` rows, with the names in a release as predictions.
 
-    Rank 1 is the class that was settled on, ABSENT where that is none; the ranks after it are the
-    other classes that people named: as they listed them, else by votes, equal ones by key. Raises
-    BadInput for a release that names no classes, one with a class that is no noun of WordNet, and
-    one without an image of the truth.
+    Rank 1 is the settled class, ABSENT where there is none. The next ranks are the other classes
+    that people named: in their order, else by votes, ties by key. Raises BadInput for a release
+    that names no classes, one with a class that is no noun of WordNet, and one without an image of
+    the truth.
     """
     if release.kind.release != CLASS:
         raise BadInput(
@@ -207,8 +212,7 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
 
 
 def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classified]:
-    """Return the submissions on the images that are settled in every release among them, all on the
-    same.
+    """Return the submissions reduced to the images that are settled in every release among them.
 
     submissions: by name, on one truth. Raises BadInput where no image is left.
     """
@@ -234,7 +238,9 @@ def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:
 
 
 def _ranked(answer: AnswerLine, vocabulary: Collection[str]) -> list[str | None]:
-    """Up to RANKS classes of an image, best first; None in front where none was settled on."""
+    """Return up to RANKS classes of an image, best first; None comes first where none was
+    settled.
+    """
     votes = answer.get("votes", {})
     others = sorted(votes.keys() & set(vocabulary), key=lambda key: (-votes[key], key))
     others = [key for key in answer.get("ranked", others) if key in vocabulary]
@@ -253,11 +259,12 @@ def _vocabulary_label(labels: Labels, key: str, release: Frozen, line: int) -> i
 def read_devkit(
     truth: Path, predictions: Path, wordnet: WordNet, meaning: dict[int, tuple[str, int]] | None
 ) -> Classified:
-    """ILSVRC's text files: an id a line, and up to five a line, best first; line i is image i.
+    """Return the classification of ILSVRC's text files: an id a line, and up to five a line, best
+    first.
 
-    meaning: id → wnid and where it came from, see read_ids(); without it classes are ids. Raises
-    BadInput with the line for what is no id, an id without a meaning, and for another number of
-    lines than the truth has. An id of 0 or −1 and an empty line stand for no prediction.
+    Line i is image i. meaning: id → (wnid, line), see read_ids(); without it classes are ids. An id
+    of 0 or −1 and an empty line mean no prediction. Raises BadInput with the line for an invalid
+    id, an id without a meaning, and a number of lines that differs from the truth's.
     """
     labels = Labels(wordnet)
     ids: dict[int, int] = {}
@@ -301,7 +308,7 @@ def read_devkit(
 
 
 def read_ids(path: Path) -> dict[int, tuple[str, int]]:
-    """What ids mean: id → (wnid, line), from the kit's meta.mat or a list whose line i is id i.
+    """Return id → (wnid, line), from the kit's meta.mat or from a list whose line i is id i.
 
     Raises BadInput for a file that is neither.
     """
@@ -318,8 +325,9 @@ def read_ids(path: Path) -> dict[int, tuple[str, int]]:
 
 
 def read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], dict[int, int]]:
-    """`image,wnid` rows: the place of each image, the numbers of their classes, and the line on
-    which each class first came. Raises BadInput with the line."""
+    """Return the index of each image in `image,wnid` rows, the class numbers, and each class's
+    first line. Raises BadInput with the line.
+    """
     images: dict[str, int] = {}
     classes: list[int] = []
     places: dict[int, int] = {}
@@ -353,7 +361,7 @@ def _truth_ids(
 
 
 def _content(path: Path, least: int = 0) -> list[str]:
-    """The lines of a text file without empty ones at its end, of which so many may count."""
+    """Return the lines of a text file, without empty lines at its end."""
     require_file(path, "check the path")
     lines = text_lines(path)
     while len(lines) > least and not lines[-1].strip():
@@ -382,7 +390,9 @@ def _is_number(text: str) -> bool:
 
 
 def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArray[np.int32]:
-    """(N, K) labels of rows (image, rank, label, line); refuses a rank that comes again."""
+    """Return (N, K) labels of rows (image, rank, label, line). Raises BadInput for a
+    repeated rank.
+    """
     image_number, rank, label, line = cells.T
     order = np.lexsort((line, rank, image_number))
     again = np.flatnonzero((np.diff(image_number[order]) == 0) & (np.diff(rank[order]) == 0))
@@ -401,7 +411,7 @@ def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArra
 
 
 def _once(predicted: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
-    """A class named twice on an image counts at its first rank; how many were made ABSENT."""
+    """Make repeats of a class on an image ABSENT after its first rank; return how many."""
     cleaned = predicted.copy()
     for rank in range(1, predicted.shape[1]):
         at_rank = predicted[:, rank, None]

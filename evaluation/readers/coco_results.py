@@ -1,7 +1,7 @@
-"""COCO's list of results: predicted boxes. No Django.
+"""Read COCO's list of results: predicted boxes. No Django.
 
-A bbox is [x, y, width, height]. image_id and category_id are ids of the truth where that is COCO
-too; a text is the name of an image or of a class.
+A bbox is [x, y, width, height]. image_id and category_id are the truth's ids where that is COCO
+too, or names.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ Ids = dict[Any, int]
 
 
 def read(path: Path, images: Images, classes: Classes, class_of_id: Ids) -> Rows:
-    """Return the predicted boxes. Raise BadInput naming the result."""
+    """Return the predicted boxes. Raises BadInput naming the result."""
     gathered, unit = Gathered(), "result"
     for position, row in enumerate(elements(path), 1):
         at = (path, unit, position)
@@ -38,7 +38,7 @@ def _known(ids: Ids, id_: Any, name: str, at: tuple[Path, str, int]) -> int:
 
 
 def _named(id_: Any, lookup: Any, ids: Ids, name: str, at: tuple[Path, str, int]) -> int:
-    """The number of an id, or of a name, of an image or a class."""
+    """Return the index of an image or class, by its id or name."""
     if isinstance(id_, str) and id_ not in ids:
         try:
             return int(lookup(id_, at[0], at[2]))

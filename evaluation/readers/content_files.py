@@ -1,7 +1,7 @@
-"""Files of information content as WordNet::Similarity writes and nltk reads them.
+"""Read files of information content in the format of WordNet::Similarity and nltk.
 
-A head with WordNet's version, then a line a synset: its offset and part of speech, its count, and
-ROOT where nothing is above it.
+The head names WordNet's version. Then each line has a synset's offset and part of speech, its
+count, and ROOT where it has no hypernym.
 """
 
 import io
@@ -21,14 +21,14 @@ CURE = "give a file of WordNet::Similarity for WordNet 3.0, such as ic-brown.dat
 def read(path: Path, wordnet: WordNet) -> Contents:
     """Return the counts in a file of information content, as nltk reads it.
 
-    Raises BadInput, with the line, for a file that is none, or of another WordNet.
+    Raises BadInput with the line for another format, or for another version of WordNet.
     """
     from nltk.corpus.reader.wordnet import WordNetICCorpusReader
 
     text = _checked(path, wordnet)
 
     class Reader(WordNetICCorpusReader):
-        """Reads what was checked; nltk opens files below its own folders only."""
+        """Reads the checked content; nltk itself opens only files below its own folders."""
 
         def __init__(self) -> None:
             pass

@@ -1,4 +1,4 @@
-"""Vectors of terms and of images from files, and predictions or targets made of them. No Django.
+"""Read vectors of terms and images, and write predictions or targets from them. No Django.
 
 Source: Frome et al. (2013), DeViSE, appendix A.2.
 """
@@ -25,7 +25,7 @@ FORM = "give an .npz with terms (T,) and vectors (T, D), or a .csv of term,numbe
 
 @dataclass(frozen=True)
 class Terms:
-    """T terms, each once, and their vectors (T, D), none of them zero."""
+    """T distinct terms and their vectors (T, D), none of them zero."""
 
     names: list[str]
     vectors: NDArray[np.float64]
@@ -34,8 +34,8 @@ class Terms:
 def read_terms(path: Path) -> Terms:
     """Return the vectors of terms, from .npz or .csv without a header.
 
-    Raises BadInput, with the line of a .csv or the term, for a term that is empty or comes again, a
-    vector of another length, of zeros, or with what is not a finite number.
+    Raises BadInput, with the line of a .csv or with the term, for an empty or repeated term, and
+    for a vector of another length, of zeros, or with a value that is not finite.
     """
     require_file(path, FORM)
     names, vectors = _npz_terms(path) if path.suffix == ".npz" else _csv_terms(path)
@@ -57,7 +57,7 @@ def read_terms(path: Path) -> Terms:
 
 
 def read_vectors(path: Path) -> NDArray[np.floating]:
-    """(N, D) vectors of images from an .npy of floats.
+    """Return (N, D) vectors of images from an .npy of floats.
 
     Raises BadInput for another shape or type, and for a row that is zero or not finite.
     """
@@ -77,8 +77,9 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
 
 @dataclass(kw_only=True)
 class Predicted(Record):
-    """What `predict` wrote to `out`. short: images with fewer than k predictions. nearest: terms
-    that were looked at."""
+    """The result of `predict`. short: images with fewer than k predictions. nearest: number of
+    terms that were compared.
+    """
 
     images: int
     predictions: int
@@ -94,7 +95,7 @@ class Predicted(Record):
 
 @dataclass(kw_only=True)
 class Embedded(Record):
-    """What `embed` wrote to `out`. without_vector: the labels whose rows are NaN."""
+    """The result of `embed`. without_vector: the labels whose rows are NaN."""
 
     labels: int
     without_vector: list[str]
@@ -115,8 +116,8 @@ def predict(
 ) -> Predicted:
     """Write `image,rank,wnid` rows: the labels of the terms nearest to each image.
 
-    images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: so many
-    terms are looked at, 4 k where it is not given. Raises BadInput for what is wrong with a file.
+    images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: number
+    of terms to compare, by default 4 k. Raises BadInput.
     """
     if k > MOST_RANKS:
         raise BadInput(f"k is {k}", cure=f"take at most {MOST_RANKS:,}, nothing beyond is scored")
@@ -151,9 +152,9 @@ def predict(
 def embed(
     wordnet: WordNet, terms: Path, labels: Path, out: Path, by: str = "first", seed: int = 0
 ) -> Embedded:
-    """Write an .npy (V, D): the vector that each label is trained towards, a row a label.
+    """Write an .npy (V, D) with the target vector of each label.
 
-    Rows of labels none of whose terms has a vector are NaN; the result lists them.
+    Rows of labels without any vector are NaN; the result lists them.
     """
     known = read_terms(terms)
     wnids = read_classes(labels, wordnet)
@@ -177,7 +178,7 @@ def embed(
 
 
 def _directed(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """(N,) whether a row has a direction: its length is finite and not 0."""
+    """Return (N,) whether a row has a direction: its length is finite and not 0."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64, casting="unsafe")
     has_direction: NDArray[np.bool_] = np.isfinite(squares) & (squares > 0)
     return has_direction

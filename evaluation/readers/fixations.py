@@ -1,4 +1,4 @@
-"""Eye fixations of PASCAL-S as published (MATLAB v7.3) → checked arrays. Free of Django."""
+"""Read the eye fixations of PASCAL-S as published (MATLAB v7.3). No Django."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +21,9 @@ _SAVE = "save it in MATLAB with -v7.3, or take the file as published"
 
 @dataclass(frozen=True)
 class Gazes:
-    """What people looked at in one image: per person (n, 2) rows and columns from 0, in order.
+    """The fixations on one image: for each person (n, 2) rows and columns from 0, in order.
 
-    size: height and width of the image, None where the file of sizes was not given.
+    size: height and width of the image, None without the file of sizes.
     """
 
     people: tuple[NDArray[np.int64], ...]
@@ -31,12 +31,12 @@ class Gazes:
 
 
 def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gazes]:
-    """Return the gazes of every image, the first being PASCAL-S's image 1.
+    """Return the gazes of every image, starting with PASCAL-S's image 1.
 
-    fixations: pascalFix.mat, a cell per image of rows (row, column, person), from 1, a person's
-    together and in order. sizes: pascalSize.mat, (height, width) of each.
-    Raises BadInput naming the file and the image (from 1): not MATLAB v7.3, no such variable,
-    another shape, numbers that are not whole, places outside the image.
+    fixations: pascalFix.mat, a cell per image of rows (row, column, person), from 1, grouped by
+    person and in order. sizes: pascalSize.mat, (height, width) of each. Raises BadInput with the
+    file and the image (from 1): not MATLAB v7.3, a missing variable, another shape, numbers that
+    are not whole, positions outside the image.
     """
     extents = None if sizes is None else _sizes(Path(sizes))
     path = Path(fixations)
@@ -71,7 +71,7 @@ def _opened(path: Path) -> Any:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """HDF5 raises whatever it likes where a file is broken inside."""
+    """Convert the errors of HDF5 into BadInput; on a damaged file it raises errors of any type."""
     try:
         yield
     except (RuntimeError, OSError, KeyError, TypeError, ValueError) as error:
@@ -79,7 +79,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _values(data: Any, name: str, path: Path) -> NDArray[Any]:
-    """What a dataset holds. A few bytes may declare more than any memory: that is refused."""
+    """Return the content of a dataset. Raises BadInput for one that declares too many values."""
     if data.size is None or data.size > MOST_VALUES:
         raise BadInput(
             f"{name} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
@@ -120,7 +120,7 @@ def _sizes(path: Path) -> list[tuple[int, int]]:
 def _people(
     values: NDArray[Any], number: int, size: tuple[int, int] | None, path: Path
 ) -> tuple[NDArray[np.int64], ...]:
-    """Per person the fixations of one cell: (3, n) as HDF5 has it, columns before rows."""
+    """Return the fixations of one cell by person; the cell is (3, n), columns before rows."""
     if values.dtype.kind in "iu" and values.shape == (2,) and not values.any():
         # So MATLAB stores an empty array: its shape.
         return ()

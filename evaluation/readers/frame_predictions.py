@@ -1,4 +1,4 @@
-"""predictions.csv: what each classifier says of every frame. No Django."""
+"""Read predictions.csv: the class that each classifier names for every frame. No Django."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ LONGEST_NAMED = 200
 
 @dataclass(frozen=True)
 class Predictions:
-    """What each classifier named, frame by frame.
+    """The class that each classifier named for every frame.
 
-    wnids: for a classifier (F,) int32 places in `classes`; NOTHING where it named nothing, which
-    is wrong and like no class; NOT_ASKED where nobody asked it (people see few frames): a sequence
-    with such a frame has no score of that classifier. classes: as the files write them. frames: id
-    → place 0 … F − 1. places: where a class first came, a file and a line, or None.
+    wnids: for a classifier (F,) int32 indices into `classes`. NOTHING: it named no class, which is
+    wrong and has no similarity. NOT_ASKED: it did not see the frame (people see few frames); a
+    sequence with such a frame has no score for that classifier. classes: as the files write them.
+    frames: id → index 0 … F − 1. places: file and line where a class first came, or None.
     """
 
     classifiers: tuple[str, ...]
@@ -38,7 +38,9 @@ class Predictions:
     places: tuple[tuple[str, int] | None, ...] = ()
 
     def origin(self, class_: int) -> tuple[str | None, int | None]:
-        """File and line where a class first came, None, None where it came from no file."""
+        """Return the file and line where a class first came; None, None where it came from
+        no file.
+        """
         position = self.places[class_] if class_ < len(self.places) else None
         return position or (None, None)
 
@@ -91,15 +93,14 @@ def read_predictions(
     check_classifiers: Callable[[Sequence[str]], object] | None = None,
     check_class: Callable[[str, int], object] | None = None,
 ) -> Predictions:
-    """Return the predictions of a CSV with the columns frame, classifier, wnid, and others as it
-    likes.
+    """Return the predictions of a CSV with the columns frame, classifier and wnid.
 
-    frames: `frame_places(lines)`, for those who read several files. An empty wnid: the classifier
-    named nothing. Raises BadInput with the line for a frame that no sequence has, or that comes
-    twice for a classifier, for an empty name, for frames that a classifier lacks, and for no rows.
-    Whether a class is of WordNet is checked when they are scored. Where the file may be anybody's,
-    check_classifiers is told the names so far with each new one, check_class each new class and its
-    line, and both may raise: else names and classes without end would fill the memory.
+    frames: `frame_places(lines)`, for callers that read several files. An empty wnid means that the
+    classifier named nothing. Raises BadInput with the line for a frame that is in no sequence or is
+    repeated for a classifier, for an empty name, for missing frames, and for no rows. Classes are
+    checked against WordNet when they are scored. For files from untrusted users, check_classifiers
+    is called with all names whenever a new one comes, and check_class with each new class and its
+    line. Both may raise, which keeps endless names and classes from filling the memory.
     """
     frames = frame_places(lines) if frames is None else frames
     classes: dict[str, int] = {}
@@ -142,7 +143,7 @@ def read_predictions(
 
 
 def _short(name: str) -> str:
-    """What messages call a frame or a classifier, whose name may fill a page.
+    """Return a frame or classifier for a message, cut where its name is long.
 
     >>> _short("cats/0.png/01")
     "'cats/0.png/01'"

@@ -1,6 +1,6 @@
-"""images.txt: the ids of a pool, or of one stretch of it. Free of Django.
+"""Read images.txt: the ids of a pool, or of one stretch of it. No Django.
 
-The file is memory-mapped and looked at in pieces, so that memory stays flat however long the list.
+The file is memory-mapped and read in pieces, so memory stays constant for any length.
 """
 
 import codecs
@@ -28,7 +28,7 @@ _NEWLINE = 10
 
 @dataclass(frozen=True)
 class Extent:
-    """Where lines first to stop (from 0, stop excluded) stand in the file, in bytes."""
+    """The bytes of the file that hold lines first to stop (from 0, stop excluded)."""
 
     first: int
     stop: int
@@ -39,8 +39,9 @@ class Extent:
 class ImageList:
     """The ids of images.txt, or of one extent of it, by number; see mad.ImageIds.
 
-    Raises BadInput for an empty list, an empty or a repeated id, NUL, a carriage return, a byte
-    order mark and what is not UTF-8; ids are numbered, and repeats looked for, within the extent.
+    Raises BadInput for an empty list, an empty or repeated id, NUL, a carriage return, a byte order
+    mark and bytes that are not UTF-8. Within an extent, ids are numbered, and repeats searched, in
+    that extent alone.
     """
 
     def __init__(self, path: Path, extent: Extent | None = None) -> None:
@@ -93,9 +94,7 @@ class ImageList:
         return ids
 
     def byte_of(self, image: int) -> int:
-        """Return where the line of an image begins in the file; the end of the list for the one
-        after.
-        """
+        """Return the byte where the line of an image begins; one past the last image, the end."""
         from evaluation.metrics.mad.kernels import line_start
 
         if image == len(self):
@@ -156,14 +155,14 @@ class ImageList:
 
 
 def read_extent(path: Path, images: int, part: slice) -> ImageList:
-    """Return the ids of lines part.start to part.stop of a list of so many images; no other is
+    """Return the ids of lines part.start to part.stop of a list of this many images; no other is
     read.
 
-    Where the lines stand is looked up in the index beside the list, or worked out from the length
-    of the first line if all may be of that length. Both are guesses, taken if they hold as many
-    whole lines as wanted; that extents leave no line out is for whoever joins them to check, by
-    their bytes. Without either the whole list is counted once, and the index written if the folder
-    may be written to. Raises BadInput as ImageList does, and for a list of another number of lines.
+    The position of the lines comes from the index beside the list, or from the length of the first
+    line if all lines can have that length. Both are guesses, accepted if they hold as many whole
+    lines as needed. The caller that joins extents checks by their bytes that no line is missing.
+    Without a guess the whole list is counted once, and the index is written if the folder is
+    writable. Raises BadInput as ImageList does, and for another number of lines.
     """
     starts, length = _index(path, images), _first_length(path)
     extent = None if starts is None else _indexed(path, starts, images, part)
@@ -192,7 +191,7 @@ def _size(path: Path) -> int:
 
 
 def read_bytes(path: Path, start: int, stop: int, size: int = _PIECE) -> Iterator[bytes]:
-    """These bytes of a file, in pieces of a size; the system is told not to read ahead of them."""
+    """Yield these bytes of a file in pieces of a given size, without the system's read-ahead."""
     with _opened(path) as file:
         file.seek(start)
         while start < stop and (piece := file.read(min(size, stop - start))):
@@ -214,7 +213,9 @@ def _first_length(path: Path) -> int:
 
 
 def _is_whole(path: Path, extent: Extent, length: int | None = None) -> bool:
-    """Whether the extent is as many whole lines as it says, each of a length if given."""
+    """Return whether the extent has the expected number of whole lines, each of `length`
+    if given.
+    """
     start = extent.start_byte
     if start > 0 and next(read_bytes(path, start - 1, start), b"") != b"\n":
         return False
@@ -236,13 +237,15 @@ def _index_path(path: Path) -> Path:
 
 
 def _state(path: Path) -> NDArray[np.int64]:
-    """What another list of that name differs in."""
+    """Return what identifies this version of the list."""
     stat = path.stat()
     return np.array([stat.st_size, stat.st_mtime_ns])
 
 
 def _index(path: Path, images: int) -> NDArray[np.int64] | None:
-    """Where every INDEX_STRIDE-th line begins, then the size; None where no index fits the list."""
+    """Return the byte of every INDEX_STRIDE-th line, then the size; None without a current
+    index.
+    """
     try:
         starts: NDArray[Any] = np.load(_index_path(path), mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
@@ -255,7 +258,7 @@ def _index(path: Path, images: int) -> NDArray[np.int64] | None:
 
 
 def _counted(path: Path, images: int) -> NDArray[np.int64]:
-    """The same, by reading the list. Raises BadInput for another number of lines."""
+    """Return the same by reading the list. Raises BadInput for another number of lines."""
     size = path.stat().st_size
     starts, lines, at, last = [np.zeros(1, np.int64)], 0, 0, b"\n"
     for piece in read_bytes(path, 0, size):

@@ -1,6 +1,6 @@
-"""Texts of ILSVRC's kit: predictions, and lists of images. No Django.
+"""Read texts of ILSVRC's kit: predictions, and lists of images. No Django.
 
-Its pixels are inclusive and, as those of its XML files, taken to count from 1.
+Its pixels are inclusive and, like those of its XML files, assumed to count from 1.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ ClassOf = Callable[[int, Path, int], int]
 
 
 def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
-    """Localization: line i is image i, with up to five `id x0 y0 x1 y1`, the best first."""
+    """Return boxes for localization: line i is image i, up to five `id x0 y0 x1 y1`, best first."""
     gathered = Gathered()
     line = 0
     for line, words in _lines(path, blank=True):
@@ -43,7 +43,7 @@ def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
 
 
 def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
-    """Detection: `image_id class_id confidence x0 y0 x1 y1` rows."""
+    """Return boxes for detection: `image_id class_id confidence x0 y0 x1 y1` rows."""
     gathered = Gathered()
     for line, words in _lines(path):
         if len(words) != 7:
@@ -57,7 +57,7 @@ def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
 
 
 def read_list(path: Path, images: Images) -> None:
-    """A list of the kit's: an image a line and its number; without one, lines number them."""
+    """Add the images of the kit's list with their numbers, by default the line numbers."""
     for line, words in _lines(path):
         if len(words) > 2:
             raise BadInput("is no image and its number", path, line, "write name and number")
@@ -70,7 +70,7 @@ def read_list(path: Path, images: Images) -> None:
 def read_excluded(
     path: Path, images: Images, class_of: ClassOf
 ) -> Iterator[tuple[int | None, int]]:
-    """Numbers of images, or of images and classes, a line each: image and class, −1 for all."""
+    """Yield image and class of each line; class −1 means all classes."""
     for line, words in _lines(path):
         if len(words) > 2:
             raise BadInput("is no image and class", path, line, "write image_id class_id")
@@ -79,7 +79,7 @@ def read_excluded(
 
 
 def _lines(path: Path, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Line number and words of every line; blank: also of those without."""
+    """Yield the line number and words of every line; blank: also of empty lines."""
     with open(path, "rb") as file:
         number = 0
         while line := file.readline(LONGEST_LINE):

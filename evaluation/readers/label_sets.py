@@ -1,4 +1,4 @@
-"""Which labels hp@k draws from, and how large its hCorrectSets are then. No Django.
+"""The labels that hp@k draws from, and the size of its hCorrectSets. No Django.
 
 Source: Frome et al. (2013), DeViSE, §4.2 and appendix A.3 with Table 1.
 """
@@ -16,7 +16,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class NearLabels(Record):
-    """of_the_seed: how many of the labels were given."""
+    """of_the_seed: number of the labels that are in the seed."""
 
     labels: list[str]
     count: int
@@ -36,7 +36,7 @@ class SetSizes(Record):
 
 @dataclass(kw_only=True)
 class SizeTable(Record):
-    """true_labels: over how many the means are, where a list says which."""
+    """true_labels: number of labels averaged over, where a list names them."""
 
     rows: list[SetSizes]
     true_labels: int | None
@@ -44,9 +44,9 @@ class SizeTable(Record):
 
 
 def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = None) -> NearLabels:
-    """Return the labels at most so many hops from a seed's synsets, of all nouns or of a list.
+    """Return the labels within this many hops of a seed's synsets, from all nouns or from a list.
 
-    Those of the seed itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
+    The seed itself is included, at 0 hops. Raises BadInput for what is no wnid.
     """
     synsets = hpk.labels_within(wordnet, seed, hops)
     if among is not None:
@@ -65,11 +65,10 @@ def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = 
 def correct_set_sizes(
     wordnet: WordNet, valid: Mapping[str, Path], true: Path | None = None
 ) -> SizeTable:
-    """Table 1: the mean size of the hCorrectSets for every k, a row a set of valid labels.
+    """Return Table 1: the mean size of the hCorrectSets for every k, a row per set of valid labels.
 
-    true: a list of the labels whose sets are averaged, each once, all of which are valid; the valid
-    ones where it is not given. Raises BadInput for what is no wnid and a true label that is not
-    valid.
+    true: a list of the labels to average over, distinct and all valid; by default the valid labels.
+    Raises BadInput for what is no wnid and for a true label that is not valid.
     """
     true_wnids = read_classes(true, wordnet) if true is not None else None
     rows = []

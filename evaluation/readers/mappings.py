@@ -1,4 +1,4 @@
-"""mapping.csv: which classes stand for a category, as `category,wnid` rows. No Django."""
+"""Read mapping.csv: the classes of each category, as `category,wnid` rows. No Django."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ COLUMNS = ("category", "wnid")
 
 @dataclass(frozen=True)
 class Mapping:
-    """Each category with the wnids of its classes, and the lines both first came on.
+    """Each category with the wnids of its classes, and the first lines of both.
 
     classes: in the order of the file. lines: of a category, and of a category and a wnid.
     """
@@ -25,8 +25,8 @@ class Mapping:
 def read_mapping(path: Path, wordnet: WordNet) -> Mapping:
     """Return the mapping of a CSV with the columns category and wnid.
 
-    A class may stand for several categories. Raises BadInput with the line for a category without a
-    name, for what is no noun wnid of WordNet 3.0, for a row that comes twice, and for no rows.
+    A class may belong to several categories. Raises BadInput with the line for a category without a
+    name, a wnid that is no noun of WordNet 3.0, a repeated row, and for no rows.
     """
     classes: dict[str, list[str]] = {}
     lines: dict[str | tuple[str, str], int] = {}
@@ -59,9 +59,9 @@ def read_mapping(path: Path, wordnet: WordNet) -> Mapping:
 
 
 def places_in(mapping: Mapping, pool: list[str], pool_path: Path) -> dict[int, list[int]]:
-    """Number of each category → places of its classes in a pool of wnids.
+    """Return category number → indices of its classes in a pool of wnids.
 
-    Raises BadInput for a class that the pool lacks.
+    Raises BadInput for a class that is not in the pool.
     """
     index_of = {wnid: i for i, wnid in enumerate(pool)}
     for category, wnids in mapping.classes.items():

@@ -1,4 +1,4 @@
-"""The queue of a review of mistakes, and what reviewers answered. No Django."""
+"""Read the queue of a review of mistakes, and the reviewers' answers. No Django."""
 
 import re
 from collections.abc import Collection
@@ -27,8 +27,9 @@ Pair = tuple[str, int]
 
 @dataclass(kw_only=True)
 class QueueMeta(Record):
-    """How a queue was chosen. truth_sha256, sets_sha256: of the files of labels; version: of the
-    sets, 1 for the truth's one class."""
+    """How a queue was chosen. truth_sha256, sets_sha256: of the label files; version: of the sets,
+    1 for the truth's one class.
+    """
 
     models: list[Model]
     truth_sha256: str
@@ -41,7 +42,7 @@ class QueueMeta(Record):
 
 @dataclass(frozen=True)
 class Queue:
-    """The pairs of image and class that are reviewed, in the order of the queue."""
+    """The reviewed pairs of image and class, in the order of the queue."""
 
     meta: QueueMeta
     pairs: list[Pair]
@@ -78,11 +79,10 @@ def read_queue(path: Path, wordnet: WordNet) -> Queue:
 
 
 def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
-    """`image,wnid,answer[,tags]` rows, one for every pair of the queue.
+    """Return the judgements in `image,wnid,answer[,tags]` rows, one for every pair of the queue.
 
-    answer: one of ANSWERS; tags: words of TAGS with blanks between. Raises BadInput with the line
-    for another answer or tag, a pair that is not in the queue or comes again, and for pairs that
-    are missing.
+    answer: one of ANSWERS; tags: words of TAGS, separated by blanks. Raises BadInput with the line
+    for another answer or tag, a pair that is repeated or not in the queue, and for missing pairs.
     """
     queued = set(queue.pairs)
     images = {image for image, _ in queued}
@@ -110,11 +110,11 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
 
 
 def judgements_of(release: Frozen, queue: Queue, wordnet: WordNet) -> dict[Pair, Judgement]:
-    """What people settled on in a campaign of the kind mistake, for every pair of the queue.
+    """Return the settled answers of a campaign of the kind mistake, for every pair of the queue.
 
-    What was dropped, as undecided, is CANNOT. A tag is on the answer where at least half of those
-    who gave it have the tag. Raises BadInput for a release that judges no
-    mistakes, for a pair that is not in the queue, and for pairs that are missing.
+    Questions dropped as undecided are CANNOT. An answer has a tag where at least half of those who
+    gave it set the tag. Raises BadInput for a release without mistakes, for a pair that is not in
+    the queue, and for missing pairs.
     """
     if release.kind.release != JUDGED:
         raise BadInput(

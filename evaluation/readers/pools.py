@@ -1,7 +1,8 @@
-"""A predictions folder, or one stretch of it → a checked pool. What is wrong with it is a BadInput.
+"""Read a predictions folder, or one stretch of it, as a checked pool. Errors are BadInput. No
+Django.
 
-Free of Django. Arrays and the list of images are memory-mapped and looked at in pieces, so that
-memory stays flat however large the pool; of a stretch only its own bytes are read.
+Arrays and the list of images are memory-mapped and read in pieces, so memory stays constant for
+any size of pool; of a stretch only its own bytes are read.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ _PIECE = 1 << 22
 
 @dataclass(frozen=True)
 class Column:
-    """A classifier's array as it lies in its file. head: bytes before its first value."""
+    """A classifier's array in its file. head: bytes before its first value."""
 
     path: Path
     values: NDArray[Any]
@@ -44,10 +45,10 @@ class Column:
 class Pool:
     """A predictions folder, or a stretch of it: classes as wnids, images, predictions.
 
-    images and predictions are those of the stretch alone, numbered from 0. part: which of the
-    folder's `total` images they are. sha256: of each file, of a stretch see read_pool. sizes: bytes
-    of each whole file; none where the pool lies in shards, see sharded_pools.py. address: of the
-    folder that was given, where this one is a copy.
+    images and predictions are those of the stretch alone, numbered from 0. part: its range of the
+    folder's `total` images. sha256: of each file, of a stretch see read_pool. sizes: bytes of each
+    whole file; empty where the pool is sharded, see sharded_pools.py. address: of the original
+    folder, where this one is a copy.
     """
 
     folder: Path
@@ -62,7 +63,7 @@ class Pool:
     address: str = ""
 
     def path_in_messages(self, file: str) -> str:
-        """Return a file of the pool, as a refusal names it."""
+        """Return the path of a file of the pool for an error message."""
         return f"{self.address or self.folder}/{file}"
 
 
@@ -76,11 +77,11 @@ def read_pool(
     """Return a predictions folder, checked, with the SHA-256 of each file; or the I-th of N
     stretches.
 
-    names: classifiers in the order wanted, else all in the folder, sorted. wordnet: None where
-    classes may have any names. shard: (I, N), from 1.
-    Of a stretch, only its own lines and values are read, checked and hashed: the SHA-256 of a
-    classifier's file is that of the array's head and the stretch's values, that of images.txt the
-    one of the stretch's lines. An id that two stretches hold is not found. Raises BadInput.
+    names: classifiers in the wanted order, by default all in the folder, sorted. wordnet: None
+    where classes may have any names. shard: (I, N), from 1. Of a stretch, only its own lines and
+    values are read, checked and hashed: the SHA-256 of a classifier's file is that of the array's
+    head and the stretch's values; that of images.txt covers the stretch's lines. An id in two
+    stretches is not detected. Raises BadInput.
     """
     classifiers = classifiers_in(folder)
     chosen = list(names) if names else classifiers
@@ -102,15 +103,14 @@ def read_pool(
 
 
 def part_of(count: int, index: int, parts: int) -> slice:
-    """Return the index-th (from 1) of so many nearly equal stretches of count images."""
+    """Return the index-th (from 1) of this many nearly equal stretches of `count` images."""
     return slice(count * (index - 1) // parts, count * index // parts)
 
 
 def joined_sha256(digests: Sequence[str]) -> str:
-    """Return the SHA-256 of a file from those of its stretches, in order: of their bytes, end to
-    end.
+    """Return the SHA-256 of a file from those of its stretches, in order, end to end.
 
-    One stretch is the whole file, whose own SHA-256 it has.
+    One stretch is the whole file and has its SHA-256.
     """
     if len(digests) == 1:
         return digests[0]
@@ -118,7 +118,7 @@ def joined_sha256(digests: Sequence[str]) -> str:
 
 
 def sha256_in_stretches(pool: Pool, ends: Sequence[int]) -> dict[str, str]:
-    """What joined_sha256 gives of each file of a whole pool cut after so many images each."""
+    """Return the joined_sha256 of each file of a whole pool that is cut after these images."""
     edges = [0, *ends]
     digests = {CLASSES: pool.sha256[CLASSES]}
     cuts: list[tuple[str, int, Callable[[int], int]]] = [(IMAGES, 0, pool.images.byte_of)]
@@ -202,7 +202,7 @@ def _sha256(path: Path, head: int, start: int, stop: int) -> str:
 
 
 def classifiers_in(folder: Path) -> list[str]:
-    """Names of the classifiers that have a file in a predictions folder, sorted."""
+    """Return the sorted names of the classifiers in a predictions folder."""
     if not folder.is_dir():
         raise BadInput("the predictions folder does not exist", file=folder, cure="check the path")
     endings = (".labels.npy", ".confidences.npy")
@@ -219,7 +219,7 @@ def classifiers_in(folder: Path) -> list[str]:
 def read_classes(path: Path, wordnet: WordNet | None) -> list[str]:
     """Return the wnids of classes.txt; without wordnet, any names, in NFC.
 
-    Raises BadInput for one that is empty, there twice, or not in WordNet 3.0.
+    Raises BadInput for an empty or repeated class, and for one that is not in WordNet 3.0.
     """
     require_file(path, "list one class per line, in the order of the labels")
     first: dict[str, int] = {}
@@ -255,7 +255,7 @@ def _files_of(name: str) -> tuple[str, str]:
 
 
 def _checked(columns: Mapping[str, Column], name: str, classes: int, part: slice) -> Predictions:
-    """One classifier's values in a stretch, memory-mapped and checked."""
+    """Return a classifier's values in a stretch, memory-mapped and checked."""
     labels, confidences = (columns[file] for file in _files_of(name))
     _check_labels(labels.path, labels.values, classes, part)
     signed_zero = _check_confidences(confidences.path, confidences.values, part)
@@ -263,7 +263,7 @@ def _checked(columns: Mapping[str, Column], name: str, classes: int, part: slice
 
 
 def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[str, Column]:
-    """The arrays of these classifiers by file name, each of this length, no value read."""
+    """Return the arrays of these classifiers by file name, all of this length; no value is read."""
     columns = {}
     for name in names:
         for file, types in zip(_files_of(name), (LABEL_TYPES, CONFIDENCE_TYPES), strict=True):
@@ -321,7 +321,7 @@ def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -
 
 
 def _check_confidences(path: Path, confidences: NDArray[Any], part: slice) -> bool:
-    """Whether there is a −0.0 among them."""
+    """Return whether there is a −0.0 among them. Raises BadInput outside [0, 1]."""
     unit = confidences.dtype.type(1)
     highest = unit.view(f"u{unit.itemsize}")
     signed_zero = False

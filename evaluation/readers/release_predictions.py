@@ -1,4 +1,4 @@
-"""A release as predictions: its folder, or the zip that the site gives out. No Django."""
+"""Read a release as predictions: its folder, or the zip that the site offers. No Django."""
 
 import lzma
 import shutil
@@ -28,16 +28,14 @@ MAX_BYTES = 2 * 1024**3
 
 
 def is_release(path: Path) -> bool:
-    """Return whether the path is taken for a release: a folder with its head, or a zip."""
+    """Return whether the path is a release: a folder with release.json, or a zip."""
     if path.is_dir():
         return (path / HEAD).is_file()
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
-    """Return a truth with rows of predictions, or with a release as predictions. Raises
-    BadInput.
-    """
+    """Return a truth with predictions from rows or from a release. Raises BadInput."""
     with opened(path) as release:
         if release:
             try:
@@ -48,17 +46,24 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
     return class_files.read_classified(truth, path, wordnet)
 
 
+def submission_sha256(classified: Classified, path: Path) -> str:
+    """Return the SHA-256 of the rows of predictions, or of the release itself."""
+    return classified.people.sha256 if classified.people else file_sha256(path)
+
+
 def sha256_of(path: Path) -> str:
-    """Of rows of predictions; of a release its own, however it was packed. Raises BadInput."""
+    """Return the SHA-256 of rows of predictions, or a release's own, however it was packed. Raises
+    BadInput.
+    """
     with opened(path) as release:
         return release.meta["sha256"] if release else file_sha256(path)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Frozen | None]:
-    """The release that lies at the path, while the block runs; None where it is another file.
+    """Yield the release at the path, or None where it is another file.
 
-    Raises BadInput for a zip without one, and for one that was changed.
+    Raises BadInput for a zip without a release, and for a changed one.
     """
     if not is_release(path):
         yield None
@@ -76,7 +81,7 @@ def opened(path: Path) -> Iterator[Frozen | None]:
 
 
 def _unpacked(path: Path, scratch: Path) -> Path:
-    """The folder of the release, now with its files."""
+    """Return the folder with the unpacked release."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

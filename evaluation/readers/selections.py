@@ -1,7 +1,8 @@
-"""Selection files: the meta line and the lines of images, each checked with its number. No Django.
+"""Read selection files: the meta line and the lines of images, checked with line numbers. No
+Django.
 
-Ranking needs pairs, ranks, images and labels alone (`read_ranked`); a competition on the site also
-shows confidences and distances and asks about classes, so `read` checks the whole of a line.
+Ranking needs only pairs, ranks, images and labels (`read_ranked`). A competition on the site also
+shows confidences and distances and asks about classes, so `read` checks whole lines.
 """
 
 import hashlib
@@ -36,14 +37,13 @@ L = TypeVar("L", bound=SelectedImage)
 
 @dataclass(kw_only=True)
 class Meta(Record):
-    """The first line of a selection: who competes, and by which rule images were chosen.
+    """The first line of a selection: the classifiers, and the rule by which images were chosen.
 
-    inputs: SHA-256 of each file that was read. parts: of how many it was merged. stretches: after
-    how many images each of them ended, where each read its own stretch alone; inputs then has, but
-    of classes.txt, what pools.joined_sha256 gives. added: the classifier that joined by it.
-    distance_sha256: of the user's file that `distance` names. Lines
-    that other tools write have the first and top_k alone, and whatever they like under wordnet,
-    inputs, counts and stretches.
+    inputs: SHA-256 of each file that was read. parts: number of merged parts. stretches: the image
+    count at the end of each stretch, where each part read its own stretch; inputs then has, except
+    for classes.txt, the results of pools.joined_sha256. added: the classifier that joined by it.
+    distance_sha256: of the user's file that `distance` names. Lines written by other tools may have
+    only classifiers and top_k, and anything under wordnet, inputs, counts and stretches.
     """
 
     classifiers: list[str]
@@ -64,21 +64,21 @@ class Meta(Record):
 
     @property
     def needs_wordnet(self) -> bool:
-        """Return whether its classes are WordNet's; by zero-one or a user's distances they may be
-        any.
+        """Return whether the classes must be WordNet's; zero-one and a user's distances
+        allow any.
         """
         return self.distance in (None, *OF_WORDNET)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
-        """Return the names as a full run over them all would order them: sorted, or as they were
-        given.
-        """
+        """Return the names in the order of a full run over all of them: sorted, or as given."""
         return sorted(names) if self.classifier_order == "sorted" else list(names)
 
 
 @dataclass(frozen=True)
 class Line(SelectedImage):
-    """With the confidences, in the pair's order, and the distance of both labels."""
+    """An image of a selection with confidences, in the pair's order, and the distance of its
+    labels.
+    """
 
     confidences: tuple[float, float]
     distance: float
@@ -109,11 +109,11 @@ class SelectionFile:
         return self.meta.top_k
 
     def chosen(self) -> Iterator[Line]:
-        """Return the lines that are asked about; the others are in reserve."""
+        """Return the lines that are asked about; the others are the reserve."""
         return (line for line in self.lines if line.rank <= self.top_k)
 
     def questions(self) -> list[tuple[str, str]]:
-        """(image, wnid) of what is asked, each once, in the order of the lists."""
+        """Return the distinct (image, wnid) that are asked about, in the order of the lists."""
         return list(dict.fromkeys(key for line in self.chosen() for key in line.questions))
 
     def wnids(self) -> list[str]:
@@ -126,7 +126,7 @@ class SelectionFile:
             yield json.dumps(line.as_payload(self.top_k), ensure_ascii=False) + "\n"
 
     def sha256(self) -> str:
-        """Of the content, however it was spelt."""
+        """Return the SHA-256 of the content, independent of its spelling."""
         digest = hashlib.sha256(canonical(self.meta.to_json()))
         for line in self.lines:
             digest.update(canonical(line.as_payload(self.top_k)))
@@ -134,7 +134,7 @@ class SelectionFile:
 
 
 def wordnet_for(path: Path, load: Callable[[], WordNet] = nouns.load) -> WordNet | None:
-    """What `load` gives; None where WordNet is missing and the selection's classes need none."""
+    """Return WordNet from `load`; None where it is missing and the selection does not need it."""
     _, row = next(json_lines(path), (0, {}))
     meta = row.get("meta")
     distance = meta.get("distance") if isinstance(meta, dict) else None
@@ -142,17 +142,17 @@ def wordnet_for(path: Path, load: Callable[[], WordNet] = nouns.load) -> WordNet
 
 
 def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
-    """Return the selection in a file that `mad select` or `mad add` wrote; messages call it `name`.
+    """Return the selection in a file that `mad select` or `mad add` wrote; errors use `name`.
 
-    Raises BadInput naming the line and the cure: for a field that is missing or of another type, a
-    classifier that the meta line does not name, a class that is not in WordNet, a rank or an image
+    Raises BadInput with the line and the cure: for a missing field or one of another type, a
+    classifier that is not in the meta line, a class that is not in WordNet, and a rank or image
     that a pair has twice.
     """
     return _whole(json_lines(path), wordnet, name or path.name)
 
 
 def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet | None) -> SelectionFile:
-    """Return the same from the objects of the lines, the meta line first; what is checked stays."""
+    """Return the same from the objects of the lines, the meta line first, with the same checks."""
     if isinstance(rows, SelectionFile):
         return rows
     return _whole(enumerate(rows, 1), wordnet, "selection.jsonl")
@@ -187,7 +187,7 @@ def _whole(
 
 @dataclass(frozen=True)
 class RankedSelection:
-    """What ranking needs of selection files. meta: the first one."""
+    """The part of selection files that ranking needs. meta: the first one."""
 
     meta: Meta
     classifiers: list[str]
@@ -198,8 +198,8 @@ def read_ranked(*paths: Path) -> RankedSelection:
     """Return the union of selection files, each with its meta line (or several, joined end to end).
 
     The classifiers of later meta lines follow those of the first. Raises BadInput: no meta line
-    before the images, another top_k, a pair of classifiers that the meta does not name, a rank or
-    an image twice in one pair.
+    before the images, another top_k, a pair of classifiers that is not in the meta line, a rank or
+    image twice in one pair.
     """
     files = {str(path): json_lines(path) for path in paths}
     metas, images = _read(files, _ranked_meta, _image, ("top_k",))
@@ -215,8 +215,10 @@ def _read(
     line_of: Callable[[Row, Collection[str]], L],
     rule: Sequence[str],
 ) -> tuple[list[Meta], list[L]]:
-    """The meta lines and the other lines of all files, of one rule, no rank or image of a pair
-    twice."""
+    """Return the meta lines and the other lines of all files.
+
+    All have one rule; no pair has a rank or image twice.
+    """
     metas: list[Meta] = []
     lines: list[L] = []
     places: dict[tuple[frozenset[str], int | str], tuple[str, int]] = {}
@@ -254,7 +256,7 @@ def _names(metas: Iterable[Meta]) -> list[str]:
 def check_same_rule(
     old: Meta, new: Meta, file: str, number: int = 1, rule: Sequence[str] = RULE
 ) -> None:
-    """Raise BadInput naming what differs between the rules of two selections."""
+    """Raise BadInput naming the difference between the rules of two selections."""
     for key in rule:
         before, now = getattr(old, key), getattr(new, key)
         if before is not None and now is not None and before != now:
@@ -308,7 +310,7 @@ def _checked_meta(raw: object, file: str, number: int) -> Meta:
 
 
 def _image(row: Row, names: Collection[str]) -> SelectedImage:
-    """What ranking needs of a line. Raises ValueError."""
+    """Return the part of a line that ranking needs. Raises ValueError."""
     pair, labels = _two_names(row, "pair"), _two_names(row, "labels")
     for name in pair:
         if name not in names:
@@ -326,7 +328,7 @@ def _image(row: Row, names: Collection[str]) -> SelectedImage:
 
 
 def _line(row: Row, names: Collection[str]) -> Line:
-    """The whole of a line, which a database takes. Raises ValueError."""
+    """Return the whole of a line, fit for the database. Raises ValueError."""
     selected = _image(row, names)
     if selected.rank > MAX_RANK:
         raise ValueError(f"rank is {selected.rank}, expected at most {MAX_RANK}")
@@ -356,14 +358,14 @@ def _two_names(row: Row, key: str) -> tuple[str, str]:
 
 
 def _number(value: object) -> float:
-    """The value as a float; NaN for what is no number or, as JSON's may be, too large for one."""
+    """Return the value as a float; NaN for what is no number or too large for a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     return float(value) if abs(value) <= sys.float_info.max else math.nan
 
 
 def _is_text(value: str, longest: int) -> bool:
-    """Whether a database and a file take it: NUL and half a surrogate pair are no text."""
+    """Return whether a database and a file can hold it: no NUL, and no half of a surrogate pair."""
     return 0 < len(value) <= longest and not any(
         letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
     )

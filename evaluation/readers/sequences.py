@@ -1,4 +1,4 @@
-"""sequences.jsonl: which frames reveal which object, in which order. No Django."""
+"""Read sequences.jsonl: the frames that reveal an object, in order. No Django."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,10 +16,10 @@ NAMES = ("image", "category", "part_scheme", "content_scheme")
 class SequenceLine:
     """One object revealed part by part, by one part scheme and one content scheme.
 
-    image: its id; object: which of its objects, "" where it has one. frames: ids in order, the last
-    one the whole object; an id twice where a frame repeats the one before. present, parts: how many
-    of the category's M parts the object has, None where nobody says. line: where it stands in its
-    file, None for one that was never written.
+    image: its id; object: its object in the image, "" for the only one. frames: ids in order,
+    ending with the whole object; an id is repeated where a frame equals the one before. present,
+    parts: how many of the category's M parts the object has, None where unknown. line: its number
+    in the file, None for one that was never written.
     """
 
     image: str
@@ -33,7 +33,7 @@ class SequenceLine:
     line: int | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> Row:
-        """Return the line as docs/explanation/cds.md has it; what nobody says is left out."""
+        """Return the line as docs/explanation/cds.md describes it, without unknown values."""
         row: Row = {
             "image": self.image,
             "category": self.category,
@@ -46,11 +46,11 @@ class SequenceLine:
 
 
 def read_sequences(path: Path) -> list[SequenceLine]:
-    """Return the lines of a sequences.jsonl, in its order; further keys are passed over.
+    """Return the lines of a sequences.jsonl, in its order; unknown keys are ignored.
 
-    Raises BadInput with the line for a value of another type, a sequence without frames, one that
-    comes twice, an object of two categories, and a frame of two sequences. Where objects are not
-    named, objects of different categories in one image are different objects.
+    Raises BadInput with the line for a value of another type, a sequence without frames or
+    repeated, an object of two categories, and a frame of two sequences. Where objects have no
+    names, objects of different categories in one image are different objects.
     """
     sequence_lines: list[SequenceLine] = []
     check = _Once(path)
@@ -64,14 +64,14 @@ def read_sequences(path: Path) -> list[SequenceLine]:
 
 
 def write_sequences(path: Path, lines: Iterable[SequenceLine]) -> None:
-    """The file that read_sequences reads back, there once it is whole."""
+    """Write the file atomically, as read_sequences reads it."""
     with atomic_write(path) as file:
         for line in lines:
             file.write(json.dumps(line.as_dict(), ensure_ascii=False) + "\n")
 
 
 def parse_line(text: str | bytes) -> SequenceLine:
-    """Return a line that write_sequences wrote; nothing is checked."""
+    """Return a line that write_sequences wrote, without checks."""
     row = json.loads(text)
     return SequenceLine(**row | {"frames": tuple(row["frames"])})
 
@@ -118,7 +118,7 @@ def _checked(value: Mapping[str, object], path: Path, number: int) -> SequenceLi
 
 
 def _counts(value: Mapping[str, object], path: Path, number: int) -> tuple[int | None, int | None]:
-    """How many parts the object has, and how many it may have; None, None where nobody says."""
+    """Return how many parts the object has and may have; None, None where unknown."""
     present, parts = value.get("present"), value.get("parts")
     if present is None and parts is None:
         return None, None
@@ -133,7 +133,7 @@ def _counts(value: Mapping[str, object], path: Path, number: int) -> tuple[int |
 
 
 class _Once:
-    """Refuses what may come once only."""
+    """Refuses values that are repeated."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,7 +1,7 @@
-"""A pool in shards: pool.jsonl, a line a predictions folder, written and read. Free of Django.
+"""Read and write a sharded pool: pool.jsonl, one predictions folder per line. No Django.
 
-Image ids ascend by their UTF-8 bytes within a shard and from one to the next, so that no image is
-in two, and each shard is checked by itself.
+Image ids ascend by their UTF-8 bytes within and across shards, so no image is in two shards, and
+each shard can be checked by itself.
 """
 
 import json
@@ -28,9 +28,9 @@ LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 
 @dataclass(kw_only=True)
 class Shard(Record):
-    """A line of pool.jsonl. path: of the predictions folder, from the folder of pool.jsonl.
+    """A line of pool.jsonl. path: of the predictions folder, relative to pool.jsonl.
 
-    images: how many. first, last: their ids. sha256: of each of its files.
+    images: count. first, last: their ids. sha256: of each of its files.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Shard(Record):
 
 @dataclass(frozen=True)
 class ShardedPool:
-    """A checked pool.jsonl; the shards themselves are read by open()."""
+    """A checked pool.jsonl; open() reads the shards themselves."""
 
     path: Path
     shards: list[Shard]
@@ -51,7 +51,7 @@ class ShardedPool:
 
     @property
     def path_in_messages(self) -> str:
-        """Return the pool.jsonl, as a refusal names it."""
+        """Return the path of pool.jsonl for an error message."""
         return str(self.path)
 
     @property
@@ -75,9 +75,9 @@ class ShardedPool:
     ) -> Pool:
         """Return the number-th shard (from 1), as a stretch of the pool.
 
-        names: classifiers in the order wanted, else all of the pool, sorted. sha256 is that of
-        the whole pool's files, see joined_sha256, and sizes is empty. Raises BadInput for a shard
-        that is missing, of another count or ids than its line says, or whose files are others.
+        names: classifiers in the wanted order, by default all of the pool, sorted. sha256 is that
+        of the whole pool's files, see joined_sha256, and sizes is empty. Raises BadInput for a
+        missing shard, one whose count or ids differ from its line, or whose files changed.
         """
         folder = self.path.parent / self.shards[number - 1].path
         if not folder.is_dir():
@@ -92,7 +92,7 @@ class ShardedPool:
         wordnet: WordNet | None,
         threads: int,
     ) -> Pool:
-        """As open() returns it, from the folder where the shard lies."""
+        """Return the shard as open() does, from its folder."""
         shard = self.shards[number - 1]
         files = self.needed_files(number, names)
         try:
@@ -158,7 +158,7 @@ class ShardedPool:
 
 
 def read_sharded(path: Path) -> ShardedPool:
-    """Return the lines of pool.jsonl; of the shards nothing is read. Raises BadInput."""
+    """Return the lines of pool.jsonl, without reading the shards. Raises BadInput."""
     require_file(path, "write one with mad pool DIR --shards N --out pool.jsonl")
     shards: list[Shard] = []
     lines: list[int] = []
@@ -191,11 +191,11 @@ def read_sharded(path: Path) -> ShardedPool:
 
 
 def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list[Shard]:
-    """Cut a predictions folder into so many, below `out` without its suffix + .shards, and writes
+    """Cut a predictions folder into this many below `out` without its suffix + .shards, and write
     pool.jsonl; one shard is the folder itself.
 
     Raises BadInput for a folder that read_pool refuses, ids that do not ascend, fewer images than
-    shards, and shards that are there already; then nothing is left.
+    shards, and shards that already exist; then nothing is left behind.
     """
     pool = read_pool(folder, None, None, threads=threads)
     refuse_input(out, [folder / file for file in pool.sha256])
@@ -232,7 +232,7 @@ def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list
 
 
 def _cut(pool: Pool, part: slice, work: Path, shard_path: str) -> Shard:
-    """Writes a stretch of a pool as a predictions folder of its own."""
+    """Write a stretch of a pool as a predictions folder."""
     folder = work / Path(shard_path).name
     folder.mkdir()
     shutil.copyfile(pool.folder / CLASSES, folder / CLASSES)

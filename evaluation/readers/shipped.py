@@ -1,6 +1,6 @@
 """Lists of classes and mappings that come with Assay, by a short name. No Django.
 
-data/README.md says where each comes from.
+data/README.md names their sources.
 """
 
 from pathlib import Path
@@ -57,8 +57,9 @@ def mapping_file(text: str) -> Path:
 
 
 def pascal_rows(wordnet: WordNet, classes: list[str]) -> list[tuple[str, str]]:
-    """(category, wnid) for each of PASCAL VOC's categories and each class that is it or below it in
-    WordNet, in the order of both."""
+    """Return (category, wnid) for PASCAL VOC's categories and all classes at or below them in
+    WordNet, in the order of both.
+    """
     above = {wnid: wordnet.ancestors(wordnet.index(wnid)) for wnid in classes}
     return [
         (category, wnid)

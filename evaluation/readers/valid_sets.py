@@ -1,5 +1,5 @@
-"""sets.csv: every class that is right on an image, as ReaL has them, or a version of such sets that
-a review of mistakes wrote. No Django.
+"""Read sets.csv: every class that is right on an image, as in ReaL, or a version that a review of
+mistakes wrote. No Django.
 
 Source: Beyer et al. (2020), Are we done with ImageNet?
 """
@@ -23,7 +23,7 @@ KEYS = ("version", "models", "sha256", "parent_sha256")
 
 @dataclass(kw_only=True)
 class Model(Record):
-    """A submission: its name and the SHA-256 of its predictions, of a release the release's."""
+    """A submission: its name and the SHA-256 of its predictions or release."""
 
     name: str
     sha256: str
@@ -31,9 +31,11 @@ class Model(Record):
 
 @dataclass(kw_only=True)
 class SetVersion(Record):
-    """What tells one version of label sets from another. models: those whose disagreements with the
-    version before were reviewed. sha256, parent_sha256: of sets.csv here and of the version before,
-    None where that was the truth's one class."""
+    """The identity of a version of label sets.
+
+    models: those whose disagreements with the version before were reviewed. sha256, parent_sha256:
+    of sets.csv here and of the version before, None where that was the truth's one class.
+    """
 
     version: int
     models: list[Model]
@@ -54,11 +56,11 @@ class LabelSets:
 
 
 def read_label_sets(path: Path, images: Collection[str], wordnet: WordNet) -> LabelSets:
-    """`image,wnid` rows, several an image; a row with an empty wnid states an empty set.
+    """Return the label sets of `image,wnid` rows; a row with an empty wnid states an empty set.
 
     path: a file, or the folder of a version. images: those of the truth. Raises BadInput with the
-    line for an unknown label, an image that is not among them, and one whose set is stated empty
-    and has classes; for a version whose sets were changed.
+    line for an unknown label or image, and for an image that is stated empty and has classes; also
+    for a version whose sets were changed.
     """
     version = None
     if path.is_dir():

@@ -1,6 +1,7 @@
-"""The folders that WSOL users have: ids, classes, sizes and localization of images, and score maps.
+"""Read the folders of WSOL users: ids, classes, sizes and localization of images, and score maps.
 
-Read line by line and checked whole. No Django. Ids are relative paths; they may hold commas.
+Files are read line by line and checked fully. No Django. Ids are relative paths; they may hold
+commas.
 """
 
 import functools
@@ -28,7 +29,7 @@ MOST_PIXELS = 100_000_000
 
 @dataclass(frozen=True)
 class Image:
-    """An image as the folder has it. boxes: (G, 4) x0 y0 x1 y1 in pixels."""
+    """An image of the folder. boxes: (G, 4) x0 y0 x1 y1 in pixels."""
 
     name: str
     label: str
@@ -41,8 +42,8 @@ def read_boxes(folder: Path) -> list[Image]:
     """Return the images of a folder whose localization.txt has boxes, in the order of
     image_ids.txt.
 
-    Raises BadInput with the line for an id that is unknown, missing, or comes twice, for a box
-    that is inside out or reaches out of its image, and for more than MOST_BOXES in an image.
+    Raises BadInput with the line for an id that is unknown, missing or repeated, for a box that is
+    inside out or leaves its image, and for more than MOST_BOXES in an image.
     """
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
@@ -70,14 +71,14 @@ def read_boxes(folder: Path) -> list[Image]:
 
 
 def read_labels(folder: Path) -> dict[str, str]:
-    """Return the class of every image by its id, in the order of image_ids.txt."""
+    """Return id → class of every image, in the order of image_ids.txt."""
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
     return {name: labels[name][1][0] for name in names}
 
 
 def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the width and height of every image by its id, as image_sizes.txt has them."""
+    """Return id → width and height of every image, from image_sizes.txt."""
     path = folder / "image_sizes.txt"
     rows = _once(path, read_ids(folder), 2, "id,width,height")
     return {name: _size(path, line, cells) for name, (line, cells) in rows.items()}
@@ -85,7 +86,7 @@ def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class MaskedImage:
-    """An image whose object is drawn in masks; the files, and the line each came on."""
+    """An image whose object is drawn in masks; the files, and the line of each."""
 
     name: str
     label: str
@@ -96,8 +97,8 @@ class MaskedImage:
 def read_masked(folder: Path, masks: Path) -> list[MaskedImage]:
     """Return the images of a folder whose localization.txt has `id,mask path,ignore path` rows.
 
-    Paths lie below masks; the ignore path may be empty. Raises BadInput with the line for an id
-    that is unknown or missing, and for a file that is not there.
+    Paths are relative to masks; the ignore path may be empty. Raises BadInput with the line for an
+    unknown or missing id, and for a missing file.
     """
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
@@ -113,11 +114,11 @@ def read_masked(folder: Path, masks: Path) -> list[MaskedImage]:
 
 
 def read_truth(image: MaskedImage, localization: Path, size: int | None) -> NDArray[np.uint8]:
-    """Return the pixels of an image as truth_of tells them. size: brought to its square; else as
+    """Return the pixels of an image as truth_of codes them. size: resized to this square; else as
     drawn.
 
-    Raises BadInput for a file that is no mask, and, where they stay as drawn, for masks of one
-    image that differ in size.
+    Raises BadInput for a file that is no mask and, without size, for masks of one image that differ
+    in size.
     """
     read: list[list[NDArray[np.bool_]]] = [[], []]
     first: tuple[int, ...] | None = None
@@ -152,7 +153,8 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
 def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
     """Return whether a classifier named each image by its class, from `id,class` rows.
 
-    A classifier may know classes that no image has. Raises BadInput where it names no other.
+    A classifier may know classes that no image has. Raises BadInput for images without a row and
+    for unknown images.
     """
     cells_by_image = _once(path, dict.fromkeys(image.name for image in images), 1, "id,class")
     known = {image.label for image in images}
@@ -168,9 +170,9 @@ def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
 
 
 class ScoreMaps:
-    """The score maps of a folder, `<id>.npy` each; those of names are looked for at once.
+    """The score maps of a folder, `<id>.npy` each; all of names are looked up at once.
 
-    names: of all ids; None: whoever asks has looked. Raises BadInput for one that is missing, and
+    names: all ids; None where the caller has checked them. Raises BadInput for a missing map, and
     for one that belongs to no id.
     """
 
@@ -201,7 +203,7 @@ class ScoreMaps:
         return self.folder / f"{name}.npy"
 
     def read(self, name: str, normalize: str, size: int | None = None) -> NDArray[Any]:
-        """(H, W) finite floats. size: the side that the map must have; else any up to MOST_PIXELS.
+        """Return (H, W) finite floats. size: the required side; by default any up to MOST_PIXELS.
 
         Under normalize `none` scores must lie in [0, 1]; under `max` one must be 0 or more.
         """
@@ -228,7 +230,7 @@ class ScoreMaps:
 
 
 def _array(path: Path, size: int | None) -> NDArray[Any]:
-    """The array of a .npy file, of which no more than its head is read unless it is a map."""
+    """Return the array of a .npy file; only its head is read unless it is a map."""
     with open(path, "rb") as file:
         start = file.read(_HEAD)
         try:
@@ -279,7 +281,7 @@ _HEAD = 4096
 
 
 def _head_size(start: bytes) -> int:
-    """How long the head of a .npy file is, by its first bytes."""
+    """Return the length of the head of a .npy file, by its first bytes."""
     if start[:6] != b"\x93NUMPY":
         raise ValueError(start[:6])
     if start[6] == 1:
@@ -293,7 +295,9 @@ _parsing = threading.Lock()
 
 @functools.lru_cache(1000)
 def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, whether columns come first, type, and length of a head; those of maps are alike."""
+    """Return shape, column order, type and length of a head; cached, since the heads of maps are
+    alike.
+    """
     file = io.BytesIO(head)
     version = np.lib.format.read_magic(file)
     with _parsing:
@@ -307,7 +311,7 @@ def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Every line with its number; empty ones are passed over."""
+    """Yield every line with its number, except empty ones."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
@@ -320,7 +324,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def read_ids(folder: Path) -> dict[str, None]:
     """Return the ids of a folder's image_ids.txt, in its order.
 
-    Raises BadInput with the line for one that is no relative path or comes twice, and without any.
+    Raises BadInput with the line for an id that is no relative path or is repeated, and for no ids.
     """
     path = folder / "image_ids.txt"
     first: dict[str, int] = {}
@@ -341,7 +345,7 @@ def read_ids(folder: Path) -> dict[str, None]:
 def _rows(
     path: Path, names: dict[str, None], cells: int, form: str
 ) -> Iterator[tuple[int, str, list[str]]]:
-    """Line number, id and what follows it."""
+    """Yield line number, id and the rest of each row."""
     for line, text in _lines(path):
         name, *rest = text.rsplit(",", cells)
         if len(rest) != cells:

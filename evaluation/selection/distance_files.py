@@ -1,4 +1,4 @@
-"""Distances between classes from a user's file, a tree or a square matrix. No Django."""
+"""Read distances between classes from a user's file, a tree or a square matrix. No Django."""
 
 import csv
 import unicodedata
@@ -22,8 +22,9 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class DistanceFile:
-    """A checked file. sha256: of its bytes; places: of each class in `between`, which is called
-    with two of them."""
+    """A checked file. sha256: of its bytes; places: the index of each class, which `between` takes
+    two of.
+    """
 
     path: Path
     sha256: str
@@ -31,7 +32,9 @@ class DistanceFile:
     between: Callable[[int, int], float]
 
     def matrix(self, classes: Sequence[str], file: StrPath) -> NDArray[np.float64]:
-        """(C, C) distances of the classes in `file`. Raises BadInput for one without a row here."""
+        """Return (C, C) distances of the classes in `file`. Raises BadInput for a class without a
+        row.
+        """
         for line, name in enumerate(classes, 1):
             if name not in self.places:
                 raise BadInput(f"{name!r} is not in {self.path}", file, line, "add it there")
@@ -95,7 +98,7 @@ def _tree(path: Path) -> tuple[dict[str, int], Callable[[int, int], float]]:
 
 
 def _chain(name: str, parents: dict[str, str], path: Path) -> list[str]:
-    """The names from the root down to this one."""
+    """Return the names from the root down to this one."""
     chain = [name]
     while parent := parents.get(chain[-1]):
         if parent in chain:

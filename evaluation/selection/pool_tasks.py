@@ -1,4 +1,4 @@
-"""Choosing from a pool as tasks, each of which reads one part of it; see evaluation/engines."""
+"""Tasks that choose from a pool, each reading one part of it; see evaluation/engines."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ def tasks_of(
     added: str | None = None,
     device: str | None = None,
 ) -> list[Task]:
-    """Return the tasks that reduce a pool: one a shard of a pool.jsonl, else one a stretch of the
+    """Return the tasks that reduce a pool: one per shard of a pool.jsonl, or per stretch of the
     folder.
 
-    names: classifiers in the order wanted, else all, sorted. order, added: as in the meta line.
-    device: a torch device to sort on. The inputs' SHA-256 are those of pool.jsonl; the files
-    of a folder are read for them. Raises BadInput.
+    names: classifiers in the wanted order, by default all, sorted. order, added: as in the meta
+    line. device: a torch device to sort on. The inputs' SHA-256 come from pool.jsonl; the files of
+    a folder are read for them. Raises BadInput.
     """
     if sharded:
         pool = pool_at(source)
@@ -85,7 +85,7 @@ def reduced_part(
     device: str | None,
     distances: str | None = None,
 ) -> bytes:
-    """Return the number-th of so many parts of a pool, as shards.write_part writes it."""
+    """Return one of the parts of a pool, as shards.write_part writes it."""
     device = device and devices.checked(device)
     rules, path = selecting.settings_of(settings), source_of(source)
     if distances is not None:

@@ -1,4 +1,4 @@
-"""Selections as files: from a pool of predictions to selection.jsonl. Free of Django."""
+"""Choose images from a pool of predictions and write selection.jsonl. No Django."""
 
 import threading
 from collections import deque
@@ -41,19 +41,21 @@ STRETCH = 1 << 22
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides a selection, beside its input. distances: the user's, called `distance`."""
+    """The settings of a selection, besides its input. distances: of the user's file `distance`."""
 
     rule: Rule
     distance: str
     distances: DistanceFile | None = None
 
     def to_json(self) -> dict[str, object]:
-        """As the meta line has it, and settings_of reads it."""
+        """Return the settings for the meta line, which settings_of reads."""
         sha256 = {"distance_sha256": self.distances.sha256} if self.distances else {}
         return asdict(self.rule) | {"distance": self.distance} | sha256
 
     def levels(self, classes: Sequence[str], wordnet: WordNet | None, file: StrPath) -> Levels:
-        """Distances of the classes in `file` as levels. Raises BadInput for one that has none."""
+        """Return the distances of the classes in `file` as levels. Raises BadInput for an unknown
+        class.
+        """
         if self.distances is not None:
             return Levels.of_matrix(self.distances.matrix(classes, file))
         return levels_of(classes, wordnet, self.distance, file)
@@ -62,7 +64,7 @@ class Settings:
 def levels_of(
     pool_classes: Sequence[str], wordnet: WordNet | None, distance: str, file: StrPath
 ) -> Levels:
-    """Distances of the classes as levels. Raises BadInput for a class outside the hierarchy."""
+    """Return the distances of the classes as levels. Raises BadInput outside the hierarchy."""
     if distance not in OF_WORDNET:
         return Levels.of_matrix(1.0 - np.eye(len(pool_classes)))
     assert wordnet is not None
@@ -97,15 +99,14 @@ def reduce_pairs(
     device: str | None = None,
     progress: Progress = lambda done: None,
 ) -> Iterator[Candidates]:
-    """Yield the candidates of each pair that may be chosen in any larger pool, in the order of
-    pairs.
+    """Yield the candidates of each pair that any larger pool could choose, in the order of pairs.
 
-    All pairs look at one stretch of the pool, then at the next, so that each column is read once,
-    however many pairs there are and whether or not the pool fits into memory: a stretch of S images
-    and C classifiers takes 4 to 8 S · C bytes, 0.8 GB of 50 with 16-bit values. Between stretches a
-    pair's candidates and bounds are held, some kilobytes. images: looks at so many only. device: a
-    torch device to sort on; None indexes cells on the CPU where the table fits. progress: called
-    with parts of a pair, 1 in all for each.
+    All pairs read one stretch of the pool, then the next, so each column is read once, even if the
+    pool does not fit into memory: a stretch of S images and C classifiers takes 4 to 8 S · C bytes,
+    0.8 GB for 50 with 16-bit values. Between stretches a pair's candidates and bounds are held,
+    some kilobytes. images: images per stretch. device: a torch device to sort on; None indexes
+    cells on the CPU where the table fits. progress: called with fractions of a pair, 1 in all for
+    each.
     """
     images = len(pool.images) if images is None else images
     cuts = [slice(at, min(at + stretch, images)) for at in range(0, max(images, 1), stretch)]
@@ -141,7 +142,7 @@ def reduce_pairs(
 
 
 def _results(futures: Iterator["Future[State]"], ahead: int) -> Iterator[State]:
-    """The results in order; only so many more are begun than were asked for."""
+    """Yield the results in order, starting only a few more than were consumed."""
     waiting: deque[Future[State]] = deque()
     for future in futures:
         waiting.append(future)
@@ -223,7 +224,7 @@ def confidences_of(pool: Pool, name: str, images: NDArray[np.int64]) -> NDArray[
 
 
 def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
-    """Write selection.jsonl whole and returns its meta, with the counts."""
+    """Write selection.jsonl atomically and return its meta line, with the counts."""
     whole = list(lists)
     sizes = [len(lines) for lines in whole]
     counts = {
@@ -246,7 +247,7 @@ def meta_of(
 ) -> Meta:
     """Return the meta line: every setting, the SHA-256 of each input, the counts.
 
-    order: "sorted" or "given", so that a classifier that joins later finds its place.
+    order: "sorted" or "given", which positions a classifier that joins later.
     """
     return Meta(
         classifiers=list(names),

@@ -1,7 +1,7 @@
-"""A pool selected in parts: each part's mergeable state as a file, and their join.
+"""Select from a pool in parts: each part's mergeable state as a file, and their join. No Django.
 
-Free of Django. A part holds, pair by pair, the images of one stretch that some larger pool can
-choose (mad.survivors); parts join into the same lines, byte for byte, however the pool was cut.
+A part holds, pair by pair, the images of one stretch that some larger pool can choose
+(mad.survivors). Parts join into the same lines, byte for byte, however the pool was cut.
 """
 
 import io
@@ -37,10 +37,10 @@ from labeling.files import BadInput
 
 @dataclass(kw_only=True)
 class PartMeta(Meta):
-    """shard: (I, N), from 1. part: from which image to which. all_classes: of the pool.
+    """shard: (I, N), from 1. part: first image and end. all_classes: of the pool.
 
-    lines: from which byte of images.txt to which. sizes: bytes of each whole file. Parts of earlier
-    versions and of a pool in shards have neither, and their inputs are those of the whole pool.
+    lines: first byte in images.txt and end. sizes: bytes of each whole file. Parts of earlier
+    versions and of a sharded pool have neither, and their inputs are those of the whole pool.
     """
 
     shard: list[int]
@@ -61,7 +61,7 @@ MOST_HELD = 1 << 16
 
 
 class _HeldIds:
-    """Image ids held in memory, by place; see mad.ImageIds."""
+    """Image ids held in memory, by index; see mad.ImageIds."""
 
     in_order = False
     text = np.zeros(0, np.uint8)
@@ -82,10 +82,10 @@ def write_part(
     reduced: Iterator[Candidates],
     levels: Levels | None = None,
 ) -> int:
-    """Write a stretch's mergeable state and returns how many images it holds, over all pairs.
+    """Write a stretch's mergeable state and return the number of its images, over all pairs.
 
-    An .npz (no pickles): `meta`, then of each pair labels (n, 2), confidences (n, 2) float32, image
-    ids end to end and where each ends. Pairs are written one by one. levels: those of a user's
+    An .npz (no pickles): `meta`, then for each pair labels (n, 2), confidences (n, 2) float32,
+    image ids end to end and where each ends. Pairs are written one by one. levels: of a user's
     distances, which are written too.
     """
     held = 0
@@ -134,7 +134,7 @@ def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
 class Part:
     """A state that write_part wrote, read pair by pair. Raises BadInput for anything else.
 
-    content: of the file, where that lies in a store.
+    content: the bytes of the file, where it is in a store.
     """
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
@@ -159,7 +159,7 @@ class Part:
             raise self.broken() from error
 
     def broken(self) -> BadInput:
-        """Return the refusal of a file that is no part, or not all of one."""
+        """Return BadInput for a file that is no part, or incomplete."""
         return BadInput(
             "is not a whole part of a selection",
             file=self.path,
@@ -172,7 +172,7 @@ class Part:
         return array
 
     def just_below(self) -> int:
-        """As selecting.just_below counts them; 0 in parts of earlier versions."""
+        """Return the count of selecting.just_below; 0 in parts of earlier versions."""
         try:
             return int(self._get("just_below").item())
         except KeyError:
@@ -213,9 +213,9 @@ class Part:
 
 
 def join_parts(parts: Sequence[Part], wordnet: WordNet | None) -> tuple[Meta, Rule, Levels]:
-    """Return the meta line of what parts are merged to, and the rule and levels that all share.
+    """Return the meta line of the merged parts, and the rule and levels that all share.
 
-    Raises BadInput where parts come of different settings or inputs, overlap, or leave a gap.
+    Raises BadInput for parts of different settings or inputs, and for overlaps and gaps.
     """
     first = parts[0]
     for part in parts[1:]:
@@ -273,8 +273,10 @@ def _refuse_another_selection(first: Part, part: Part) -> None:
 
 
 def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
-    """Each part found its lines of images.txt by itself: they are the right ones if each begins
-    where the one before ends, since each holds as many lines as it has images.
+    """Raise BadInput unless each part's lines of images.txt begin where the previous part's end.
+
+    Each part located its lines by itself. Since each holds as many lines as it has images,
+    adjoining parts prove that the locations are right.
     """
     end = 0
     for part in ordered:
@@ -316,7 +318,7 @@ def merged(
     """Yield the list of each pair, from the states of all parts.
 
     Raises BadInput for an image id that is chosen from two parts. Each part looked for repeats in
-    its own stretch; one between two stretches is not found where neither image is chosen.
+    its own stretch; a repeat across stretches is not detected where neither image is chosen.
     """
     origins: dict[bytes, int] = {}
     for number, pair in enumerate(pairs_in(meta)):
@@ -329,8 +331,8 @@ def merged(
 
 @dataclass
 class _Held:
-    """Candidates of several parts, whose images are places in the confidences (n, 2), the ids and
-    the numbers of the parts.
+    """Candidates of several parts; their images are indices into the confidences (n, 2), the ids
+    and the part numbers.
     """
 
     candidates: Candidates
@@ -339,7 +341,7 @@ class _Held:
     origins: NDArray[np.int32]
 
     def take(self, kept: Candidates) -> "_Held":
-        """These of its candidates, in their order."""
+        """Return only these candidates, in their order."""
         places = kept.images
         names = [self.names[index] for index in places.tolist()]
         kept = replace(kept, images=np.arange(len(places), dtype=np.int64))
@@ -355,10 +357,10 @@ class _Held:
 
 
 def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule) -> _Held:
-    """One pair's candidates of all parts.
+    """Return the candidates of one pair from all parts.
 
-    Now and then what cannot be chosen any more is dropped, so that memory does not grow with the
-    number of parts.
+    Candidates that can no longer be chosen are dropped now and then, so memory does not grow with
+    the number of parts.
     """
     held: list[_Held] = []
     for origin, part in enumerate(parts):
@@ -378,10 +380,10 @@ def select(
     device: str | None = None,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
-    """Yield the list of each pair of a pool in shards, which are read one after the other.
+    """Yield the list of each pair of a sharded pool, reading one shard after the other.
 
     Between shards the candidates of each pair are held with their ids, some kilobytes a pair.
-    progress: called with parts of a pair, 1 in all for each pair and shard.
+    progress: called with fractions of a pair, 1 in all for each pair and shard.
     """
     held: list[_Held] = []
     classes: list[str] = []
@@ -409,7 +411,7 @@ def _held(state: State, origin: int) -> _Held:
 
 
 def _pruned(held: Sequence[_Held], levels: Levels, rule: Rule) -> _Held:
-    """Of all these candidates of a pair, those that may be chosen in any larger pool."""
+    """Return the candidates of a pair that any larger pool could choose."""
     names = [name for each in held for name in each.names]
     candidates = Candidates.joined(each.candidates for each in held)
     candidates.images = np.arange(len(names), dtype=np.int64)

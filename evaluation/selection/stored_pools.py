@@ -1,4 +1,4 @@
-"""A pool in shards under s3://, of which a task fetches its own shard; see sharded_pools.py."""
+"""A sharded pool under s3://, of which a task fetches its own shard; see sharded_pools.py."""
 
 import tempfile
 import weakref
@@ -20,7 +20,7 @@ Source = Path | str
 
 @dataclass(frozen=True)
 class _StoredPool(ShardedPool):
-    """store: the folder of pool.jsonl. fetched: temporary folders of the shards opened last."""
+    """store: the folder of pool.jsonl. fetched: temporary folders of the shard opened last."""
 
     store: Store
     address: str
@@ -36,7 +36,7 @@ class _StoredPool(ShardedPool):
     def open(
         self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
     ) -> Pool:
-        """As ShardedPool.open; the shard opened before is gone then."""
+        """Return a shard as ShardedPool.open does; the previously opened shard is removed."""
         _remove(self.fetched)
         shard_path = PurePosixPath(self.shards[number - 1].path)
         if shard_path.is_absolute() or ".." in shard_path.parts:
@@ -58,16 +58,12 @@ def _remove(folders: list[TemporaryDirectory[str]]) -> None:
 
 
 def source_of(text: str) -> Source:
-    """Return a path, or an address under s3:// as it is."""
+    """Return a path, or an address under s3:// unchanged."""
     return text if text.startswith(S3) else Path(text)
 
 
 def pool_at(source: Source) -> ShardedPool:
-    """Return the pool of a pool.jsonl in a folder or, as s3://BUCKET/PREFIX/pool.jsonl, in a
-    bucket.
-
-    Raises BadInput.
-    """
+    """Return the pool of a pool.jsonl in a folder or under s3://BUCKET/PREFIX/. Raises BadInput."""
     if isinstance(source, Path):
         return read_sharded(source)
     folder, _, name = source.rpartition("/")

@@ -1,4 +1,4 @@
-"""Objects of a release as sequences show them: drawn parts, crops and masks. No Django."""
+"""Objects of a release: drawn parts, crops and masks. No Django."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ TIGHT = "intra-object"
 
 @dataclass(frozen=True)
 class DrawnObject:
-    """An object of a release that has parts. parts: key → polygons, of those that are drawn."""
+    """An object of a release that has parts. parts: key → polygons of the drawn parts."""
 
     photo: Photograph
     thing: PartedObject
@@ -29,13 +29,14 @@ class DrawnObject:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Return the object's name in messages."""
         return f"{self.thing.name or 'the object'} in {self.photo.name}"
 
     def crop(self, content: str) -> Crop:
-        """What a content scheme shows: intra-object the tight crop, the others the widened one.
+        """Return the crop of a content scheme: intra-object the tight one, the others the widened
+        one.
 
-        In whole pixels of the image. Raises BadInput where it holds none.
+        In whole pixels of the image. Raises BadInput for an empty crop.
         """
         size = self.photo.width, self.photo.height
         box = self.thing.box
@@ -53,17 +54,17 @@ class DrawnObject:
         return crop
 
     def masks(self, crop: Crop) -> dict[str, NDArray[np.bool_]]:
-        """Part → (H, W) of the crop, True where a pixel's centre lies in it."""
+        """Return part → (H, W) of the crop, True where the centre of a pixel lies in the part."""
         return {key: regions.mask_of(polygons, crop) for key, polygons in self.parts.items()}
 
     def whole_mask(self, polygons: Polygons) -> NDArray[np.bool_]:
-        """(H, W) of the whole image."""
+        """Return the (H, W) mask of the whole image."""
         return regions.mask_of(polygons, (0, 0, self.photo.width, self.photo.height))
 
 
 @dataclass
 class LeftOut:
-    """Objects without any drawn part: how many, and the first few by name."""
+    """The number of objects without a drawn part, and the first few names."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
@@ -77,10 +78,11 @@ class LeftOut:
 def drawn_objects(
     frozen: Frozen, left_out: LeftOut | None = None
 ) -> Iterator[tuple[Photograph, list[DrawnObject]]]:
-    """Yield every image of the release that has objects with drawn parts, and these.
+    """Yield every image of the release that has objects with drawn parts, and these objects.
 
-    Objects without a drawn part are told to left_out. Image by image; memory stays flat. Raises
-    BadInput for a release without parts, and for a drawn part that the category does not have.
+    left_out counts objects without a drawn part. Images are read one by one, so memory stays
+    constant. Raises BadInput for a release without parts, and for a drawn part that the category
+    does not have.
     """
     vocabulary = parts_of(frozen)
     for photo, parted_objects in frozen.objects(rest=False):
@@ -98,8 +100,8 @@ def drawn_objects(
 def drawn(
     photo: Photograph, thing: PartedObject, vocabulary: Mapping[str, tuple[str, ...]]
 ) -> DrawnObject:
-    """Return the object with its drawn parts. Raises BadInput for one that its category does not
-    have.
+    """Return the object with its drawn parts. Raises BadInput for a part that its category
+    lacks.
     """
     parts = {
         part.key: part.polygons
@@ -119,7 +121,8 @@ def drawn(
 
 
 def parts_of(frozen: Frozen) -> dict[str, tuple[str, ...]]:
-    """Category → keys of its parts, in the vocabulary's order; categories without parts go.
+    """Return category → keys of its parts, in the vocabulary's order, without categories that have
+    none.
 
     Raises BadInput for a release of a campaign that is not about parts.
     """

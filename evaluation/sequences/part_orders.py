@@ -33,9 +33,10 @@ _FORM = 'write {"orders": {"scheme": {"category": ["part", …]}}}'
 
 @dataclass(frozen=True)
 class OrdersByFixations:
-    """orders: the four schemes. shares: scheme → category → part → importance, together 1.
+    """Part orders by eye fixations.
 
-    settings: how they came about, as orders.json tells it.
+    orders: the four schemes. shares: scheme → category → part → importance, summing to 1. settings:
+    how the orders were made, for orders.json.
     """
 
     orders: dict[str, dict[str, tuple[str, ...]]]
@@ -44,7 +45,7 @@ class OrdersByFixations:
 
 
 def random_orders(parts: Parts, seed: int) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the scheme "random" alone: each category's parts shuffled by seed and category."""
+    """Return the scheme "random": each category's parts shuffled by seed and category."""
     orders = {category: random_order(keys, seed, category) for category, keys in parts.items()}
     return {RANDOM: {category: order.parts for category, order in orders.items()}}
 
@@ -57,13 +58,13 @@ def orders_by_fixations(
     fallback: str | None = None,
     seed: int = 0,
 ) -> OrdersByFixations:
-    """E_U, E_US, E_A and E_AS of every category that the release has objects of.
+    """Return E_U, E_US, E_A and E_AS of every category that has objects in the release.
 
-    numbers: image name → its place in gazes, from 0; the release's other images add nothing. An
-    object's area is that of its outline, where nobody knows it that of its parts together.
-    fallback: "random" orders the parts of a category without fixations by seed, and settings tell.
-    One image is held at a time. Raises BadInput: a category without a fixation on any of its parts,
-    naming it; fixations for another size than the image's.
+    numbers: image name → its index in gazes; other images of the release add nothing. An object's
+    area is that of its outline, or of its parts together where it has none. fallback: "random"
+    orders the parts of a category without fixations by seed; settings record it. One image is held
+    at a time. Raises BadInput for a category without a fixation on any of its parts, and for
+    fixations of another size than the image's.
     """
     totals = _Found({}, parts_of(frozen), drop_first)
     for photo, image_objects in drawn_objects(frozen):
@@ -80,11 +81,11 @@ def orders_by_fixations(
 
 
 def numbers_of(frozen: Frozen, count: int, names_file: StrPath | None = None) -> dict[str, int]:
-    """Image name → place from 0 among so many images with fixations.
+    """Return image name → index from 0 among this many images with fixations.
 
     names_file: line i names the release's image for image i, empty for none; without it image i is
-    `i.jpg`, `i.png` or `i.jpeg`. Raises BadInput: more lines than images, a name twice
-    or not in the release, no image at all.
+    `i.jpg`, `i.png` or `i.jpeg`. Raises BadInput for more lines than images, a name that is
+    repeated or not in the release, and for no images.
     """
     known = {row["name"] for row in frozen.images()}
     if names_file is None:
@@ -100,10 +101,10 @@ def numbers_of(frozen: Frozen, count: int, names_file: StrPath | None = None) ->
 
 
 def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the orders in a file that holds as_text, of the categories in `parts`.
+    """Return the orders in a file that as_text wrote, of the categories in `parts`.
 
-    parts: category → its parts. A scheme may leave categories out. Raises BadInput naming the
-    file, and the scheme and category: another form, a part that is unknown, twice, or left out.
+    parts: category → its parts. A scheme may leave categories out. Raises BadInput with the file,
+    scheme and category: another format, a part that is unknown, repeated or missing.
     """
     file = Path(path)
     require_file(file, "check the path")
@@ -117,7 +118,7 @@ def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, .
 def checked_orders(
     value: object, parts: Parts, file: StrPath | None = None
 ) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Orders as JSON has them, checked as read_orders says."""
+    """Return orders from JSON, checked as in read_orders."""
     if not isinstance(value, dict) or not value:
         raise BadInput("has no orders", file=file, cure=_FORM)
     orders: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -144,7 +145,7 @@ def as_text(
     shares: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> str:
-    """What orders.json holds: the same for the same orders; read_orders reads it back."""
+    """Return the text of orders.json, which read_orders reads: equal for equal orders."""
     content = {
         "parts": parts,
         "orders": orders,
@@ -156,7 +157,7 @@ def as_text(
 
 @dataclass
 class _Found:
-    """What fixations say of each category so far."""
+    """Sums of the fixations on each category so far."""
 
     sums: dict[str, ShareSums]
     parts: dict[str, tuple[str, ...]]

@@ -1,6 +1,6 @@
-"""Frames of a release's objects as tasks, each of which renders those of some photographs.
+"""Tasks that render the frames of a release's objects, a few photographs each.
 
-A task has the lines of the release that it needs, so no other machine reads the release itself.
+A task carries the lines of the release that it needs, so other machines need not read the release.
 Torch is imported inside functions.
 """
 
@@ -38,7 +38,7 @@ COMPRESSION = 1
 
 @dataclass(frozen=True)
 class HeldRelease(Frozen):
-    """Some images of a release, whose lines are at hand."""
+    """Some images of a release, with their lines in memory."""
 
     held: Mapping[str, Sequence[Any]]
 
@@ -56,13 +56,13 @@ class Scene:
 
     @property
     def bytes(self) -> int:
-        """Of its frames at most: each as large as the photograph."""
+        """Return an upper bound of the bytes of its frames: each as large as the photograph."""
         return int(self.image["width"]) * int(self.image["height"]) * 3 * len(self.frames)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a task shows: photographs, and the ids of their frames that it makes, in order."""
+    """The photographs of a task, and the ids of the frames that it makes, in order."""
 
     scenes: Sequence[Scene]
     frames: Sequence[str]
@@ -91,9 +91,9 @@ class Revealing:
                 yield Scene(dict(image), image_objects, frames)
 
     def arguments(self, stretch: Stretch, open_image: Open) -> dict[str, object]:
-        """Everything that the frames of a stretch depend on, as JSON.
+        """Return everything that the frames of a stretch depend on, as JSON.
 
-        Each photograph is read once for its SHA-256. Raises BadInput for one that is not there.
+        Each photograph is read once for its SHA-256. Raises BadInput for a missing one.
         """
         categories = self.frozen.meta["campaign"]["settings"].get("categories", {})
         return {
@@ -111,9 +111,9 @@ class Revealing:
 def revealed_frames(
     arguments: Mapping[str, Any], photographs: Path, device: str
 ) -> Generator[tuple[str, "Tensor"]]:
-    """Return the frames that Revealing.arguments tell of, as frames_of gives them.
+    """Return the frames that Revealing.arguments describe, as frames_of yields them.
 
-    photographs: their folder. Raises BadInput where they are others here.
+    photographs: their folder. Raises BadInput where they differ here.
     """
 
     def open_image(name: str) -> IO[bytes]:
@@ -142,7 +142,7 @@ def revealed_frames(
 
 
 def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
-    """Return the scenes, cut between photographs into what a task takes."""
+    """Return the scenes cut into the stretches of tasks; a photograph stays in one stretch."""
     groups: list[list[Scene]] = []
     frames = size = 0
     for scene in scenes:
@@ -155,9 +155,7 @@ def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
 
 
 def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
-    """Return the scenes, cut after every so many frames; a photograph may be in several
-    stretches.
-    """
+    """Return the scenes cut after this many frames; a photograph may be in several stretches."""
     placed = [(name, scene) for scene in scenes for name in scene.frames]
     stretches = []
     for part in split(placed, count):

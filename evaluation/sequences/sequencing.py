@@ -1,4 +1,4 @@
-"""From a release to its sequences: their lines, and their frames as tensors. No Django.
+"""Make the sequences of a release: their lines, and their frames as tensors. No Django.
 
 Torch is imported inside functions.
 """
@@ -46,7 +46,7 @@ def lines_of(
     """Yield a line for each object, part scheme and content scheme, in this order; no pixels are
     read.
 
-    left_out: is told the objects that have no drawn part. Raises BadInput.
+    left_out: counts objects without drawn parts. Raises BadInput.
     """
     for _, image_objects in drawn_objects(frozen, left_out):
         for drawn_object in image_objects:
@@ -56,7 +56,7 @@ def lines_of(
 def frame_ids(
     prefix: str, order: Sequence[str], present: Collection[str], include_empty: bool = False
 ) -> tuple[str, ...]:
-    """Return the ids of a sequence's frames: a part that is missing repeats the frame before.
+    """Return the ids of a sequence's frames: a missing part repeats the frame before.
 
     >>> frame_ids("a", ["head", "tail", "leg"], {"head", "leg"})
     ('a/01', 'a/01', 'a/03', 'a/04')
@@ -84,10 +84,10 @@ def frames_of(
     """Yield every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of
     lines_of.
 
-    open_image: called in the reader's thread, once for a photograph whose objects are rendered.
-    is_wanted: whether to yield a frame id; a sequence without any is not rendered. Frames that
-    look the same may be one tensor: do not write into them. `threads` render, a sequence each, a
-    little ahead of the reader: memory is flat however many objects there are. Raises BadInput.
+    open_image: called in the reader's thread, once for each photograph that is rendered. is_wanted:
+    whether to yield a frame id; a sequence without wanted frames is not rendered. Equal frames may
+    be one tensor: do not write into them. `threads` render one sequence each, a little ahead of the
+    reader, so memory stays constant. Raises BadInput.
     """
     scenes = _wanted(frozen, orders, content_schemes, include_empty, is_wanted)
     pool = ThreadPoolExecutor(threads, "frames", initializer=_one_thread)
@@ -114,7 +114,7 @@ def render(
 ) -> list[tuple[str, NDArray[np.uint8]]]:
     """Return the distinct frames of one sequence, in order, by id: (H, W, 3) uint8, sRGB.
 
-    order: of the parts of the object's category. include_empty: as the line was made with.
+    order: of the parts of the object's category. include_empty: as for the line.
     """
     drawn_object = drawn(photo, thing, {thing.category: tuple(order)})
     photograph = _decode(photo, _opened(photo, open_image))
@@ -124,7 +124,7 @@ def render(
 
 
 class _Revealed:
-    """An object ready to be revealed: what its content schemes show, each crop once."""
+    """An object ready for rendering: the crops of its content schemes, each made once."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _Revealed:
         return list(self.crops[crop].frames(part_sequence, content, inside, self.batch))
 
     def _sequence(self, crop: Crop, order: tuple[str, ...], include_empty: bool) -> PartSequence:
-        """The steps of a crop by an order, the same for every content scheme that shows it."""
+        """Return the steps of a crop by an order, shared by all content schemes with that crop."""
         part_sequence = self.sequences.get((crop, order))
         if part_sequence is None:
             try:
@@ -177,7 +177,7 @@ def _wanted(
     include_empty: bool,
     is_wanted: Callable[[str], bool] | None,
 ) -> Iterator[_Scene]:
-    """Images with the objects and sequences of which a frame is wanted."""
+    """Yield images with their objects and sequences that have a wanted frame."""
     for photo, image_objects in drawn_objects(frozen):
         kept_objects = []
         for drawn_object in image_objects:
@@ -197,7 +197,7 @@ def _prepared(
     device: Any,
     batch: Batch,
 ) -> Iterator[_Ready]:
-    """Every object with its sequences, being made ready."""
+    """Yield every object with its sequences, while it is being prepared."""
     for photo, scene_objects in scenes:
         # Here and not in the pool: who opens may use a database, whose connection is a thread's.
         photograph = pool.submit(_decode, photo, _opened(photo, open_image))
@@ -211,7 +211,7 @@ def _prepared(
 
 
 def _one_ahead(ready: Iterable[_Ready]) -> Iterator[_Ready]:
-    """The same, the next one asked for before the last is given."""
+    """Yield the same items, requesting each one before the previous one is yielded."""
     before = None
     for item in ready:
         if before is not None:
@@ -224,9 +224,9 @@ def _one_ahead(ready: Iterable[_Ready]) -> Iterator[_Ready]:
 def _rendered(
     pool: ThreadPoolExecutor, ready: Iterable[_Ready], orders: Orders, include_empty: bool
 ) -> Iterator[tuple[SequenceLine, list["Tensor"]]]:
-    """Every sequence with its frames; a few are made while one is read.
+    """Yield every sequence with its frames, rendering a few ahead of the reader.
 
-    What a task waits for was handed to the pool before it, so that they never wait in a circle.
+    A task's prerequisites enter the pool before it, so tasks cannot deadlock.
     """
     waiting: deque[tuple[int, SequenceLine, Future[list[Tensor]]]] = deque()
     for drawn_object, lines, revealed in ready:
@@ -261,14 +261,16 @@ def _make_frames(
 
 
 def _one_thread() -> None:
-    """Threads that each render an object must not wait for each other's threads of torch."""
+    """Limit torch to one thread in each rendering thread, so that they do not wait for
+    each other.
+    """
     import torch
 
     torch.set_num_threads(1)
 
 
 def _as_before() -> None:
-    """Threads that begin later have as many of torch's as the reader's own again."""
+    """Restore the reader's number of torch threads for threads that start later."""
     import torch
 
     torch.set_num_threads(torch.get_num_threads())
@@ -328,8 +330,9 @@ def _opened(photo: Photograph, open_image: Open) -> IO[bytes]:
 
 
 def _decode(photo: Photograph, file: IO[bytes]) -> NDArray[np.uint8]:
-    """(H, W, 3) uint8, sRGB, upright; closes the file. Raises BadInput where it is not the
-    release's photograph."""
+    """Return (H, W, 3) uint8, sRGB, upright, and close the file. Raises BadInput for another
+    photograph.
+    """
     try:
         with file:
             image = upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)

@@ -6,11 +6,14 @@ object under --json, never a traceback), 2 on wrong usage. No system checks, no 
 """
 
 import errno
+import inspect
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,10 +21,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from labeling.files import BadInput, refuse_address
-from labeling.records import Payload, Record, to_json
+from labeling.management import printing
+from labeling.management.options import add_options, from_parsed
+from labeling.records import Payload, to_json
+
+Action = TypeVar("Action", bound=Callable[..., Any])
 
 Result = dict[str, Any]
-Printed = TypeVar("Printed", bound=Payload)
 
 
 class UsageError(CommandError):
@@ -31,13 +37,34 @@ class UsageError(CommandError):
         super().__init__(message, returncode=2)
 
 
-class ContractCommand(BaseCommand):
-    """A command whose `action(**options)` returns what --json prints, a Record or a dict, and whose
-    `show` renders it.
+@dataclass(frozen=True)
+class Verb:
+    """What `verb` says of an action. show: renders its result without --json."""
 
-    With verbs (`mad select`, `mad rank`) call `self.verb(…)` once a verb in `add_arguments`
-    instead; each verb names its own action and show. Raise BadInput for what a person must mend in
-    a file, UsageError for options that do not go together.
+    name: str
+    help: str
+    show: Callable[[Any], str] | None
+
+
+def verb(
+    help: str, name: str | None = None, show: Callable[[Any], str] | None = None
+) -> Callable[[Action], Action]:
+    """Make a method of a command a verb of it, called as the method is unless it has a name."""
+
+    def mark(action: Action) -> Action:
+        known_as = name or action.__name__.replace("_", "-")
+        vars(action)["verb"] = Verb(known_as, help, show)
+        return action
+
+    return mark
+
+
+class ContractCommand(BaseCommand):
+    """A command with verbs (`mad select`, `mad rank`), or with an `action` where it has none.
+
+    Each takes a dataclass of options (see options.py), or nothing, and returns what --json prints,
+    a Record or a dict; `show` renders it otherwise. Raise BadInput for what a person must mend in a
+    file, UsageError for options that do not go together.
     """
 
     requires_system_checks: list[str] = []
@@ -45,48 +72,37 @@ class ContractCommand(BaseCommand):
     # What of the input was refused, where the rest was taken: exit 1, once the result is out.
     refused: BadInput | None = None
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        if not any(action.dest == "verb" for action in parser._actions):
-            _add_json(parser)
-        return parser
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = {
+            name: value.verb
+            for cls in reversed(type(self).__mro__)
+            for name, value in vars(cls).items()
+            if hasattr(value, "verb")
+        }
+        if not verbs:
+            _add_action(parser, self.action, self.show)
+            return
+        subparsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+        for attribute, each in verbs.items():
+            action, show = getattr(self, attribute), each.show or self.show
+            _add_action(subparsers.add_parser(each.name, help=each.help), action, show)
 
-    def verb(
-        self,
-        parser: CommandParser,
-        name: str,
-        action: Callable[..., Printed],
-        show: Callable[[Printed], str] | None = None,
-        **kwargs: Any,
-    ) -> CommandParser:
-        """Return the parser of one verb, with --json; `action` runs when it is called."""
-        if not hasattr(parser, "assay_verbs"):
-            parser.assay_verbs = parser.add_subparsers(  # type: ignore[attr-defined]
-                dest="verb", metavar="VERB", required=True
-            )
-        made: CommandParser = parser.assay_verbs.add_parser(name, **kwargs)  # type: ignore[attr-defined]
-        made.set_defaults(action=action, show=show or self.show)
-        _add_json(made)
-        return made
-
-    def action(self, **options: Any) -> Payload:
+    def action(self, *args: Any, **kwargs: Any) -> Payload:
         """Return the result of the command, as it goes out under --json."""
         raise NotImplementedError(f"{type(self).__module__} has neither an action nor verbs")
 
     def show(self, result: Any) -> str:
-        """Return the result as a person reads it: by default one line a key."""
-        values = result.to_json() if isinstance(result, Record) else result
-        return table([(key, value) for key, value in values.items()])
+        """Return the result as a person reads it."""
+        return printing.show(result)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.as_json = bool(options.pop("json", False))
-        action = options.pop("action", self.action)
-        show = options.pop("show", self.show)
-        for name in DJANGO_OPTIONS:
-            options.pop(name, None)
-        _refuse_addresses(options.values())
-        result = action(**options)
-        self.stdout.write(to_json(result) if self.as_json else show(result))
+        self.as_json = options["json"]
+        arguments = []
+        if options["options"] is not None:
+            arguments = [from_parsed(options["options"], options)]
+            _refuse_addresses(vars(arguments[0]).values())
+        result = options["action"](*arguments)
+        self.stdout.write(to_json(result) if self.as_json else options["show"](result))
         if self.refused is not None:
             raise self.refused
 
@@ -151,16 +167,6 @@ class ContractCommand(BaseCommand):
 FREE_SPACE = "free some space, then run it again"
 # As a shell has it for what Ctrl-C ended.
 STOPPED = 128 + 2
-DJANGO_OPTIONS = (
-    "verb",
-    "verbosity",
-    "settings",
-    "pythonpath",
-    "traceback",
-    "no_color",
-    "force_color",
-    "skip_checks",
-)
 
 
 def _refuse_addresses(values: Iterable[Any]) -> None:
@@ -171,8 +177,17 @@ def _refuse_addresses(values: Iterable[Any]) -> None:
             refuse_address(value)
 
 
-def _add_json(parser: CommandParser) -> None:
+def _add_action(
+    parser: CommandParser, action: Callable[..., Payload], show: Callable[[Any], str]
+) -> None:
+    """Add --json and the options that the action takes, which runs when it is called."""
+    hints = typing.get_type_hints(inspect.unwrap(action))
+    hints.pop("return", None)
+    options = hints.get("options")
+    if options is not None:
+        add_options(parser, options)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(action=action, show=show, options=options)
 
 
 def from_os_error(error: OSError) -> BadInput:
@@ -202,41 +217,3 @@ def from_os_error(error: OSError) -> BadInput:
 def _is_half_array(error: OSError) -> bool:
     """Whether numpy.save could not write all of an array, for which it gives no errno."""
     return re.fullmatch(r"\d+ requested and \d+ written", str(error)) is not None
-
-
-def table(rows: Iterable[Sequence[Any]], head: Sequence[str] | None = None) -> str:
-    """Return rows in aligned columns, numbers to the right.
-
-    >>> print(table([("A", 1.5), ("long name", 20)], head=("classifier", "score")))
-    classifier  score
-    A             1.5
-    long name      20
-    """
-    body = [tuple(row) for row in rows]
-    text = [[_cell(value) for value in row] for row in body]
-    lines = ([list(head)] if head else []) + text
-    if not lines:
-        return ""
-    count = max(len(line) for line in lines)
-    for line in lines:
-        line.extend([""] * (count - len(line)))
-    widths = [max(len(line[i]) for line in lines) for i in range(count)]
-    right = [
-        bool(body) and all(i >= len(row) or isinstance(row[i], int | float) for row in body)
-        for i in range(count)
-    ]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if at_right else cell.ljust(width)
-            for cell, width, at_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)

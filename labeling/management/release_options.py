@@ -1,13 +1,13 @@
 """Which release a command is about, and where its photographs are: the same for every command."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from django.core.management.base import CommandParser
-
 from labeling.files import BadInput
+from labeling.management.options import argument, option
 from labeling.models import Campaign, Release
 from labeling.release_files.frozen import Frozen
 from labeling.releases import freezing
@@ -15,28 +15,23 @@ from labeling.releases import freezing
 Open = Callable[[str], IO[bytes]]
 
 
-def add_arguments(parser: CommandParser, images_for: str, optional: bool = False) -> None:
-    """The release, --number and --images; images_for: what photographs are needed for.
+RELEASE_HELP = "a campaign's name, or a release's folder"
 
-    optional: the command has another source than a release.
-    """
-    parser.add_argument(
-        "release",
-        metavar="CAMPAIGN|RELEASE",
-        nargs="?" if optional else None,
-        help="a campaign's name, or a release's folder",
-    )
-    parser.add_argument("--number", type=int, help="of the campaign's release; else the latest")
-    parser.add_argument(
-        "--images", type=Path, metavar="DIR", help=f"photographs by name, for {images_for}"
-    )
+
+@dataclass(kw_only=True)
+class ReleaseOptions:
+    """Which release, and where its photographs are."""
+
+    release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
+    number: int | None = option("of the campaign's release; else the latest")
+    images: Path | None = option("photographs by name, where they are needed", metavar="DIR")
 
 
 def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
     """Return the release, and its row where it was asked for by its campaign's name."""
     if Path(name).is_dir():
         return freezing.read(name), None
-    campaign = find_campaign(name)
+    campaign = find_campaign(name, "campaign or folder")
     releases = campaign.releases.order_by("number")
     if number is not None:
         releases = releases.filter(number=number)
@@ -49,10 +44,11 @@ def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]
     return freezing.read(release), release
 
 
-def find_campaign(name: str) -> Campaign:
+def find_campaign(name: str, kind: str = "campaign") -> Campaign:
+    """Return the campaign. Raises BadInput that names the kind of thing that is missing."""
     campaign = Campaign.objects.filter(name=name).first()
     if campaign is None:
-        raise BadInput(f"there is no campaign or folder {name!r}", cure="check the name")
+        raise BadInput(f"there is no {kind} {name!r}", cure="check the name")
     return campaign
 
 

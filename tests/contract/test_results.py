@@ -247,7 +247,7 @@ def simulate_queries(folder: Path) -> Arguments:
     (folder / "graph.json").write_text(json.dumps(hierarchies.GRAPH))
     return (
         *("simulate", "queries", "--graph", folder / "graph.json", "--images", 200),
-        *("--present", 1.5, "--error", 0.05, "--order", "learned", "--cost-per-hour", 12),
+        *("--present", 1.5, "--error", 0.05, "--order", "learned"),
     )
 
 
@@ -415,7 +415,7 @@ def test_the_site_from_the_shell(kept, printed, pond, people, wordnet, tmp_path,
     say("benchmark", "submit", "maps", "alpha", tmp_path / "maps")
     say("benchmark", "score", "maps")
     Job.objects.create(pk=900_001, kind="derivatives", key="a", state="failed", error="No disk.")
-    say("jobs", "list", "--state", "failed")
+    say("jobs", "list")
     say("jobs", "retry", 900_001)
     say("jobs", "sweep")
 

@@ -1,12 +1,16 @@
 """`backup DIR`: everything that the site needs, in one folder."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from annotator import backup, checks
 from labeling.management.contract import ContractCommand, Result
+from labeling.management.options import argument
+
+
+@dataclass(kw_only=True)
+class BackupOptions:
+    folder: Path = argument("a new folder outside the site's own", metavar="DIR")
 
 
 class Command(ContractCommand):
@@ -16,16 +20,11 @@ class Command(ContractCommand):
         "environment: ASSAY_DATA, DATABASE_URL, SECRET_KEY."
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "folder", type=Path, metavar="DIR", help="a new folder outside the site's own"
-        )
-
-    def action(self, **options: Any) -> Result:
+    def action(self, options: BackupOptions) -> Result:
         if checks.has_insecure_key():
             self.warn(
                 "SECRET_KEY is not set here: the backup has no key. If the site has one, make the "
                 "backup again under the site's environment."
             )
         with self.progress(None, "file", "copying") as bar, backup.private_files():
-            return backup.make(options["folder"], watch=bar.update).to_json()
+            return backup.make(options.folder, watch=bar.update).to_json()

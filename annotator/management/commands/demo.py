@@ -1,5 +1,3 @@
-from typing import Any
-
 from annotator.demo import build
 from labeling.management.contract import ContractCommand, Result
 
@@ -7,7 +5,7 @@ from labeling.management.contract import ContractCommand, Result
 class Command(ContractCommand):
     help = "Loads the demonstration: photographs, a competition, people. Twice is safe."
 
-    def action(self, **options: Any) -> Result:
+    def action(self) -> Result:
         benchmark = build.load()
         questions = benchmark.campaign.questions.for_consensus().count()
         return {

@@ -1,14 +1,18 @@
 """`restore DIR`: restore a backup into an empty site."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from annotator.backup import private_files
 from annotator.restore import restore
 from labeling.management.contract import ContractCommand, Result
+from labeling.management.options import argument
 from labeling.plurals import count_of
+
+
+@dataclass(kw_only=True)
+class RestoreOptions:
+    folder: Path = argument("a folder that backup wrote", metavar="DIR")
 
 
 class Command(ContractCommand):
@@ -18,12 +22,9 @@ class Command(ContractCommand):
         "environment: ASSAY_DATA, DATABASE_URL, SECRET_KEY."
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that backup wrote")
-
-    def action(self, **options: Any) -> Result:
+    def action(self, options: RestoreOptions) -> Result:
         with self.progress(None, "file", "restoring") as bar, private_files():
-            restored = restore(options["folder"], watch=bar.update)
+            restored = restore(options.folder, watch=bar.update)
         if not restored.same_secret_key:
             self.warn(
                 "SECRET_KEY differs from the backup's. Set it to the content of secret-key in the "

@@ -1,17 +1,13 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
 from django.db import transaction
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.management import campaign_options, candidate_options
-from evaluation.management.campaign_options import Choice
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
@@ -25,7 +21,7 @@ from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
 from labeling.files import BadInput, read_yaml, text_lines
-from labeling.follow_ups import candidate_lists, following, opening
+from labeling.follow_ups import following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import (
@@ -38,127 +34,148 @@ from labeling.kinds.base import (
     OBJECTS,
     PAIRS,
 )
-from labeling.kinds.candidates import SETTINGS
-from labeling.management.contract import ContractCommand, UsageError, table
-from labeling.management.release_options import find_release
+from labeling.kinds.naming import MOST
+from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.management.options import argument, option
+from labeling.management.release_options import find_campaign, find_release
 from labeling.models import Campaign, Dataset, Release, User
 from labeling.plurals import count_of
-from labeling.quality import piloting
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import Graph
+from labeling.question_graph.ordering import ORDERS
 from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
 from labeling.vocabulary import reading
 
-CHANGES = {
-    "pause": (lifecycle.pause, "ask nobody until it is resumed"),
-    "resume": (lifecycle.resume, "ask again"),
-    "close": (lifecycle.close, "ask nobody any more"),
-}
-
 
 @dataclass(kw_only=True)
 class Rebuilt(Record):
-    """What settling all questions again would change."""
+    """The questions that would change if all were settled again."""
 
     campaign: str
     questions: int
     differences: list[settling.Difference]
 
 
+@dataclass(kw_only=True)
+class NameOptions:
+    name: str = argument("of the campaign")
+
+
+@dataclass(kw_only=True)
+class FreezeOptions(NameOptions):
+    out: Path = option("a folder that is not there yet", metavar="DIR")
+
+
+@dataclass(kw_only=True)
+class OpenOptions:
+    kind: str = argument(f"one of: {', '.join(KINDS)}")
+    name: str = option("as in its address")
+    title: str = option("as people read it; else the name", "")
+    dataset: str = option("whose images are asked about")
+    selection: Path | None = option(
+        "selection.jsonl of mad select; for a review of mistakes its queue"
+    )
+    vocabulary: str | None = option(
+        "wnids, one a line: classes to choose from, or ilsvrc; for parts a vocabulary of parts in "
+        "YAML, or shipped",
+        metavar="FILE|ilsvrc|shipped",
+    )
+    graph: str | None = option("question graph, JSON or YAML; or ILSVRC's", metavar="FILE|ilsvrc")
+    mode: str | None = option("what a no closes", choices=replaying.MODES)
+    order: str | None = option("which question comes next", choices=ORDERS)
+    present: float | None = option(
+        "on an image, on average, for the estimate of a question graph (2.8)", metavar="CLASSES"
+    )
+    images: Path | None = option("file of image names, one a line; by default all")
+    labels: str | None = option(
+        "for boxes: which classes are in which images, of a release (its folder, or its "
+        "campaign's name) or as image,wnid rows",
+        metavar="RELEASE|FILE",
+    )
+    proposals: Path | None = option(
+        "for boxes: detections to check first, image,wnid,confidence,x0,y0,x1,y1 rows"
+    )
+    classes: Path | None = option("for boxes: file of wnids, one a line; by default all")
+    most: int | None = option(
+        f"for naming: classes that an answer may list, the surest first, up to {MOST} (1)",
+        choices=range(1, MOST + 1),
+        metavar="N",
+    )
+    policy: Path | None = option("policy.yaml")
+    draft: bool = option("create it, but ask nobody yet")
+
+    def check(self) -> None:
+        """Raise UsageError for options that the kind does not take."""
+        kind = self.kind
+        if kind not in KINDS:
+            raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        asks = KINDS[kind].asks
+        for key in ("graph", "mode", "order", "present"):
+            if getattr(self, key) is not None and asks != GRAPH:
+                raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
+        for key in ("labels", "proposals", "classes"):
+            if getattr(self, key) and asks != CHAINS:
+                raise UsageError(f"--{key} is for campaigns of the kind boxes")
+        if self.most and not KINDS[kind].has_vocabulary:
+            raise UsageError("--most is for campaigns of the kind naming")
+        if self.images and asks in (PAIRS, CHAINS):
+            raise UsageError(f"the images of a campaign of the kind {kind} are those of its list")
+        is_unknown = asks == PAIRS and KINDS[kind].release not in (JUDGED, CONTAINS)
+        if asks == CANDIDATES or is_unknown:
+            raise UsageError(f"open a campaign of the kind {kind} on the site or by the API")
+
+    def files(self) -> dict[str, Path | None]:
+        """Return the files whose content a refusal may name."""
+        names = ("selection", "policy", "images", "proposals")
+        return {name: getattr(self, name) for name in names}
+
+    def common(self, dataset: Dataset) -> dict[str, Any]:
+        """Return the settings of campaigns of every kind."""
+        return {
+            "name": self.name,
+            "title": self.title or self.name,
+            "dataset": dataset,
+            "policy": read_yaml(self.policy) if self.policy else None,
+        }
+
+
 class Command(ContractCommand):
     help = "Open, pause, close and freeze campaigns; say how far they are."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        open_parser = self.verb(parser, "open", self.open, help="make a campaign and open it")
-        campaign_options.add(open_parser)
-        for name, (change, words) in CHANGES.items():
-            verb = self.verb(parser, name, partial(self._change, change), help=words)
-            verb.add_argument("name", metavar="NAME", help="of the campaign")
-        status = self.verb(parser, "status", self.status, help="how far it is, and what it costs")
-        status.add_argument("name", metavar="NAME", help="of the campaign")
-        freeze_parser = self.verb(parser, "freeze", self.freeze, help="write a release")
-        freeze_parser.add_argument("name", metavar="NAME", help="of the campaign")
-        freeze_parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
-        )
-        rebuilding = self.verb(
-            parser,
-            "rebuild",
-            self.rebuild,
-            self.show_rebuilt,
-            help="settlements recomputed from the answers: what would differ",
-        )
-        rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
-
-    def open(
-        self, dataset: str, draft: bool, title: str, name: str, **options: Any
-    ) -> dict[str, object]:
-        pool = _dataset(dataset)
-        options_of_files = ("selection", "policy", "images", "proposals", "candidates", "examples")
-        files = {key: options[key] for key in options_of_files}
-        stop = {key: options.pop(key) for key in SETTINGS}
-        policy = options.pop("policy")
-        choice = Choice(
-            name=name,
-            title=title or name,
-            dataset=pool,
-            policy=read_yaml(policy) if policy else None,
-            stop={key: number for key, number in stop.items() if number is not None},
-            **options,
-        )
-        actor = pool.owner
-        with _refusals(**files):
-            made = self._make(actor, choice)
-            if not draft:
-                lifecycle.launch(made, actor)
+    @verb("make a campaign and open it")
+    def open(self, options: OpenOptions) -> dict[str, object]:
+        dataset = _dataset(options.dataset)
+        common = options.common(dataset)
+        with _refusals(**options.files()):
+            options.check()
+            made = self._make(dataset.owner, options, common)
+            if not options.draft:
+                lifecycle.launch(made, dataset.owner)
         return self._status(made)
 
-    def _make(self, owner: User, choice: Choice) -> Campaign:
+    def _make(self, owner: User, options: OpenOptions, common: dict[str, Any]) -> Campaign:
         makers = {
             PAIRS: self._contains,
             GRAPH: self._hierarchy,
             IMAGES: self._naming,
             OBJECTS: self._parts,
-            CANDIDATES: self._candidates,
             CHAINS: self._boxes,
         }
-        if choice.kind not in KINDS:
-            known = ", ".join(KINDS)
-            raise UsageError(f"there is no kind {choice.kind!r}; choose one of: {known}")
-        asks = KINDS[choice.kind].asks
-        for key in ("graph", "mode", "order", "price", "present"):
-            if getattr(choice, key) is not None and asks != GRAPH:
-                raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        for key in ("labels", "proposals", "classes", "complete"):
-            if getattr(choice, key) and asks != CHAINS:
-                raise UsageError(f"--{key} is for campaigns of the kind boxes")
-        for key in ("most", "examples"):
-            if getattr(choice, key) and not KINDS[choice.kind].has_vocabulary:
-                raise UsageError(f"--{key} is for campaigns of the kind naming")
-        if asks != CANDIDATES and (choice.candidates or choice.pilot or choice.stop):
-            option = "candidates" if choice.candidates else "pilot"
-            option = next(iter(choice.stop), option)
-            raise UsageError(f"--{option} is for campaigns of the kind candidates")
-        if choice.images and asks in (PAIRS, CHAINS, CANDIDATES):
-            raise UsageError(
-                f"the images of a campaign of the kind {choice.kind} are those of its list"
-            )
-        if asks == PAIRS and KINDS[choice.kind].release == JUDGED:
-            return self._mistakes(owner, choice)
-        if asks == PAIRS and KINDS[choice.kind].release != CONTAINS:
-            raise UsageError(f"open a campaign of the kind {choice.kind} on the site or by the API")
-        return makers[asks](owner, choice)
+        kind = KINDS[options.kind]
+        is_review = kind.asks == PAIRS and kind.release == JUDGED
+        make = self._mistakes if is_review else makers[kind.asks]
+        return make(owner, options, common)
 
-    def _contains(self, owner: User, choice: Choice) -> Campaign:
+    def _contains(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
         if choice.selection is None:
             raise UsageError("a campaign of the kind contains needs --selection")
         net = selections.wordnet_for(choice.selection, load)
         lines = selections.read(choice.selection, net)
         checking = net if lines.meta.needs_wordnet else None
         wnids = _wnids(choice.vocabulary, checking) if choice.vocabulary else None
-        plan = competitions.plan(lines, choice.dataset, choice.policy)
+        plan = competitions.plan(lines, common["dataset"], common["policy"])
         if plan.missing_reserve:
             self.warn(
                 count_of(len(plan.missing_reserve), "reserve image is", "reserve images are")
@@ -169,10 +186,10 @@ class Command(ContractCommand):
             lines=lines,
             vocabulary=wnids,
             wordnet=net,
-            **choice.common(),
+            **common,
         ).campaign
 
-    def _mistakes(self, owner: User, choice: Choice) -> Campaign:
+    def _mistakes(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
         if choice.selection is None:
             raise UsageError(f"a campaign of the kind {choice.kind} needs --selection, a queue")
         if choice.vocabulary:
@@ -181,26 +198,11 @@ class Command(ContractCommand):
         pairs = [
             (image, net.wnid(synset)) for image, synset in read_queue(choice.selection, net).pairs
         ]
-        common = choice.common() | {"instructions": HOW_TO_JUDGE}
-        return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
+        return opening.draft(
+            owner, kind=choice.kind, pairs=pairs, instructions=HOW_TO_JUDGE, **common
+        )
 
-    def _candidates(self, owner: User, choice: Choice) -> Campaign:
-        if choice.candidates is None:
-            raise UsageError(f"a campaign of the kind {choice.kind} needs --candidates")
-        if choice.vocabulary or choice.selection:
-            raise UsageError(
-                f"a campaign of the kind {choice.kind} takes no --selection or --vocabulary"
-            )
-        rows = candidate_options.read(choice.candidates)
-        with transaction.atomic():
-            made = candidate_lists.draft(
-                owner, rows, kind=choice.kind, settings=choice.stop, **choice.common()
-            )
-            if choice.pilot is not None:
-                piloting.ask_pilot(made, None, choice.pilot, 0)
-        return made
-
-    def _boxes(self, owner: User, choice: Choice) -> Campaign:
+    def _boxes(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
         if choice.labels is None:
             raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
         net = load()
@@ -213,12 +215,11 @@ class Command(ContractCommand):
             proposals = [
                 row for row in proposals if not chosen_classes or row.topic in chosen_classes
             ]
-            proposed = box_campaigns.propose(choice.dataset, pairs, proposals)
+            proposed = box_campaigns.propose(common["dataset"], pairs, proposals)
             if proposed.unasked or proposed.repeated:
                 self.warn(box_campaigns.words_of(proposed))
         with transaction.atomic():
-            settings = {"complete": choice.complete}
-            made = lifecycle.create(owner, kind=choice.kind, settings=settings, **choice.common())
+            made = lifecycle.create(owner, kind=choice.kind, **common)
             box_campaigns.check(made, pairs)
             if release is not None:
                 box_campaigns.begin_with(made, release)
@@ -228,8 +229,8 @@ class Command(ContractCommand):
             box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))
         return made
 
-    def _parts(self, owner: User, choice: Choice) -> Campaign:
-        common = choice.common() | {"kind": choice.kind}
+    def _parts(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+        common = common | {"kind": choice.kind}
         dataset, file = common.pop("dataset"), choice.vocabulary
         with transaction.atomic():
             version = None
@@ -240,7 +241,7 @@ class Command(ContractCommand):
             items = part_campaigns.objects_of(dataset, images=images) if images else None
             return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
 
-    def _naming(self, owner: User, choice: Choice) -> Campaign:
+    def _naming(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
         classes: list[dict[str, str]] = []
         if KINDS[choice.kind].has_vocabulary:
             if choice.vocabulary is None:
@@ -248,26 +249,24 @@ class Command(ContractCommand):
             net = load()
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-        examples = choice.examples
         return naming_campaigns.draft(
             owner,
             images=_names(choice.images),
             kind=choice.kind,
             vocabulary=classes,
             settings={"most": choice.most} if choice.most else {},
-            examples=lists.read_examples(examples.read_bytes()) if examples else (),
-            **choice.common(),
+            **common,
         )
 
-    def _hierarchy(self, owner: User, choice: Choice) -> Campaign:
+    def _hierarchy(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
         if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
         graph, names = _graph(choice.graph), _names(choice.images)
-        keys = ("mode", "order", "price", "present")
+        keys = ("mode", "order", "present")
         settings = {key: getattr(choice, key) for key in keys}
         chosen = {key: value for key, value in settings.items() if value is not None}
         with transaction.atomic():
-            made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **choice.common())
+            made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **common)
             store.define(made, owner, graph)
             following.check_images(made, names)
         # Slice by slice: nobody waits while the questions of many images are made.
@@ -281,20 +280,34 @@ class Command(ContractCommand):
         return made
 
     def _change(
-        self, change: Callable[[Campaign, User | None], object], name: str, **_: Any
+        self, change: Callable[[Campaign, User | None], object], options: NameOptions
     ) -> dict[str, object]:
-        campaign = _campaign(name)
+        campaign = find_campaign(options.name)
         with _refusals():
             change(campaign, None)
         return self._status(campaign)
 
-    def status(self, name: str, **_: Any) -> dict[str, object]:
-        return self._status(_campaign(name))
+    @verb("ask nobody until it is resumed")
+    def pause(self, options: NameOptions) -> dict[str, object]:
+        return self._change(lifecycle.pause, options)
 
-    def freeze(self, name: str, out: Path, **_: Any) -> dict[str, object]:
-        campaign = _campaign(name)
+    @verb("ask again")
+    def resume(self, options: NameOptions) -> dict[str, object]:
+        return self._change(lifecycle.resume, options)
+
+    @verb("ask nobody any more")
+    def close(self, options: NameOptions) -> dict[str, object]:
+        return self._change(lifecycle.close, options)
+
+    @verb("how far it is, and what it costs")
+    def status(self, options: NameOptions) -> dict[str, object]:
+        return self._status(find_campaign(options.name))
+
+    @verb("write a release")
+    def freeze(self, options: FreezeOptions) -> dict[str, object]:
+        campaign = find_campaign(options.name)
         with _refusals():
-            release = freezing.freeze(campaign, None, out)
+            release = freezing.freeze(campaign, None, options.out)
         if release.unsettled:
             self.warn(
                 f"{count_of(release.unsettled, 'question is', 'questions are')} not settled yet, "
@@ -302,30 +315,21 @@ class Command(ContractCommand):
             )
         counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
         return {
-            "campaign": name,
+            "campaign": options.name,
             "release": release.number,
             "sha256": release.sha256,
-            "out": str(out),
+            "out": str(options.out),
             "counts": counts,
         }
 
-    def rebuild(self, name: str, **_: Any) -> Rebuilt:
-        campaign = _campaign(name)
+    @verb("settlements recomputed from the answers: what would differ")
+    def rebuild(self, options: NameOptions) -> Rebuilt:
+        campaign = find_campaign(options.name)
         return Rebuilt(
-            campaign=name,
+            campaign=options.name,
             questions=campaign.questions.for_consensus().count(),
             differences=list(settling.rebuild(campaign)),
         )
-
-    def show_rebuilt(self, result: Rebuilt) -> str:
-        if not result.differences:
-            questions = count_of(result.questions, "question")
-            return f"{questions}: settlements follow from their answers"
-        changed = [
-            (row.question, *(value and value.state for value in (row.current, row.rebuilt)))
-            for row in result.differences
-        ]
-        return table(changed, head=("question", "stands", "rebuilt"))
 
     def _status(self, campaign: Campaign) -> dict[str, object]:
         campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
@@ -336,30 +340,28 @@ class Command(ContractCommand):
             **progress.progress(campaign).to_json(),
         }
 
-    def show(self, result: dict[str, object]) -> str:
-        flat: list[tuple[str, object]] = []
-        nested: list[tuple[str, object]] = []
-        for key, value in result.items():
-            if isinstance(value, dict):
-                nested += value.items()
-            else:
-                flat.append((key, value))
-        return table(flat + nested)
-
 
 @contextlib.contextmanager
 def _refusals(**files: Path | None) -> Iterator[None]:
-    """A Refusal as the one line that commands print, with the file whose part it names: policy,
-    selection, images, candidates."""
+    """Convert a Refusal into BadInput that names the file with the fault."""
     try:
         yield
     except Refusal as refusal:
         part = "policy" if refusal.field in policies.DEFAULTS else refusal.field or ""
-        raise candidate_options.from_refusal(refusal, files.get(part)) from refusal
+        raise _from_refusal(refusal, files.get(part)) from refusal
+
+
+def _from_refusal(refusal: Refusal, path: Path | None) -> BadInput:
+    """Return the refusal as BadInput, with the line of the file that its message begins with."""
+    source, colon, rest = refusal.message.partition(": ")
+    number = source.removeprefix("Line ")
+    if path is not None and colon and source != number and number.isdecimal():
+        return BadInput(rest, file=path, line=int(number))
+    return BadInput(refusal.message, file=path)
 
 
 def _graph(name: str) -> Graph:
-    """The graph of that file, or ILSVRC's. Raises BadInput naming the file and every fault."""
+    """Return the graph of that file, or ILSVRC's. Raises BadInput with every fault."""
     if name == "ilsvrc":
         return store.load_ilsvrc()
     try:
@@ -371,8 +373,9 @@ def _graph(name: str) -> Graph:
 def _labels(
     source: str, classes: list[str] | None, net: WordNet
 ) -> tuple[list[tuple[str, str]], Release | None]:
-    """(image, wnid) of a release's labels, or of the rows of a file, and the release where it is
-    one of this site."""
+    """Return (image, wnid) of a release's labels, or of the rows of a file; and the release where
+    it is one of this site.
+    """
     path = Path(source)
     if path.is_file():
         labels = Labels(net)
@@ -393,20 +396,13 @@ def _labels(
 
 
 def _names(path: Path | None) -> list[str]:
-    """The image names of that file; none without a file, which stands for all images."""
+    """Return the image names of the file; without a file, which means all images, none."""
     if path is None:
         return []
     names = lists.read_names("\n".join(text_lines(path)))
     if not names:
         raise BadInput("names no image", file=path, cure="write one image name a line")
     return names
-
-
-def _campaign(name: str) -> Campaign:
-    campaign = Campaign.objects.filter(name=name).first()
-    if campaign is None:
-        raise BadInput(f"there is no campaign {name!r}", cure="check the name")
-    return campaign
 
 
 def _dataset(name: str) -> Dataset:

@@ -1,4 +1,4 @@
-"""`manage.py classify`: what a classifier names in every frame of part sequences."""
+"""`manage.py classify`: classify every frame of part sequences."""
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -7,23 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from evaluation import devices
 from evaluation.classifiers import classifying, frame_tasks, opening, preparing
 from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.tasks import Task, split
-from evaluation.management import network_options, sequence_options
+from evaluation.management import part_frames
 from evaluation.management.commands.sequences import frame_path
-from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
-from evaluation.management.sequence_options import Options
+from evaluation.management.computing import Share, Work, in_tasks, needed
+from evaluation.management.networks import MODEL, NetworkOptions
+from evaluation.management.part_frames import FrameOptions
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.sequences import release_tasks
+from labeling.bounded_numbers import whole
 from labeling.errors import Refusal
 from labeling.files import BadInput, file_sha256
 from labeling.json_text import canonical_sha256
 from labeling.management.contract import ContractCommand, UsageError
+from labeling.management.options import argument, option
+from labeling.management.release_options import RELEASE_HELP
 
 Frames = Generator[tuple[str, Any]]
 # Options that say what of a release is shown; frames in a folder are what they are.
@@ -38,57 +40,48 @@ OF_RELEASE = (
 )
 
 
+@dataclass(kw_only=True)
+class ClassifyOptions(FrameOptions, NetworkOptions):
+    release: str | None = argument(  # type: ignore[assignment]
+        RELEASE_HELP, None, metavar="CAMPAIGN|RELEASE"
+    )
+    frames: Path | None = option("that sequences wrote, for a release", metavar="DIR")
+    model: list[str] | None = option(f"may be given several times: {MODEL}", metavar="[NAME=]SPEC")
+    name: str = option("of the one classifier in the predictions", "")
+    out: Path | None = option("what it says of each frame", metavar="predictions.csv")
+    batch: int = option(f"frames at once ({classifying.BATCH})", classifying.BATCH, type=whole(1))
+    restart: bool = option("forget what a stopped run has done")
+    fit: str | None = option(
+        "squash: the whole frame, stretched (default); pad: the whole frame, its proportions kept; "
+        "crop: the middle",
+        choices=preparing.FITS,
+    )
+
+
 class Command(ContractCommand):
     help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
-    show = staticmethod(network_options.show)
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        sequence_options.add_arguments(parser, optional=True)
-        parser.add_argument(
-            "--frames", type=Path, metavar="DIR", help="that sequences wrote, for a release"
-        )
-        network_options.add_models(parser)
-        parser.add_argument("--name", default="", help="of the one classifier in the predictions")
-        network_options.add_classes(parser)
-        parser.add_argument(
-            "--out",
-            type=Path,
-            metavar="predictions.csv",
-            help="what it says of each frame",
-        )
-        network_options.add_network(parser, classifying.BATCH, "frames")
-        parser.add_argument(
-            "--restart", action="store_true", help="forget what a stopped run has done"
-        )
-        network_options.add_preparation(parser).add_argument(
-            "--fit",
-            choices=preparing.FITS,
-            help="squash: the whole frame, stretched (default); pad: the whole frame, its "
-            "proportions kept; crop: the middle",
-        )
-        add_engine(parser)
-
-    def action(self, **options: Any) -> dict[str, object] | Share:
-        models = options["chosen"] = network_options.chosen(options)
-        if options["name"] and len(models) > 1:
+    def action(self, options: ClassifyOptions) -> dict[str, object] | Share:
+        models = options.chosen(options.model)
+        if options.name and len(models) > 1:
             raise UsageError("--name goes with one --model; give the others as NAME=SPEC")
-        with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+        with in_tasks(self, options, options.shard) as engine:
             if engine is None or not engine.shard:
-                return self._made(needed(options["out"]), engine, options)
-            source, classifiers = _source(options), _load(options)
+                return self._made(needed(options.out), models, engine, options)
+            source, classifiers = _source(options), _load(models, options)
             tasks = [
                 task
                 for model, classifier in zip(models, classifiers, strict=True)
                 for task in source.tasks(
-                    engine,
-                    network_options.networks([model], [classifier], options),
-                    options["batch"],
+                    engine, options.networks([model], [classifier]), options.batch
                 )
             ]
             return engine.share(tasks, "classify")
 
-    def _made(self, out: Path, engine: Work | None, options: Options) -> dict[str, object]:
-        source, classifiers = _source(options), _load(options)
+    def _made(
+        self, out: Path, models: list[Model], engine: Work | None, options: ClassifyOptions
+    ) -> dict[str, object]:
+        source, classifiers = _source(options), _load(models, options)
         alone = [
             {
                 "model": dict(classifier.source),
@@ -101,11 +94,11 @@ class Command(ContractCommand):
         # One model has the settings that it had before there could be several.
         of_models = alone[0] if len(alone) == 1 else {"models": alone}
         results: dict[str, dict[str, object]] = {}
-        with classifying.opened(out, source.settings | of_models, options["restart"]) as work:
-            for model, network in zip(options["chosen"], classifiers, strict=True):
+        with classifying.opened(out, source.settings | of_models, options.restart) as work:
+            for model, network in zip(models, classifiers, strict=True):
                 resumed = len(work.done_by.get(network.name, ()))
                 if engine is None:
-                    classified = self._classify(source, network, work, options["batch"])
+                    classified = self._classify(source, network, work, options.batch)
                 else:
                     classified = _by_tasks(source, model, network, work, engine, options)
                 results[network.name] = {
@@ -131,7 +124,7 @@ class Command(ContractCommand):
         work: classifying.Work,
         batch: int,
     ) -> int:
-        """How many frames were classified now."""
+        """Classify the missing frames; return how many."""
         done = work.done_by.get(classifier.name, set())
         count = sum(len(set(line.frames)) for line in source.lines())
         frames = source.frames(lambda name: name not in done, classifier.device)
@@ -148,10 +141,9 @@ class Command(ContractCommand):
 
 @dataclass(frozen=True)
 class Source:
-    """Where frames come from. settings: which they are, so that a stopped run can be told apart.
+    """Where frames come from. settings: identify them, so that a stopped run can be recognized.
 
-    frames: those that are wanted, on a device. tasks: those of this process that classify frames,
-    by batches of a size.
+    frames: yields the wanted frames on a device. tasks: this process's tasks, by batch size.
     """
 
     settings: dict[str, object]
@@ -160,17 +152,14 @@ class Source:
     tasks: Callable[[Work, Networks, int], list[Task]]
 
 
-def _source(options: Options) -> Source:
-    folder = options["frames"]
+def _source(options: ClassifyOptions) -> Source:
+    folder = options.frames
     return _of_folder(folder, options) if folder else _of_release(options)
 
 
-def _load(options: Options) -> list[opening.Classifier]:
+def _load(models: list[Model], options: ClassifyOptions) -> list[opening.Classifier]:
     classifiers = [
-        network_options.opened(
-            model, network_options.classes_of(model, options), options, options["name"]
-        )
-        for model in options["chosen"]
+        options.opened(model, options.classes_of(model), options.name) for model in models
     ]
     names = [classifier.name for classifier in classifiers]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -184,12 +173,12 @@ def _by_tasks(
     classifier: opening.Classifier,
     work: classifying.Work,
     engine: Work,
-    options: Options,
+    options: ClassifyOptions,
 ) -> int:
-    """How many frames were classified now."""
-    networks = network_options.networks([model], [classifier], options)
+    """Classify the missing frames; return how many."""
+    networks = options.networks([model], [classifier])
     done, before = work.done_by.get(classifier.name, set()), work.added
-    tasks = source.tasks(engine, networks, options["batch"])
+    tasks = source.tasks(engine, networks, options.batch)
     for content in engine.results(tasks, classifier.name):
         for rows in frame_tasks.rows_in(content):
             if lacking := [row for row in rows if row[0] not in done]:
@@ -197,10 +186,10 @@ def _by_tasks(
     return work.added - before
 
 
-def _of_release(options: Options) -> Source:
-    if options["release"] is None:
+def _of_release(options: ClassifyOptions) -> Source:
+    if options.release is None:
         raise UsageError("give a campaign or a release, or --frames DIR")
-    revealed = sequence_options.revealed_by(options)
+    revealed = part_frames.revealed_by(options)
     revealed.photographs()
     settings = {
         "release": revealed.frozen.meta["sha256"],
@@ -210,7 +199,7 @@ def _of_release(options: Options) -> Source:
     }
 
     def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
-        photographs = sequence_options.folder_of_photographs(options)
+        photographs = part_frames.folder_of_photographs(options)
         revealing = revealed.revealing()
         stretches = release_tasks.by_frames(revealing.scenes(), frame_tasks.frames_in(batch))
         return frame_tasks.of_release(
@@ -225,8 +214,8 @@ def _of_release(options: Options) -> Source:
     )
 
 
-def _of_folder(folder: Path, options: Options) -> Source:
-    excess = [name for name in ("release", *OF_RELEASE) if options[name]]
+def _of_folder(folder: Path, options: ClassifyOptions) -> Source:
+    excess = [name for name in ("release", *OF_RELEASE) if getattr(options, name)]
     if excess:
         flag = f"--{excess[0].replace('_', '-').replace('schemes', 'scheme')}"
         source = "a release" if excess[0] == "release" else flag

@@ -7,19 +7,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from django.core.management.base import CommandParser
-
 from evaluation import devices
-from evaluation.engines.running import Engine
 from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
-from evaluation.management.device_options import add_device, on_device
-from evaluation.management.engine_options import Work, add_engine, in_tasks, needed, shard_of
-from evaluation.management.mad_printing import show_ranking
+from evaluation.management.computing import (
+    CpuOptions,
+    EngineOptions,
+    Shard,
+    Work,
+    in_tasks,
+    needed,
+    on_device,
+    shard_of,
+)
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
     MissingAnswers,
     RankingError,
+    Smoothing,
     rank,
 )
 from evaluation.metrics.mad.results import Ranking
@@ -36,7 +41,9 @@ from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling import processors
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput, atomic_write, refuse_input
-from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.management.options import argument, option
+from labeling.management.printing import show, table
 from labeling.plurals import count_of
 
 BRING_BACK = "bring it back, or select again"
@@ -57,118 +64,164 @@ class SelectionResult(Meta):
     just_below: int | None = None
 
 
+def _distance(text: str) -> str:
+    if text not in DISTANCES and not text.lower().endswith(".csv"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is none of {', '.join(DISTANCES)} and no .csv file"
+        )
+    return text
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(set(names)) != len(names) or not all(names) or len(names) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: give two or more different names, A,B,…")
+    return names
+
+
+@dataclass(kw_only=True)
+class PoolOptions(EngineOptions):
+    """The options of select and add. A setting that is None is as DEFAULTS, or as the selection."""
+
+    predictions: Path | None = option(
+        "classes.txt, images.txt and two arrays for each classifier", metavar="DIR"
+    )
+    pool: Source | None = option(
+        "such folders, as mad pool wrote them; s3://…/pool.jsonl: from a bucket",
+        type=source_of,
+        metavar="pool.jsonl",
+    )
+    distance: str | None = option(
+        "(weighted); zero-one takes any class names; a file: child,parent rows of a tree, or a "
+        "square matrix",
+        type=_distance,
+        metavar=f"{'|'.join(DISTANCES)}|FILE.csv",
+    )
+    threads: int = option(f"{THREADS}; a task of --on takes one", processors.count(), type=whole(1))
+
+    def settings(self) -> dict[str, object]:
+        """Return the settings of the selection that are given."""
+        values = {key: getattr(self, key, None) for key in DEFAULTS}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def source(self) -> Source:
+        """Return the folder or pool.jsonl. Raises UsageError unless there is exactly one."""
+        if (self.predictions is None) == (self.pool is None):
+            raise UsageError("give --predictions DIR or --pool pool.jsonl, one of them")
+        source = self.pool or self.predictions
+        assert source is not None
+        return source
+
+
+@dataclass(kw_only=True)
+class SelectOptions(PoolOptions):
+    top_k: int | None = option(f"images a pair ({DEFAULTS['top_k']})")
+    min_confidence: float | None = option("of both classifiers (0.8)")
+    max_per_label: int | None = option("images with one label (3)")
+    reserve: int | None = option("further images a pair (30)")
+    unique_pairs: bool | None = option("no two images of a pair with the same two labels", None)
+    classifiers: list[str] | None = option(
+        "A,B,…; default: all, sorted", type=_names, action="store"
+    )
+    shard: Shard | None = option(
+        "write part I of N (from 1); with --work: make the tasks j with j mod N = I",
+        type=shard_of,
+        metavar="I/N",
+    )
+    out: Path | None = option("selection.jsonl; of a part, part.npz")
+
+
+@dataclass(kw_only=True)
+class CutOptions:
+    folder: Path = argument("a predictions folder", metavar="DIR")
+    shards: int = option("folders; 1: DIR itself", type=whole(1), metavar="N")
+    out: Path = option("pool.jsonl; the folders go into pool.shards")
+    threads: int = option(THREADS, processors.count(), type=whole(1))
+
+
+@dataclass(kw_only=True)
+class MergeOptions(CpuOptions):
+    parts: list[Path] = argument("as mad select --shard wrote them", nargs="+", metavar="PART")
+    out: Path = option("selection.jsonl")
+
+
+@dataclass(kw_only=True)
+class AddOptions(PoolOptions):
+    into: Path = option("the selection it joins")
+    classifier: str = option("the one that joins", metavar="NEW")
+    out: Path = option("the images of its pairs")
+
+
+@dataclass(kw_only=True)
+class RankOptions(CpuOptions):
+    selection: list[Path] = option(
+        "as mad select, merge and add wrote them", nargs="+", action="extend"
+    )
+    answers: Path = option("answers.jsonl of a release")
+    smoothing: Smoothing = option(
+        "of accuracies: (correct + 1) / (images + 2), or none (laplace)",
+        "laplace",
+        choices=SMOOTHINGS,
+    )
+    bootstrap: int = option(
+        "for the intervals of ranks (2000); 0: none", 2000, type=whole(), metavar="ROUNDS"
+    )
+    seed: int = option("of the bootstrap (0)", 0, type=whole())
+    accuracy: Path | None = option("a classifier,accuracy file")
+    ablation: bool = option("ranks for every k below")
+
+
+def _show_ranking(result: Ranking) -> str:
+    """Return the classifiers by rank, then the other facts."""
+    order = result.sure_order()
+    rows = [
+        (
+            f"{result.ranks[i]:g}",
+            result.classifiers[i],
+            (result.images or [])[i],
+            f"{result.scores[i]:.4f}",
+            f"{first} – {last}",
+            f"{result.hodge.ranks[i]:g}",
+        )
+        for i, (first, last) in zip(result.by_rank(), order.places, strict=True)
+    ]
+    places = f"places at {100 * order.level:g} %"
+    head = ["rank", "classifier", "images", "score", places, "Hodge rank"]
+    facts = {"cyclicity": result.hodge.cyclicity, "cases": result.cases}
+    for name in ("smoothing", "spearman", "kendall", "bootstrap", "ablation"):
+        facts[name] = getattr(result, name)
+    text = [table(rows, head), order.words, *result.counted_images()]
+    known = {name: value for name, value in facts.items() if value is not None}
+    return "\n\n".join(filter(None, [*text, show(known)]))
+
+
 class Command(ContractCommand):
     help = "A MAD competition: choose images on which classifiers differ most, then rank."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        select = self.verb(
-            parser, "select", on_device(self.select), show_selection, help="choose images"
-        )
-        _add_pool(select)
-        _add_rule(select)
-        select.add_argument("--classifiers", type=_names, help="A,B,…; default: all, sorted")
-        select.add_argument(
-            "--shard",
-            type=shard_of,
-            metavar="I/N",
-            help="write part I of N (from 1); with --work: make the tasks j with j mod N = I",
-        )
-        select.add_argument("--out", type=Path, help="selection.jsonl; of a part, part.npz")
-        add_engine(select, shard=False)
-
-        pool = self.verb(parser, "pool", self.pool, help="cut a pool into shards")
-        pool.add_argument("folder", type=Path, metavar="DIR", help="a predictions folder")
-        pool.add_argument(
-            "--shards", type=whole(1), required=True, metavar="N", help="folders; 1: DIR itself"
-        )
-        pool.add_argument(
-            "--out", type=Path, required=True, help="pool.jsonl; the folders go into pool.shards"
-        )
-        pool.add_argument("--threads", type=whole(1), default=processors.count(), help=THREADS)
-
-        merged = on_device(self.merge, on_gpu=False)
-        merge = self.verb(parser, "merge", merged, show_selection, help="join parts")
-        add_device(merge, on_gpu=False)
-        merge.add_argument(
-            "parts", nargs="+", type=Path, metavar="PART", help="as mad select --shard wrote them"
-        )
-        merge.add_argument("--out", type=Path, required=True, help="selection.jsonl")
-
-        add = self.verb(parser, "add", on_device(self.add), show_selection, help="add a classifier")
-        _add_pool(add)
-        add.add_argument("--into", type=Path, required=True, help="the selection it joins")
-        add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
-        add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
-        add_engine(add, shard=False)
-
-        ranked = on_device(self.rank, on_gpu=False)
-        ranking = self.verb(parser, "rank", ranked, show_ranking, help="rank from answers")
-        add_device(ranking, on_gpu=False)
-        ranking.add_argument(
-            "--selection",
-            type=Path,
-            required=True,
-            nargs="+",
-            action="extend",
-            help="as mad select, merge and add wrote them",
-        )
-        ranking.add_argument(
-            "--answers", type=Path, required=True, help="answers.jsonl of a release"
-        )
-        ranking.add_argument(
-            "--smoothing",
-            choices=SMOOTHINGS,
-            default="laplace",
-            help="of accuracies: (correct + 1) / (images + 2), or none (laplace)",
-        )
-        ranking.add_argument(
-            "--bootstrap",
-            type=whole(),
-            default=2000,
-            metavar="ROUNDS",
-            help="for the intervals of ranks (2000); 0: none",
-        )
-        ranking.add_argument("--seed", type=whole(), default=0, help="of the bootstrap (0)")
-        ranking.add_argument("--accuracy", type=Path, help="a classifier,accuracy file")
-        ranking.add_argument("--ablation", action="store_true", help="ranks for every k below")
-
-    def pool(
-        self, folder: Path, shards: int, out: Path, threads: int, **options: Any
-    ) -> dict[str, object]:
-        """pool.jsonl, and the folders that its lines name."""
-        written = sharded_pools.write_sharded(folder, shards, out, threads)
-        images = sum(shard.images for shard in written)
-        return {"out": str(out), "shards": len(written), "images": images}
-
-    def select(
-        self,
-        predictions: Path | None,
-        pool: Source | None,
-        classifiers: list[str] | None,
-        shard: tuple[int, int] | None,
-        threads: int,
-        on: Engine | None,
-        work: str | None,
-        out: Path | None,
-        **options: Any,
-    ) -> SelectionResult:
-        settings = _settings({**DEFAULTS, **_given(options)})
-        if shard and on and not work:
+    @verb("choose images")
+    @on_device
+    def select(self, options: SelectOptions) -> SelectionResult:
+        settings = _settings({**DEFAULTS, **options.settings()})
+        shard, out, source = options.shard, options.out, options.source()
+        if shard and options.on and not options.work:
             raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
-        if shard and not work and not shard[0]:
+        if shard and not options.work and not shard[0]:
             raise UsageError(f"--shard 0/{shard[1]}: parts count from 1 to {shard[1]}")
-        if not (shard and work):
+        if not (shard and options.work):
             needed(out)
-        source = pool or predictions
-        assert source is not None
         if out is not None:
             refuse_input(out, [source, *Path(source).glob("*")])
-        wordnet, order = _wordnet(settings.distance), "given" if classifiers else "sorted"
-        with in_tasks(self, on, work, shard if work else None) as engine:
+        wordnet = _wordnet(settings.distance)
+        order = "given" if options.classifiers else "sorted"
+        with in_tasks(self, options, shard if options.work else None) as engine:
             if engine is not None:
-                device = _sorting_on(options["device"])
                 tasks = pool_tasks.tasks_of(
-                    source, pool is not None, classifiers, settings, order, device=device
+                    source,
+                    options.pool is not None,
+                    options.classifiers,
+                    settings,
+                    order,
+                    device=_sorting_on(options.device),
                 )
                 if out is not None and shard is None:
                     return self._join_tasks(engine, tasks, out)
@@ -180,12 +233,12 @@ class Command(ContractCommand):
                     out=engine.store.address,
                 )
         assert out is not None
-        opened = _Opened(predictions, pool, classifiers, wordnet, threads, shard)
+        opened = _Opened(options, options.classifiers, wordnet, shard)
         names = list(opened.first.predictions)
         meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         pairs = selecting.pairs_of(names)
         if not shard:
-            return self._choose(opened, pairs, settings, meta, wordnet, threads, out=out, **options)
+            return self._choose(opened, pairs, settings, meta, wordnet, out, options)
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
             reduced = selecting.reduce_pairs(
@@ -193,8 +246,8 @@ class Command(ContractCommand):
                 pairs,
                 levels,
                 settings.rule,
-                threads=threads,
-                device=_sorting_on(options["device"]),
+                threads=options.threads,
+                device=_sorting_on(options.device),
                 progress=bar.update,
             )
             with atomic_write(out, "wb") as file:
@@ -204,6 +257,78 @@ class Command(ContractCommand):
             **vars(meta), shard=list(shard), out=str(out), held=held, just_below=below
         )
 
+    @verb("cut a pool into shards")
+    def pool(self, options: CutOptions) -> dict[str, object]:
+        """Write pool.jsonl and the folders that its lines name."""
+        written = sharded_pools.write_sharded(
+            options.folder, options.shards, options.out, options.threads
+        )
+        images = sum(shard.images for shard in written)
+        return {"out": str(options.out), "shards": len(written), "images": images}
+
+    @verb("join parts")
+    @on_device
+    def merge(self, options: MergeOptions) -> SelectionResult:
+        refuse_input(options.out, options.parts)
+        return self._join([shards.Part(path) for path in options.parts], options.out)
+
+    @verb("add a classifier")
+    @on_device
+    def add(self, options: AddOptions) -> SelectionResult:
+        source, into, classifier = options.source(), options.into, options.classifier
+        refuse_input(options.out, [into])
+        before = read_ranked(into)
+        if classifier in before.classifiers:
+            raise BadInput(
+                f"{classifier!r} is in the competition already",
+                file=into,
+                cure="give a classifier that is not",
+            )
+        settings = _joining_settings(before.meta, options.settings(), into)
+        wordnet = _wordnet(settings.distance)
+        order = before.meta.classifier_order or "given"
+        names = before.meta.in_order([*before.classifiers, classifier])
+        opened = _Opened(options, names, wordnet)
+        _refuse_another_pool(before.meta, opened, into)
+        with in_tasks(self, options) as engine:
+            if engine is not None:
+                tasks = pool_tasks.tasks_of(
+                    source,
+                    options.pool is not None,
+                    names,
+                    settings,
+                    order,
+                    classifier,
+                    device=_sorting_on(options.device),
+                )
+                return self._join_tasks(engine, tasks, options.out)
+        meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
+        meta.added = classifier
+        pairs = selecting.pairs_in(meta)
+        return self._choose(opened, pairs, settings, meta, wordnet, options.out, options)
+
+    @verb("rank from answers", show=_show_ranking)
+    @on_device
+    def rank(self, options: RankOptions) -> Ranking:
+        chosen = read_ranked(*options.selection)
+        questions = read_answers(options.answers)
+        path = options.accuracy
+        accuracy = read_accuracy(path, chosen.classifiers) if path else None
+        try:
+            return rank(
+                chosen.images,
+                questions,
+                chosen.classifiers,
+                chosen.meta.top_k,
+                accuracy=accuracy,
+                smoothing=options.smoothing,
+                bootstrap=options.bootstrap,
+                seed=options.seed,
+                ablation=options.ablation,
+            )
+        except (MissingAnswers, RankingError) as error:
+            raise BadInput(str(error), options.answers, None, error.cure) from error
+
     def _choose(
         self,
         opened: "_Opened",
@@ -211,17 +336,17 @@ class Command(ContractCommand):
         settings: selecting.Settings,
         meta: Meta,
         wordnet: WordNet | None,
-        threads: int,
-        *,
         out: Path,
-        device: str,
-        **_: Any,
+        options: PoolOptions,
     ) -> SelectionResult:
-        """Writes the lists of these pairs of a pool."""
+        """Write the lists of these pairs of a pool."""
         refuse_input(out, [opened.first.folder / file for file in opened.first.sha256])
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            settings_of_run: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
+            settings_of_run: dict[str, Any] = {
+                "threads": options.threads,
+                "device": _sorting_on(options.device),
+            }
             if opened.count == 1:
                 settings_of_run["progress"] = bar.update
                 lists = selecting.select(
@@ -238,7 +363,7 @@ class Command(ContractCommand):
         return self._result(written, out, opened.just_below)
 
     def _result(self, written: Meta, out: Path, just_below: int) -> SelectionResult:
-        """What was written; warns where it has no image to ask about."""
+        """Return the result; warn where no image is chosen."""
         result = SelectionResult(**vars(written), out=str(out), just_below=just_below)
         if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
             self.warn(
@@ -247,12 +372,8 @@ class Command(ContractCommand):
             )
         return result
 
-    def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
-        refuse_input(out, parts)
-        return self._join([shards.Part(path) for path in parts], out)
-
     def _join_tasks(self, engine: Work, tasks: Sequence[Task], out: Path) -> SelectionResult:
-        """Makes the parts of a pool as tasks, and of them the selection."""
+        """Make the parts of a pool as tasks, and join them into the selection."""
         made = engine.results(tasks, "choosing")
         return self._join(
             [shards.Part(Path(each.key), part) for each, part in zip(tasks, made, strict=True)], out
@@ -267,85 +388,24 @@ class Command(ContractCommand):
             written = selecting.write_selection(out, meta, lists)
         return self._result(written, out, sum(part.just_below() for part in opened))
 
-    def add(
-        self,
-        predictions: Path | None,
-        pool: Source | None,
-        into: Path,
-        classifier: str,
-        threads: int,
-        on: Engine | None,
-        work: str | None,
-        **options: Any,
-    ) -> SelectionResult:
-        refuse_input(options["out"], [into])
-        before = read_ranked(into)
-        if classifier in before.classifiers:
-            raise BadInput(
-                f"{classifier!r} is in the competition already",
-                file=into,
-                cure="give a classifier that is not",
-            )
-        settings = _joining_settings(before.meta, _given(options), into)
-        wordnet = _wordnet(settings.distance)
-        order = before.meta.classifier_order or "given"
-        names = before.meta.in_order([*before.classifiers, classifier])
-        opened = _Opened(predictions, pool, names, wordnet, threads)
-        _refuse_another_pool(before.meta, opened, into)
-        with in_tasks(self, on, work) as engine:
-            if engine is not None:
-                device = _sorting_on(options["device"])
-                tasks = pool_tasks.tasks_of(
-                    *(opened.source, pool is not None, names, settings, order, classifier),
-                    device=device,
-                )
-                return self._join_tasks(engine, tasks, options["out"])
-        meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
-        meta.added = classifier
-        pairs = selecting.pairs_in(meta)
-        return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
-
-    def rank(
-        self,
-        selection: list[Path],
-        answers: Path,
-        accuracy: Path | None,
-        **options: Any,
-    ) -> Ranking:
-        chosen = read_ranked(*selection)
-        questions = read_answers(answers)
-        accuracies = read_accuracy(accuracy, chosen.classifiers) if accuracy else None
-        try:
-            return rank(
-                chosen.images,
-                questions,
-                chosen.classifiers,
-                chosen.meta.top_k,
-                accuracy=accuracies,
-                **{key: options[key] for key in ("smoothing", "bootstrap", "seed", "ablation")},
-            )
-        except (MissingAnswers, RankingError) as error:
-            raise BadInput(str(error), answers, None, error.cure) from error
-
 
 class _Opened:
     """A predictions folder or a stretch of it, or the shards of a pool.jsonl or one of them.
 
-    first: that folder, stretch or shard, or the first of the shards. count: how many there are.
-    source: the folder, or pool.jsonl. just_below: of the shards that all() gave so far.
+    first: that folder, stretch or shard, or the first of the shards. count: number of shards.
+    source: the folder, or pool.jsonl. just_below: the count over the shards that all() has yielded.
     """
 
     just_below = 0
 
     def __init__(
         self,
-        predictions: Path | None,
-        pool: Source | None,
+        options: PoolOptions,
         names: Sequence[str] | None,
         wordnet: WordNet | None,
-        threads: int,
-        shard: tuple[int, int] | None = None,
+        shard: Shard | None = None,
     ) -> None:
+        predictions, pool, threads = options.predictions, options.pool, options.threads
         self._rest: Iterator[Pool] = iter(())
         self.count = 1
         if predictions is not None:
@@ -372,69 +432,13 @@ class _Opened:
             yield pool
 
 
-def _add_pool(parser: CommandParser) -> None:
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--predictions",
-        type=Path,
-        metavar="DIR",
-        help="classes.txt, images.txt and two arrays for each classifier",
-    )
-    source.add_argument(
-        "--pool",
-        type=source_of,
-        metavar="pool.jsonl",
-        help="such folders, as mad pool wrote them; s3://…/pool.jsonl: from a bucket",
-    )
-    parser.add_argument(
-        "--distance",
-        type=_distance,
-        metavar=f"{'|'.join(DISTANCES)}|FILE.csv",
-        help="(weighted); zero-one takes any class names; a file: child,parent rows of a tree, or "
-        "a square matrix",
-    )
-    parser.add_argument(
-        "--threads",
-        type=whole(1),
-        default=processors.count(),
-        help=f"{THREADS}; a task of --on takes one",
-    )
-    add_device(parser)
-
-
-def _add_rule(parser: CommandParser) -> None:
-    """The rule of a selection; what `add` joins has it in its meta line."""
-    parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
-    parser.add_argument("--min-confidence", type=float, help="of both classifiers (0.8)")
-    parser.add_argument("--max-per-label", type=int, help="images with one label (3)")
-    parser.add_argument("--reserve", type=int, help="further images a pair (30)")
-    parser.add_argument(
-        "--unique-pairs",
-        action="store_true",
-        default=None,
-        help="no two images of a pair with the same two labels",
-    )
-
-
 def _levels(pool: Pool, wordnet: WordNet | None, settings: selecting.Settings) -> Levels:
     return settings.levels(pool.classes, wordnet, pool.path_in_messages(CLASSES))
 
 
 def _wordnet(distance: str) -> WordNet | None:
-    """WordNet, where the distance is one of its own."""
+    """Return WordNet where the distance needs it."""
     return load() if distance in OF_WORDNET else None
-
-
-def _distance(text: str) -> str:
-    if text not in DISTANCES and not text.lower().endswith(".csv"):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is none of {', '.join(DISTANCES)} and no .csv file"
-        )
-    return text
-
-
-def _given(options: Mapping[str, Any]) -> dict[str, object]:
-    return {key: options[key] for key in DEFAULTS if options.get(key) is not None}
 
 
 def _settings(values: Mapping[str, Any]) -> selecting.Settings:
@@ -445,7 +449,7 @@ def _settings(values: Mapping[str, Any]) -> selecting.Settings:
 
 
 def _with_file(settings: selecting.Settings) -> selecting.Settings:
-    """The settings with the file that their distance names, where it is a file."""
+    """Return the settings with the distances of their file, where the distance names a file."""
     if settings.distance in DISTANCES:
         return settings
     path = Path(settings.distance)
@@ -453,7 +457,10 @@ def _with_file(settings: selecting.Settings) -> selecting.Settings:
 
 
 def _joining_settings(meta: Meta, chosen: dict[str, object], into: Path) -> selecting.Settings:
-    values = _given(vars(meta)) | chosen
+    values = {
+        key: value for key, value in vars(meta).items() if key in DEFAULTS and value is not None
+    }
+    values |= chosen
     if missing := [key for key in DEFAULTS if key not in values]:
         raise BadInput(
             f"the meta line lacks settings of the selection ({', '.join(missing)})",
@@ -477,7 +484,9 @@ def _joining_settings(meta: Meta, chosen: dict[str, object], into: Path) -> sele
 
 
 def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
-    """The union ranks as a full run would only if the pool and the predictions are the same."""
+    """Raise BadInput for another pool than the selection's: the union must rank as a full run
+    would.
+    """
     pool = opened.first
     now, ends = pool.sha256, meta.stretches
     # The files of a pool in shards are others than those of one folder, however that is cut.
@@ -504,30 +513,12 @@ def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
 
 
 def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:
-    """Whether these are the ends of stretches of so many images."""
+    """Return whether these are the ends of stretches of this many images."""
     if not isinstance(ends, list) or not all(isinstance(end, int) for end in ends):
         return False
     return [0, *ends] == sorted([0, *ends]) and ends[-1:] == [images]
 
 
 def _sorting_on(device: str) -> str | None:
-    """A torch device to sort on, or None for the compiled table on the CPU."""
+    """Return the torch device to sort on, or None for the compiled table on the CPU."""
     return None if device == devices.CPU else device
-
-
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(set(names)) != len(names) or not all(names) or len(names) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r}: give two or more different names, A,B,…")
-    return names
-
-
-def show_selection(result: SelectionResult) -> str:
-    counts = result.counts if isinstance(result.counts, dict) else {}
-    rows: list[tuple[str, object]] = [("written", result.out), *counts.items()]
-    if result.just_below:
-        step = f"confidences one float16 step or less below {result.min_confidence}"
-        rows.append((step, result.just_below))
-    if result.held is not None:
-        rows.append(("images held for merge", result.held))
-    return table(rows)

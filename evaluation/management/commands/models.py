@@ -1,66 +1,57 @@
 """`models register|list|remove`: which networks the site may name."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from django.core.management.base import CommandParser
 
 from evaluation.classifiers import opening
 from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.preparing import FITS
-from evaluation.management import network_options
+from evaluation.management.networks import MODEL, ModelOptions
 from evaluation.models import RegisteredModel
 from evaluation.pools import registering
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, UsageError, verb
+from labeling.management.options import argument, option
+
+
+@dataclass(kw_only=True)
+class RegisterOptions(ModelOptions):
+    name: str | None = argument("what the site calls it: a word", None)
+    model: str | None = option(MODEL.split("; NAME")[0], metavar="SPEC")
+    fit: str = option("of photographs (crop)", "crop", choices=FITS)
+
+
+@dataclass(kw_only=True)
+class RemoveOptions:
+    name: str = argument("as models list shows it")
 
 
 class Command(ContractCommand):
     help = "Networks that researchers may name on the site, by which it makes pools."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        register = self.verb(
-            parser, "register", self.register, help="let the site name a network, or another by it"
-        )
-        register.add_argument(
-            "name", metavar="NAME", nargs="?", help="what the site calls it: a word"
-        )
-        register.add_argument(
-            "--model", metavar="SPEC", help=network_options.MODEL.split("; NAME")[0]
-        )
-        network_options.add_list(register)
-        network_options.add_classes(register)
-        network_options.add_weights(register)
-        network_options.add_preparation(register).add_argument(
-            "--fit", choices=FITS, default="crop", help="of photographs (crop)"
-        )
-        self.verb(parser, "list", self.list, self.show_list, help="the networks and their names")
-        remove = self.verb(parser, "remove", self.remove, help="let the site name it no more")
-        remove.add_argument("name", metavar="NAME", help="as models list shows it")
-
-    def register(
-        self, name: str | None, model: str | None, models: Path | None, **options: Any
-    ) -> Result:
-        """Return the network by its name, or those of models.yaml by theirs."""
-        if models is not None and not (name or model):
-            chosen = network_options.chosen({"model": None, "models": models, **options})
+    @verb("let the site name a network, or another by it")
+    def register(self, options: RegisterOptions) -> Result:
+        """Register the network under its name, or those of models.yaml under theirs."""
+        name, model = options.name, options.model
+        if options.models is not None and not (name or model):
             return {
                 "models": [
-                    self._register(*opening.split(model.spec), model, options) for model in chosen
+                    self._register(*opening.split(each.spec), each, options)
+                    for each in options.chosen(None)
                 ]
             }
-        if name is None or model is None or models is not None:
+        if name is None or model is None or options.models is not None:
             raise UsageError("give NAME and --model, or --models alone")
         return self._register(name, model, Model(model, {}), options)
 
-    def _register(self, name: str, spec: str, model: Model, options: Mapping[str, Any]) -> Result:
-        """Opens the network once, as a pool will: what cannot be opened is not registered."""
+    def _register(self, name: str, spec: str, model: Model, options: RegisterOptions) -> Result:
+        """Open the network once, as a pool will, and register it."""
         registering.check_name(name)
-        wnids = network_options.classes_of(model, options)
-        file, weights = Path(spec), options["weights"] and options["weights"].absolute()
+        wnids = options.classes_of(model)
+        file, weights = Path(spec), options.weights and options.weights.absolute()
         # A worker starts in another folder.
         spec = str(file.absolute()) if file.exists() else spec
-        preparing = {key: options[key] for key in network_options.PREPARING} | dict(model.preparing)
+        preparing = options.preparing(model)
         opened = opening.load(spec, wnids, name=name, weights=weights, preparing=preparing)
         made = registering.register(
             name,
@@ -71,7 +62,8 @@ class Command(ContractCommand):
         )
         return {"name": made.name, "model": made.spec, "classes": len(wnids), **opened.source}
 
-    def list(self, **_: Any) -> Result:
+    @verb("the networks and their names")
+    def list(self) -> Result:
         return {
             "models": [
                 {
@@ -84,19 +76,14 @@ class Command(ContractCommand):
             ]
         }
 
-    def show_list(self, result: Result) -> str:
-        if not result["models"]:
-            return "No model is registered."
-        head = ("name", "model", "classes", "sha256")
-        return table([tuple(row[key] for key in head) for row in result["models"]], head)
-
-    def remove(self, name: str, **_: Any) -> Result:
-        registering.remove(name)
-        return {"removed": name}
+    @verb("let the site name it no more")
+    def remove(self, options: RemoveOptions) -> Result:
+        registering.remove(options.name)
+        return {"removed": options.name}
 
 
 def _options(weights: Path | None, preparing: dict[str, Any]) -> list[str]:
-    """Arguments of `predict` that prepare images as they were registered."""
+    """Return the arguments of `predict` that prepare images as registered."""
     flags = [f"--fit={preparing['fit']}"]
     if weights is not None:
         flags.append(f"--weights={weights}")

@@ -1,12 +1,12 @@
-"""`manage.py queries build`: what to ask search engines for, of a list of classes; a file each."""
+"""`manage.py queries build`: write search engine queries for a list of classes, a file per
+engine.
+"""
 
 import csv
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from evaluation.collecting import class_lists, queries, search_engines
 from evaluation.collecting.queries import Built, EngineFile, Query
@@ -17,7 +17,8 @@ from evaluation.management.commands.wordnet import load
 from evaluation.readers.shipped import classes_file
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput, atomic_write, text_lines
-from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.management.options import argument, option
 from labeling.release_files import frozen
 
 SHIPPED = "ilsvrc"
@@ -25,72 +26,54 @@ ALL = "all"
 COLUMNS = ("wnid", "query", "language", "kind")
 
 
+@dataclass(kw_only=True)
+class BuildOptions:
+    classes: Path = argument(
+        "a class a line, as classes check reads it; ilsvrc: the 1000 of ILSVRC 2012",
+        type=classes_file,
+        metavar="CLASSES.txt",
+    )
+    translations: list[Path] = option(
+        "words of another language: Open Multilingual Wordnet 1.x, offsets of WordNet 3.0",
+        [],
+        metavar="FILE.tab",
+    )
+    scenes: str | None = option(
+        f"queries for scenes, one a line; {SHIPPED}: the 129 of ILSVRC's detection",
+        metavar=f"FILE|{SHIPPED}",
+    )
+    pairs: str | None = option(
+        "queries of two classes: so many of them, by hash, or all", metavar=f"N|{ALL}"
+    )
+    seed: int = option("of the pairs (0)", 0, type=whole())
+    engines: Path | None = option(
+        "engine,quotes,words,characters rows; without it bing, commons, flickr, google and "
+        "openverse",
+        metavar="FILE",
+    )
+    out: Path = option("a new folder: ENGINE.csv each", metavar="DIR")
+
+
 class Command(ContractCommand):
     help = "Queries by which search engines find images of classes, and of scenes."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        build = self.verb(
-            parser, "build", self.build, self.show_built, help="write a file for each engine"
-        )
-        build.add_argument(
-            "classes",
-            metavar="CLASSES.txt",
-            type=classes_file,
-            help="a class a line, as classes check reads it; ilsvrc: the 1000 of ILSVRC 2012",
-        )
-        build.add_argument(
-            "--translations",
-            action="append",
-            type=Path,
-            default=[],
-            metavar="FILE.tab",
-            help="words of another language: Open Multilingual Wordnet 1.x, offsets of WordNet 3.0",
-        )
-        build.add_argument(
-            "--scenes",
-            metavar=f"FILE|{SHIPPED}",
-            help=f"queries for scenes, one a line; {SHIPPED}: the 129 of ILSVRC's detection",
-        )
-        build.add_argument(
-            "--pairs",
-            metavar=f"N|{ALL}",
-            help="queries of two classes: so many of them, by hash, or all",
-        )
-        build.add_argument("--seed", type=whole(), default=0, help="of the pairs (0)")
-        build.add_argument(
-            "--engines",
-            type=Path,
-            metavar="FILE",
-            help="engine,quotes,words,characters rows; without it bing, commons, flickr, google "
-            "and openverse",
-        )
-        build.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a new folder: ENGINE.csv each"
-        )
-
-    def build(
-        self,
-        classes: Path,
-        translations: list[Path],
-        scenes: str | None,
-        pairs: str | None,
-        seed: int,
-        engines: Path | None,
-        out: Path,
-        **_: Any,
-    ) -> Built:
+    @verb("write a file for each engine")
+    def build(self, options: BuildOptions) -> Built:
+        out, pairs, scenes = options.out, options.pairs, options.scenes
         frozen.check_goal(out)
         wordnet = load()
-        class_list = class_lists.read(classes, wordnet)
-        known = search_engines.read(engines or search_engines.SHIPPED)
-        words = [read_words(path, wordnet) for path in translations]
+        class_list = class_lists.read(options.classes, wordnet)
+        known = search_engines.read(options.engines or search_engines.SHIPPED)
+        words = [read_words(path, wordnet) for path in options.translations]
         _check_languages(words)
         built = [
             query
             for synset in class_list.synsets
             for query in queries.of_class(synset, wordnet, words)
         ]
-        built += queries.pairs(class_list.synsets, wordnet, _count(pairs), seed) if pairs else ()
+        built += (
+            queries.pairs(class_list.synsets, wordnet, _count(pairs), options.seed) if pairs else ()
+        )
         if scenes is not None:
             path = queries.SCENES if scenes == SHIPPED else Path(scenes)
             built += queries.scenes(text_lines(path))
@@ -108,18 +91,6 @@ class Command(ContractCommand):
             },
             files=files,
         )
-
-    def show_built(self, result: Built) -> str:
-        counts = [("classes", result.classes)]
-        counts += [(f"of the kind {kind}", count) for kind, count in result.by_kind.items()]
-        counts += [(f"in {language}", count) for language, count in result.by_language.items()]
-        counts += [
-            (f"classes without a word in {language}", count)
-            for language, count in result.without.items()
-        ]
-        rows = [(file.file, file.queries, file.refused, file.shared) for file in result.files]
-        head = ("file", "queries", "beyond its limits", "of several classes")
-        return f"{table(counts)}\n\n{table(rows, head)}"
 
 
 def _check_languages(words: Sequence[Words]) -> None:

@@ -1,13 +1,12 @@
-"""`manage.py scoremaps`: where in each image its class is, by a network, for `score wsol`."""
+"""`manage.py scoremaps`: score maps of images by a network, for `score wsol`."""
 
 import contextlib
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from django.core.management.base import CommandParser
 
 from evaluation import devices
 from evaluation.classifiers import opening
@@ -15,12 +14,10 @@ from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.engines.tasks import Task
-from evaluation.management import network_options, scoremap_options
-from evaluation.management.device_options import device_of
-from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
-from evaluation.management.scoremap_options import CENTER
-from evaluation.management.sequence_options import Options
-from evaluation.metrics.attribution.recipes import METHODS, Unsuited
+from evaluation.management.computing import Share, Work, device_of, in_tasks, needed
+from evaluation.management.scoremap_plans import CENTER
+from evaluation.management.scoremap_plans import ScoremapOptions as Options
+from evaluation.metrics.attribution.recipes import Unsuited
 from evaluation.readers import wsol_folders
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
@@ -30,34 +27,18 @@ from labeling.management.contract import ContractCommand, UsageError
 
 class Command(ContractCommand):
     help = "Score maps of a network, a .npy an image, for score wsol; goes on where it stopped."
-    show = staticmethod(network_options.show)
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--method", required=True, choices=(*METHODS, CENTER), help="how a map is made"
-        )
-        parser.add_argument(
-            "--metadata",
-            type=Path,
-            required=True,
-            metavar="DIR",
-            help="image_ids.txt, class_labels.txt and, where there is one, image_sizes.txt",
-        )
-        parser.add_argument("--out", type=Path, metavar="DIR", help="a map ID.npy for each image")
-        scoremap_options.add(parser)
-        add_engine(parser)
-
-    def action(self, **options: Any) -> dict[str, object] | Share:
-        if options["models"] is not None:
-            return self._each(**options)
-        scoremap_options.refuse_unfit(options)
-        device_of(options["device"], options["on"])
-        labels = wsol_folders.read_labels(options["metadata"])
+    def action(self, options: Options) -> dict[str, object] | Share:
+        if options.models is not None:
+            return self._each(options)
+        options.refuse_unfit()
+        device_of(options.device, options.on)
+        labels = wsol_folders.read_labels(options.metadata)
         try:
             with saying_full():
-                if options["method"] == CENTER:
+                if options.method == CENTER:
                     return devices.with_device(_centered(list(labels), options))
-                with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
+                with in_tasks(self, options, options.shard) as engine:
                     if engine is not None and engine.shard:
                         return self._share(labels, engine, options)
                     return devices.with_device(self._made(labels, engine, options))
@@ -66,35 +47,38 @@ class Command(ContractCommand):
                 refusal.message, cure="the same command then goes on where this one stopped"
             ) from None
 
-    def _each(self, out: Path | None, models: Path, **options: Any) -> dict[str, object]:
-        """The maps of each model of a file, in folders called after them."""
+    def _each(self, options: Options) -> dict[str, object]:
+        """Make the maps of each model of --models, in folders with the models' names."""
         for name in ("model", "predictions", "shard"):
-            if options[name] is not None:
+            if getattr(options, name) is not None:
                 raise UsageError(f"--{name} goes with one --model, without --models")
         of_each: dict[str, object] = {}
-        for model in network_options.chosen({"model": None, "models": models} | options):
+        for model in options.chosen(None):
             name, _ = opening.split(model.spec)
-            classes = {} if model.classes is None else {"classes": model.classes}
-            needed(out).mkdir(exist_ok=True)
-            of_model = {"model": model.spec, "models": None, "out": needed(out) / name}
-            of_each[name] = self.action(**options | dict(model.preparing) | classes | of_model)
-        return devices.with_device({"classifiers": of_each, "out": os.fspath(needed(out))})
+            out = needed(options.out)
+            out.mkdir(exist_ok=True)
+            changes: dict[str, Any] = dict(model.preparing)
+            if model.classes is not None:
+                changes["classes"] = model.classes
+            of_model = replace(options, models=None, model=model.spec, out=out / name, **changes)
+            of_each[name] = self.action(of_model)
+        return devices.with_device({"classifiers": of_each, "out": os.fspath(needed(options.out))})
 
     def _made(
         self, labels: dict[str, str], engine: Work | None, options: Options
     ) -> dict[str, object]:
-        out, names = needed(options["out"]), list(labels)
-        reading.refuse_missing(options["images"], names)
-        plan = scoremap_options.plan(labels, options)
-        settings = scoremap_options.settings(plan, options)
+        out, names = needed(options.out), list(labels)
+        reading.refuse_missing(options.folder(), names)
+        plan = options.plan(labels)
+        settings = options.settings(plan)
         with folder.opened(out, settings, names) as maps:
             resumed = len(maps.done)
             if engine is None:
                 constant = self._make(names, plan, maps, options)
             else:
                 constant = self._make_by_tasks(names, plan, maps, engine, options)
-        if options["predictions"] and engine is None:
-            self._name(names, plan, options)
+        if options.predictions and engine is None:
+            self._name(names, plan, options.predictions, options)
         if constant:
             self.warn(f"{constant} of the maps are constant: no pixel counts more than another")
         return {
@@ -111,11 +95,11 @@ class Command(ContractCommand):
         }
 
     def _share(self, labels: dict[str, str], engine: Work, options: Options) -> Share:
-        names, plan = list(labels), scoremap_options.plan(labels, options)
-        reading.refuse_missing(options["images"], names)
-        stretches = engine.mine(stretch_tasks.stretches_of(names, plan, options["batch"]))
+        names, plan = list(labels), options.plan(labels)
+        reading.refuse_missing(options.folder(), names)
+        stretches = engine.mine(stretch_tasks.stretches_of(names, plan, options.batch))
         with _refusals(options):
-            return engine.share(_tasks(stretches, plan, options), options["method"])
+            return engine.share(_tasks(stretches, plan, options), options.method)
 
     def _make_by_tasks(
         self,
@@ -125,19 +109,17 @@ class Command(ContractCommand):
         engine: Work,
         options: Options,
     ) -> int:
-        """How many of the maps made now are constant; the file of --predictions is written too."""
+        """Make the maps and the file of --predictions; return how many new maps are constant."""
         stretches = [
             stretch
-            for stretch in stretch_tasks.stretches_of(names, plan, options["batch"])
-            if options["predictions"] or not maps.done.issuperset(stretch)
+            for stretch in stretch_tasks.stretches_of(names, plan, options.batch)
+            if options.predictions or not maps.done.issuperset(stretch)
         ]
         constant = 0
         with contextlib.ExitStack() as files, _refusals(options):
             tasks = _tasks(stretches, plan, options)
-            made = engine.results(tasks, options["method"])
-            file = options["predictions"] and files.enter_context(
-                atomic_write(options["predictions"])
-            )
+            made = engine.results(tasks, options.method)
+            file = options.predictions and files.enter_context(atomic_write(options.predictions))
             for stretch, content in zip(stretches, made, strict=True):
                 for name, scores in stretch_tasks.unpack(content, stretch):
                     if name not in maps.done:
@@ -149,24 +131,24 @@ class Command(ContractCommand):
         return constant
 
     def _make(self, names: list[str], plan: Plan, maps: folder.Folder, options: Options) -> int:
-        """How many of the maps made now are constant."""
+        """Make the maps; return how many new ones are constant."""
         from evaluation.classifiers.scoremaps import making
 
         frames = _frames([name for name in names if name not in maps.done], options)
-        with closing(frames), self.progress(len(names), "map", options["method"]) as bar:
+        with closing(frames), self.progress(len(names), "map", options.method) as bar:
             bar.update(len(maps.done))
             with _refusals(options):
-                return making.make(frames, plan, maps, options["batch"], bar.update)
+                return making.make(frames, plan, maps, options.batch, bar.update)
 
-    def _name(self, names: list[str], plan: Plan, options: Options) -> None:
+    def _name(self, names: list[str], plan: Plan, path: Path, options: Options) -> None:
         from evaluation.classifiers.scoremaps import making
 
         with (
             closing(_frames(names, options)) as frames,
             self.progress(len(names), "image", "predictions") as bar,
-            atomic_write(options["predictions"]) as file,
+            atomic_write(path) as file,
         ):
-            for name, label in making.likeliest_classes(frames, plan, options["batch"]):
+            for name, label in making.likeliest_classes(frames, plan, options.batch):
                 file.write(f"{name},{label}\n")
                 bar.update()
 
@@ -177,16 +159,16 @@ def _frames(names: list[str], options: Options) -> Generator[tuple[str, Any]]:
 
 
 def _images(options: Options) -> stretch_tasks.Images:
-    there = (options["metadata"] / "image_sizes.txt").is_file()
-    sizes = wsol_folders.read_sizes(options["metadata"]) if there else {}
-    return stretch_tasks.Images(options["images"], options["orientation"] or "upright", sizes)
+    there = (options.metadata / "image_sizes.txt").is_file()
+    sizes = wsol_folders.read_sizes(options.metadata) if there else {}
+    return stretch_tasks.Images(options.folder(), options.orientation or "upright", sizes)
 
 
 def _tasks(stretches: Sequence[Sequence[str]], plan: Plan, options: Options) -> list[Task]:
-    networks = network_options.networks([Model(options["model"], {})], [plan.classifier], options)
-    has_classes = options["predictions"] is not None
+    networks = options.networks([Model(options.model or "", {})], [plan.classifier])
+    has_classes = options.predictions is not None
     return stretch_tasks.tasks_of(
-        stretches, _images(options), plan, networks, options["batch"], has_classes
+        stretches, _images(options), plan, networks, options.batch, has_classes
     )
 
 
@@ -195,7 +177,7 @@ def _centered(names: list[str], options: Options) -> dict[str, object]:
 
     from evaluation.metrics.wsol.box_scores import center_gaussian
 
-    out, side = needed(options["out"]), options["map_size"]
+    out, side = needed(options.out), options.map_size
     middle = center_gaussian(side, side).astype(np.float32)
     recipe = {"method": CENTER, "map_size": side}
     with folder.opened(out, {"recipe": recipe}, names) as maps:
@@ -214,7 +196,7 @@ def _centered(names: list[str], options: Options) -> dict[str, object]:
 
 @contextlib.contextmanager
 def _refusals(options: Options) -> Iterator[None]:
-    """What a network cannot do, as one sentence."""
+    """Convert the errors of a network into BadInput."""
     try:
         yield
     except Unsuited as unsuited:
@@ -224,11 +206,11 @@ def _refusals(options: Options) -> Iterator[None]:
         if "at once" in str(unsuited):
             cure = "give --batch as many as it takes"
         raise BadInput(
-            f"{options['model']} does not suit {options['method']}: {unsuited}", cure=cure
+            f"{options.model} does not suit {options.method}: {unsuited}", cure=cure
         ) from None
     # Networks raise whatever they like when their gradients are asked for.
     except RuntimeError as error:
         raise BadInput(
-            f"{options['model']} failed ({first_line(error)})",
+            f"{options.model} failed ({first_line(error)})",
             cure="give a smaller --batch where memory ran out; else look at the network",
         ) from None

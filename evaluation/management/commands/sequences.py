@@ -4,19 +4,25 @@ import os
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from django.core.management.base import CommandParser
 from numpy.typing import NDArray
 
 from evaluation import devices
 from evaluation.engines.tasks import Task
-from evaluation.management import sequence_options
-from evaluation.management.device_options import add_device, device_of
-from evaluation.management.engine_options import Share, Work, add_engine, in_tasks, needed
-from evaluation.management.sequence_options import Options, Shown
+from evaluation.management import part_frames
+from evaluation.management.computing import (
+    ShardOptions,
+    Share,
+    Work,
+    device_of,
+    in_tasks,
+    needed,
+)
+from evaluation.management.part_frames import FixationOptions, Shown
 from evaluation.readers.sequences import write_sequences
 from evaluation.sequences import release_tasks
 from evaluation.sequences.objects import LeftOut
@@ -25,7 +31,8 @@ from labeling.disk_full import NO_SPACE
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.options import option
 from labeling.plurals import count_of
 
 if TYPE_CHECKING:
@@ -36,36 +43,32 @@ THREADS = 2
 WAITING = 6
 
 
+@dataclass(kw_only=True)
+class SequenceOptions(FixationOptions, ShardOptions):
+    out: Path | None = option("sequences.jsonl, and frames", metavar="DIR")
+    lines_only: bool = option("write sequences.jsonl alone; render no frames")
+
+
 class Command(ContractCommand):
     help = "Frames that reveal the objects of a frozen release part by part."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        sequence_options.add_arguments(parser)
-        sequence_options.add_fixations(parser)
-        parser.add_argument("--out", type=Path, metavar="DIR", help="sequences.jsonl, and frames")
-        parser.add_argument(
-            "--lines-only", action="store_true", help="say which frames there are; render none"
-        )
-        add_device(parser)
-        add_engine(parser)
-
-    def action(self, **options: Any) -> Result | Share:
-        device = device_of(options["device"], options["on"])
-        with in_tasks(self, options["on"], options["work"], options["shard"]) as engine:
-            if engine is not None and options["lines_only"]:
+    def action(self, options: SequenceOptions) -> Result | Share:
+        device = device_of(options.device, options.on)
+        with in_tasks(self, options, options.shard) as engine:
+            if engine is not None and options.lines_only:
                 raise UsageError("--lines-only renders nothing: leave out --on, --work and --shard")
-            revealed = sequence_options.revealed_by(options)
-            if not options["lines_only"]:
+            revealed = part_frames.revealed_by(options)
+            if not options.lines_only:
                 revealed.photographs()
             if engine is not None and engine.shard:
                 stretches = engine.mine(_stretches(revealed))
                 return engine.share(_tasks(stretches, revealed, options, device), "frames")
-            return self._written(revealed, needed(options["out"]), engine, options, device)
+            return self._written(revealed, needed(options.out), engine, options, device)
 
     def _written(
-        self, revealed: Shown, out: Path, engine: Work | None, options: Options, device: str
+        self, revealed: Shown, out: Path, engine: Work | None, options: SequenceOptions, device: str
     ) -> Result:
-        lines_only = options["lines_only"]
+        lines_only = options.lines_only
         left_out = LeftOut()
         result, missing = _counted(revealed, out, left_out)
         _claim(out, revealed.text)
@@ -86,17 +89,8 @@ class Command(ContractCommand):
         }
         return devices.with_device(result | further, devices.CPU if lines_only else device)
 
-    def show(self, result: Result | Share) -> str:
-        if isinstance(result, Share):
-            return super().show(result)
-        first = ", ".join(result["left_out_first"])
-        more = ", …" if result["left_out"] > len(result["left_out_first"]) else ""
-        names = f" ({first}{more})" if first else ""
-        rows = {key: result[key] for key in ("objects", "sequences", "frames", "written")}
-        return table([*rows.items(), ("left out", f"{result['left_out']}{names}")])
-
     def _write_frames(self, revealed: Shown, out: Path, missing: int, device: str) -> int:
-        """How many frames were written; those that are there stay."""
+        """Write the missing frames; return how many."""
         _remove_halves(out)
         writer = Writer(out)
         frames = revealed.frames(lambda name: not frame_path(out, name).exists(), device=device)
@@ -123,7 +117,7 @@ class Command(ContractCommand):
 
 
 def _counted(revealed: Shown, out: Path, left_out: LeftOut) -> tuple[dict[str, int], int]:
-    """How many objects, sequences and frames there are, and how many frames are not there yet."""
+    """Return the numbers of objects, sequences and frames, and of missing frames."""
     result, missing = dict.fromkeys(("objects", "sequences", "frames"), 0), 0
     for line in revealed.lines(left_out):
         ids = set(line.frames)
@@ -143,7 +137,7 @@ def _counted(revealed: Shown, out: Path, left_out: LeftOut) -> tuple[dict[str, i
 
 
 class Writer:
-    """Frames into PNG files that appear whole, a few at a time in threads of its own."""
+    """Writes frames as PNG files atomically, a few at a time in its own threads."""
 
     def __init__(self, out: Path) -> None:
         self.out, self.written = out, 0
@@ -151,7 +145,7 @@ class Writer:
         self.waiting: deque[Future[None]] = deque()
 
     def put(self, name: str, frame: "Tensor") -> None:
-        """Wait while many frames wait; raises what went wrong with an earlier one."""
+        """Queue a frame, waiting while many are queued. Raises the error of an earlier one."""
         self.waiting.append(
             self.pool.submit(write_png, frame_path(self.out, name), frame.cpu().numpy())
         )
@@ -171,7 +165,7 @@ class Writer:
 
 
 def frame_path(out: Path, name: str) -> Path:
-    """Return where a frame's file is, by its id."""
+    """Return the path of the frame with this id."""
     return out / "frames" / f"{file_path(name)}.png"
 
 
@@ -186,7 +180,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _remove_halves(out: Path) -> None:
-    """What a run that was killed had not finished to write."""
+    """Remove the unfinished files of a run that was killed."""
     for left in (out / "frames").rglob(".*.part"):
         left.unlink(missing_ok=True)
 
@@ -196,16 +190,21 @@ def _stretches(revealed: Shown) -> list[release_tasks.Stretch]:
 
 
 def _tasks(
-    stretches: Sequence[release_tasks.Stretch], revealed: Shown, options: Options, device: str
+    stretches: Sequence[release_tasks.Stretch],
+    revealed: Shown,
+    options: SequenceOptions,
+    device: str,
 ) -> list[Task]:
-    photographs = sequence_options.folder_of_photographs(options)
+    photographs = part_frames.folder_of_photographs(options)
     return release_tasks.tasks_of(
         stretches, revealed.revealing(), revealed.photographs(), photographs, device
     )
 
 
-def _write_by_tasks(revealed: Shown, out: Path, engine: Work, options: Options, device: str) -> int:
-    """How many frames were written; those that are there stay."""
+def _write_by_tasks(
+    revealed: Shown, out: Path, engine: Work, options: SequenceOptions, device: str
+) -> int:
+    """Write the missing frames; return how many."""
     _remove_halves(out)
     written = 0
     stretches = [
@@ -224,7 +223,7 @@ def _write_by_tasks(revealed: Shown, out: Path, engine: Work, options: Options, 
 
 
 def _claim(out: Path, text: str) -> None:
-    """orders.json says what the folder is of; frames of other orders must not stay in it."""
+    """Write orders.json. Raises BadInput where the folder has frames of other orders."""
     path = out / "orders.json"
     if path.exists():
         if path.read_text(encoding="utf-8") != text:

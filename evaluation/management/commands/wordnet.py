@@ -1,11 +1,7 @@
 """`manage.py wordnet`: distances and similarities from WordNet 3.0."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from evaluation.management.named_files import named_files
 from evaluation.metrics.wordnet import nltk_similarity, similarity_criteria
@@ -20,143 +16,199 @@ from evaluation.readers.pools import read_classes
 from evaluation.readers.shipped import PASCAL, PPS_12, classes_file, mapping_file
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.management.options import argument, option
+from labeling.management.printing import table
 from labeling.plurals import count_of
 
 NOT_AN_INSTANCE = "name a class, not an instance"
 
 
+@dataclass(kw_only=True)
+class SimilarityOptions:
+    """The options that choose how a similarity is computed."""
+
+    convention: str = option(
+        "how the similarity is computed (clean)", "clean", choices=similarities.CONVENTIONS
+    )
+    by: str = option(
+        "word: the first noun sense of a word, or of a class's first lemma",
+        "wnid",
+        choices=similarities.BY,
+    )
+
+
+@dataclass(kw_only=True)
+class PairOptions:
+    a: str = argument("a wnid, dog.n.01, or a lemma of one sense")
+    b: str = argument("another label")
+
+
+@dataclass(kw_only=True)
+class MeasureOptions(SimilarityOptions):
+    measure: str = option("how alike two classes are (wup)", "wup", choices=similarities.MEASURES)
+
+
+@dataclass(kw_only=True)
+class PairSimilarityOptions(PairOptions, MeasureOptions):
+    convention: str = option(
+        "how it is computed (clean)",
+        "clean",
+        choices=(*similarities.CONVENTIONS, nltk_similarity.CONVENTION),
+    )
+    ic: Path | None = option(
+        "counts of WordNet::Similarity, for res, lin and jcn of --convention nltk", metavar="FILE"
+    )
+
+
+@dataclass(kw_only=True)
+class CriteriaOptions(MeasureOptions):
+    mapping: Path = option(
+        "category,wnid rows; pascal: ours, to ILSVRC's classes",
+        type=mapping_file,
+        metavar="mapping.csv",
+    )
+    pool: Path = option(
+        "all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
+        type=classes_file,
+        metavar="wnids.txt",
+    )
+    categories: str | None = option(
+        "only these of the mapping; without a value the paper's 12 (PPS-12)",
+        nargs="?",
+        const=",".join(PPS_12),
+        metavar="A,B,…",
+    )
+
+
+@dataclass(kw_only=True)
+class NearOptions:
+    labels: str = argument(
+        "a file with a wnid a line, ilsvrc, or one label: a wnid, dog.n.01, a lemma",
+        metavar="SEED",
+    )
+    hops: int = option("up or down", type=whole(), metavar="N")
+    among: Path | None = option(
+        "only labels of this list, a wnid a line", type=classes_file, metavar="WNIDS"
+    )
+
+
+@dataclass(kw_only=True)
+class SetsOptions:
+    labels: list[str] = argument("valid labels, a wnid a line", nargs="+", metavar="[NAME=]WNIDS")
+    true: Path | None = option("labels to average over; else the valid ones", metavar="WNIDS")
+
+
+@dataclass(kw_only=True)
+class VectorOptions:
+    terms: Path = option("vectors of terms: an .npz of terms and vectors, or a .csv")
+    labels: Path = option("a wnid a line")
+    out: Path = option("the file that is written")
+
+
+@dataclass(kw_only=True)
+class NearestOptions(VectorOptions):
+    vectors: Path = option("an .npy, a row an image")
+    images: Path = option("an image id a line")
+    k: int = option("so many predictions an image", 20, type=whole(1), flag="-k")
+    nearest: int | None = option(
+        "so many terms are looked at; else 4 k", type=whole(1), metavar="N"
+    )
+
+
+@dataclass(kw_only=True)
+class EmbedOptions(VectorOptions):
+    by: str = option("which term of a label, or the mean of all", "first", choices=BY)
+    seed: int = option("of --by random (0)", 0, type=whole())
+
+
+def load() -> wn.WordNet:
+    """Return WordNet. Raises BadInput that says how to get it where it is missing."""
+    try:
+        return wn.load()
+    except wn.WordNetMissing as error:
+        raise BadInput(error.message, cure=error.cure) from error
+
+
+def find(
+    wordnet: wn.WordNet,
+    label: str,
+    by: str = "wnid",
+    file: Path | None = None,
+    line: int | None = None,
+) -> int:
+    """Return the synset of a label. Raises BadInput that lists similar labels."""
+    try:
+        return similarities.meant(wordnet, label, by)
+    except wn.UnknownLabel as error:
+        cure = "give one of these wnids" if error.candidates else "give a wnid such as n02084071"
+        if error.candidates and file:
+            cure += ", or take first senses with --by word"
+        raise BadInput(str(error), file, line, cure) from error
+
+
+def show_labels(result: label_sets.NearLabels) -> str:
+    """Return a line per label with its words, then the number of labels."""
+    wordnet = load()
+    rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result.labels]
+    within = f"{count_of(result.count, 'label')} within {count_of(result.hops, 'hop')}"
+    return "\n\n".join(filter(None, [table(rows), f"{within}, {result.of_the_seed} given"]))
+
+
+def show_sizes(result: label_sets.SizeTable) -> str:
+    """Return a table with a row per set of labels and a column per k."""
+    rows = [
+        (row.name, row.labels, *(round(x, 2) for x in row.mean_correct_set_size.values()))
+        for row in result.rows
+    ]
+    ks = [f"k = {k}" for k in result.rows[0].mean_correct_set_size]
+    return f"{table(rows, head=('valid labels', 'labels', *ks))}\n\n{result.hierarchy}"
+
+
 class Command(ContractCommand):
     help = "Distances and similarities of labels, from WordNet 3.0."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        distance = self.verb(parser, "distance", self.distance, help="how far apart two labels lie")
-        similarity = self.verb(parser, "similarity", self.similarity, help="how alike two are")
-        for pair in (distance, similarity):
-            pair.add_argument("a", metavar="A", help="a wnid, dog.n.01, or a lemma of one sense")
-            pair.add_argument("b", metavar="B", help="another label")
-        criteria = self.verb(
-            parser, "criteria", self.criteria, help="how well a measure fits a mapping of classes"
-        )
-        criteria.add_argument(
-            "--mapping",
-            type=mapping_file,
-            required=True,
-            metavar="mapping.csv",
-            help="category,wnid rows; pascal: ours, to ILSVRC's classes",
-        )
-        criteria.add_argument(
-            "--pool",
-            type=classes_file,
-            required=True,
-            metavar="wnids.txt",
-            help="all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
-        )
-        criteria.add_argument(
-            "--categories",
-            nargs="?",
-            const=",".join(PPS_12),
-            metavar="A,B,…",
-            help="only these of the mapping; without a value the paper's 12 (PPS-12)",
-        )
-        add_similarity(
-            similarity, "--measure", similarities.MEASURES, "it", (nltk_similarity.CONVENTION,)
-        )
-        similarity.add_argument(
-            "--ic",
-            type=Path,
-            metavar="FILE",
-            help="counts of WordNet::Similarity, for res, lin and jcn of --convention nltk",
-        )
-        add_similarity(criteria, "--measure", similarities.MEASURES, "it")
-        self._label_verbs(parser)
-
-    def _label_verbs(self, parser: CommandParser) -> None:
-        """The verbs of hp@k: sets of labels, and embeddings of words."""
-        near = self.verb(
-            parser, "near", self.near, show_labels, help="the labels some hops from those of a list"
-        )
-        near.add_argument(
-            "labels",
-            metavar="SEED",
-            help="a file with a wnid a line, ilsvrc, or one label: a wnid, dog.n.01, a lemma",
-        )
-        near.add_argument("--hops", type=whole(), required=True, metavar="N", help="up or down")
-        near.add_argument(
-            "--among",
-            type=classes_file,
-            metavar="WNIDS",
-            help="only labels of this list, a wnid a line",
-        )
-        sets = self.verb(
-            parser, "correct-sets", self.correct_sets, show_sizes, help="how large hCorrectSets are"
-        )
-        sets.add_argument(
-            "labels", metavar="[NAME=]WNIDS", nargs="+", help="valid labels, a wnid a line"
-        )
-        sets.add_argument(
-            "--true", type=Path, metavar="WNIDS", help="labels to average over; else the valid ones"
-        )
-        nearest = self.verb(
-            parser, "nearest", self.nearest, help="predictions from vectors of images and of terms"
-        )
-        embed = self.verb(
-            parser, "embed", self.embed, help="the vectors that labels are trained towards"
-        )
-        for verb in (nearest, embed):
-            verb.add_argument(
-                "--terms",
-                type=Path,
-                required=True,
-                help="vectors of terms: an .npz of terms and vectors, or a .csv",
-            )
-            verb.add_argument("--labels", type=Path, required=True, help="a wnid a line")
-            verb.add_argument("--out", type=Path, required=True, help="the file that is written")
-        nearest.add_argument("--vectors", type=Path, required=True, help="an .npy, a row an image")
-        nearest.add_argument("--images", type=Path, required=True, help="an image id a line")
-        nearest.add_argument("-k", type=whole(1), default=20, help="so many predictions an image")
-        nearest.add_argument(
-            "--nearest", type=whole(1), metavar="N", help="so many terms are looked at; else 4 k"
-        )
-        embed.add_argument(
-            "--by", choices=BY, default="first", help="which term of a label, or the mean of all"
-        )
-        embed.add_argument("--seed", type=whole(), default=0, help="of --by random (0)")
-
-    def near(
-        self, labels: str, hops: int, among: Path | None, **options: Any
-    ) -> label_sets.NearLabels:
+    @verb("the labels some hops from those of a list", show=show_labels)
+    def near(self, options: NearOptions) -> label_sets.NearLabels:
         """Return the zero-shot label sets of DeViSE."""
-        wordnet, path = load(), classes_file(labels)
+        wordnet, path = load(), classes_file(options.labels)
         if path.exists() or len(path.parts) > 1 or path.suffix == ".txt":
             seed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
         else:
-            seed = [find(wordnet, labels)]
-        return label_sets.near(wordnet, seed, hops, among)
+            seed = [find(wordnet, options.labels)]
+        return label_sets.near(wordnet, seed, options.hops, options.among)
 
-    def correct_sets(
-        self, labels: list[str], true: Path | None, **options: Any
-    ) -> label_sets.SizeTable:
-        """Table 1 of DeViSE's appendix."""
-        return label_sets.correct_set_sizes(load(), named_files(labels), true)
+    @verb("how large hCorrectSets are", show=show_sizes)
+    def correct_sets(self, options: SetsOptions) -> label_sets.SizeTable:
+        """Return Table 1 of DeViSE's appendix."""
+        return label_sets.correct_set_sizes(load(), named_files(options.labels), options.true)
 
-    def nearest(
-        self, terms: Path, vectors: Path, images: Path, labels: Path, out: Path, **options: Any
-    ) -> embedding_files.Predicted:
-        """predictions.csv for `score classification`."""
-        counts = options["k"], options["nearest"]
-        return embedding_files.predict(load(), terms, vectors, images, labels, out, *counts)
+    @verb("predictions from vectors of images and of terms")
+    def nearest(self, options: NearestOptions) -> embedding_files.Predicted:
+        """Write predictions.csv for `score classification`."""
+        return embedding_files.predict(
+            load(),
+            options.terms,
+            options.vectors,
+            options.images,
+            options.labels,
+            options.out,
+            options.k,
+            options.nearest,
+        )
 
-    def embed(
-        self, terms: Path, labels: Path, out: Path, by: str, seed: int, **options: Any
-    ) -> embedding_files.Embedded:
-        """Return a row a label, in the order of the list."""
-        return embedding_files.embed(load(), terms, labels, out, by, seed)
+    @verb("the vectors that labels are trained towards")
+    def embed(self, options: EmbedOptions) -> embedding_files.Embedded:
+        """Write a row for each label, in the order of the list."""
+        return embedding_files.embed(
+            load(), options.terms, options.labels, options.out, options.by, options.seed
+        )
 
-    def distance(self, a: str, b: str, **options: Any) -> dict[str, object]:
+    @verb("how far apart two labels lie")
+    def distance(self, options: PairOptions) -> dict[str, object]:
         """Return the distances of MAD and the height of the nearest common ancestor."""
         wordnet = load()
-        pair = [find(wordnet, a), find(wordnet, b)]
+        pair = [find(wordnet, options.a), find(wordnet, options.b)]
         result: dict[str, object] = {}
         try:
             for name in DISTANCES:
@@ -169,20 +221,13 @@ class Command(ContractCommand):
             raise BadInput(str(error), cure=NOT_AN_INSTANCE) from error
         return result
 
-    def similarity(
-        self,
-        a: str,
-        b: str,
-        measure: str,
-        convention: str,
-        by: str,
-        ic: Path | None,
-        **options: Any,
-    ) -> dict[str, object]:
-        """Return how alike two labels are, and the ancestor that says so."""
+    @verb("how alike two labels are")
+    def similarity(self, options: PairSimilarityOptions) -> dict[str, object]:
+        """Return the similarity of two labels and their common ancestor."""
+        measure, convention, by, ic = options.measure, options.convention, options.by, options.ic
         _check_convention(measure, convention, ic)
         wordnet = load()
-        first, second = find(wordnet, a, by), find(wordnet, b, by)
+        first, second = find(wordnet, options.a, by), find(wordnet, options.b, by)
         value: float | None
         try:
             if convention == nltk_similarity.CONVENTION:
@@ -204,21 +249,14 @@ class Command(ContractCommand):
             **_instances(wordnet, [first, second]),
         }
 
-    def criteria(
-        self,
-        mapping: Path,
-        pool: Path,
-        measure: str,
-        convention: str,
-        by: str,
-        categories: str | None,
-        **options: Any,
-    ) -> dict[str, object]:
+    @verb("how well a measure fits a mapping of classes")
+    def criteria(self, options: CriteriaOptions) -> dict[str, object]:
         """Return both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
-        wordnet = load()
-        mapped = read_mapping(mapping, wordnet)
-        if categories is not None:
-            mapped = _restricted(wordnet, mapped, categories, by)
+        measure, convention, by = options.measure, options.convention, options.by
+        wordnet, pool = load(), options.pool
+        mapped = read_mapping(options.mapping, wordnet)
+        if options.categories is not None:
+            mapped = _restricted(wordnet, mapped, options.categories, by)
         classes = read_classes(pool, wordnet)
         if len(classes) < 2:
             raise BadInput("there is one class", pool, None, "list all classes of the classifiers")
@@ -245,74 +283,8 @@ class Command(ContractCommand):
         }
 
 
-def add_similarity(
-    verb: CommandParser,
-    flag: str,
-    measures: Sequence[str],
-    called: str = "the similarity",
-    more_conventions: Sequence[str] = (),
-) -> None:
-    """The options that choose a similarity: flag, --convention and --by."""
-    verb.add_argument(flag, choices=measures, default="wup", help="how alike two classes are (wup)")
-    verb.add_argument(
-        "--convention",
-        choices=(*similarities.CONVENTIONS, *more_conventions),
-        default="clean",
-        help=f"how {called} is reckoned (clean)",
-    )
-    verb.add_argument(
-        "--by",
-        choices=similarities.BY,
-        default="wnid",
-        help="word: the first noun sense of a word, or of a class's first lemma",
-    )
-
-
-def show_labels(result: label_sets.NearLabels) -> str:
-    """Return a label a line, with its words, then how many there are."""
-    wordnet = load()
-    rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result.labels]
-    within = f"{count_of(result.count, 'label')} within {count_of(result.hops, 'hop')}"
-    return "\n\n".join(filter(None, [table(rows), f"{within}, {result.of_the_seed} given"]))
-
-
-def show_sizes(result: label_sets.SizeTable) -> str:
-    """Return a row a set of labels, a column a k."""
-    rows = [
-        (row.name, row.labels, *(round(x, 2) for x in row.mean_correct_set_size.values()))
-        for row in result.rows
-    ]
-    ks = [f"k = {k}" for k in result.rows[0].mean_correct_set_size]
-    return f"{table(rows, head=('valid labels', 'labels', *ks))}\n\n{result.hierarchy}"
-
-
-def load() -> wn.WordNet:
-    """This machine's WordNet, or the refusal that says how to get it."""
-    try:
-        return wn.load()
-    except wn.WordNetMissing as error:
-        raise BadInput(error.message, cure=error.cure) from error
-
-
-def find(
-    wordnet: wn.WordNet,
-    label: str,
-    by: str = "wnid",
-    file: Path | None = None,
-    line: int | None = None,
-) -> int:
-    """Return the synset of a label, or the refusal that lists what may have been meant."""
-    try:
-        return similarities.meant(wordnet, label, by)
-    except wn.UnknownLabel as error:
-        cure = "give one of these wnids" if error.candidates else "give a wnid such as n02084071"
-        if error.candidates and file:
-            cure += ", or take first senses with --by word"
-        raise BadInput(str(error), file, line, cure) from error
-
-
 def _check_convention(measure: str, convention: str, ic: Path | None) -> None:
-    """Raises UsageError for a measure that nltk lacks, and for --ic missing or out of place."""
+    """Raise UsageError for a measure that nltk lacks, and for --ic missing or out of place."""
     by_content = measure in similarities.BY_CONTENT
     if convention != nltk_similarity.CONVENTION:
         if ic:
@@ -331,7 +303,7 @@ def _categories(wordnet: wn.WordNet, mapping: Mapping, by: str) -> list[int]:
 
 
 def _restricted(wordnet: wn.WordNet, mapping: Mapping, names: str, by: str) -> Mapping:
-    """Return the mapping with these categories only: PASCAL VOC's names, or labels."""
+    """Return the mapping with only these categories: names of PASCAL VOC, or labels."""
     chosen: dict[int, str] = {}
     for name in (text.strip() for text in names.split(",")):
         chosen[find(wordnet, PASCAL[name][0] if name in PASCAL else name, by)] = name
@@ -347,7 +319,7 @@ def _restricted(wordnet: wn.WordNet, mapping: Mapping, names: str, by: str) -> M
 
 
 def _instances(wordnet: wn.WordNet, synsets: list[int]) -> dict[str, list[str]]:
-    """The key `instances` with the wnids of those that are instances; nothing where none is."""
+    """Return the key `instances` with the wnids that are instances; empty where none is."""
     instances = similarities.instances(wordnet, synsets)
     return {"instances": instances} if instances else {}
 

@@ -3,14 +3,13 @@
 import argparse
 import math
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from labeling.estimators.aggregation import Answers
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.options import argument, option
 from labeling.plurals import count_of
 from labeling.simulation import vote_files
 from labeling.simulation.aggregate_methods import (
@@ -21,60 +20,50 @@ from labeling.simulation.aggregate_methods import (
     report,
 )
 
-SHOWN = 20
+
+def _pseudo_count(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
+
+
+@dataclass(kw_only=True)
+class AggregateOptions:
+    answers: Path = argument("annotator,image,answer", metavar="ANSWERS.csv")
+    method: str = option("how answers become a label (majority)", "majority", choices=METHODS)
+    truth: Path | None = option("image,answer: how many labels are right")
+    gold: Path | None = option("image,answer: known beforehand, to learn from")
+    prior: float = option(
+        "pseudo-counts in every cell of people's confusions (default 0.01)",
+        0.01,
+        type=_pseudo_count,
+    )
+    out: Path | None = option("image,answer,probability of each image", metavar="LABELS.csv")
+    repeated: str = option(
+        "people who answer an image again: refuse (default), keep all, or the last row",
+        vote_files.REPEATED[0],
+        choices=vote_files.REPEATED,
+    )
+    yes: str | None = option("vote-table: the answer that means yes", metavar="ANSWER")
 
 
 class Command(ContractCommand):
     help = "Many people's answers to each image become one label, with probabilities."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "answers", type=Path, metavar="ANSWERS.csv", help="annotator,image,answer"
-        )
-        parser.add_argument(
-            "--method",
-            choices=METHODS,
-            default="majority",
-            help="how answers become a label (majority)",
-        )
-        parser.add_argument("--truth", type=Path, help="image,answer: how many labels are right")
-        parser.add_argument(
-            "--gold", type=Path, help="image,answer: known beforehand, to learn from"
-        )
-        parser.add_argument(
-            "--prior",
-            type=_pseudo_count,
-            default=0.01,
-            help="pseudo-counts in every cell of people's confusions (default 0.01)",
-        )
-        parser.add_argument(
-            "--out", type=Path, metavar="LABELS.csv", help="image,answer,probability of each image"
-        )
-        parser.add_argument(
-            "--repeated",
-            choices=vote_files.REPEATED,
-            default=vote_files.REPEATED[0],
-            help="people who answer an image again: refuse (default), keep all, or the last row",
-        )
-        parser.add_argument("--yes", metavar="ANSWER", help="vote-table: the answer that means yes")
-
-    def action(  # type: ignore[override]
-        self,
-        answers: Path,
-        method: str,
-        truth: Path | None,
-        gold: Path | None,
-        out: Path | None,
-        **options: Any,
-    ) -> Result:
+    def action(self, options: AggregateOptions) -> Result:
+        answers, method, gold, truth = options.answers, options.method, options.gold, options.truth
         if method == "posterior" and gold is None:
             raise UsageError("--method posterior needs --gold, people's accuracies come from it")
         if method == "majority" and gold is not None:
             raise UsageError("--method majority learns nothing from --gold; leave it out")
-        if method != "vote-table" and options["yes"] is not None:
+        if method != "vote-table" and options.yes is not None:
             raise UsageError("--yes goes with --method vote-table")
         sheet = vote_files.read_answers(
-            answers, with_topic=method == "vote-table", repeated=options["repeated"]
+            answers, with_topic=method == "vote-table", repeated=options.repeated
         )
         votes, classes = sheet.answers, sheet.answers.classes
         known = vote_files.read_truth(gold, classes) if gold else {}
@@ -82,14 +71,16 @@ class Command(ContractCommand):
         if sheet.repeats:
             self.warn(f"{count_of(sheet.repeats, 'row')} repeat an image of the same annotator")
         self._warn_of_words(classes, known, gold, right or {}, truth)
-        task = Task(answers, votes, sheet.topics, gold, known_labels(votes, known, gold), options)
+        task = Task(
+            answers, votes, sheet.topics, gold, known_labels(votes, known, gold), vars(options)
+        )
         outcome = METHODS[method](task)
         result = report(votes, outcome, method)
         result["abstentions"] = sheet.abstentions
         result |= self._accuracy(votes, outcome, right, truth, set(known))
-        if out is not None:
-            vote_files.write_labels(out, result["labels"], result["probabilities"])
-            result["out"] = str(out)
+        if options.out is not None:
+            vote_files.write_labels(options.out, result["labels"], result["probabilities"])
+            result["out"] = str(options.out)
         return result
 
     def _warn_of_words(
@@ -124,7 +115,7 @@ class Command(ContractCommand):
         path: Path | None,
         gold: set[str],
     ) -> Result:
-        """Over the images that have answers and a truth; an image without a label is wrong."""
+        """Return the accuracy over images with answers and truth; one without label is wrong."""
         if truth is None:
             return {"accuracy": None}
         judged = [
@@ -144,39 +135,3 @@ class Command(ContractCommand):
         if gold:
             result["accuracy_outside_gold"] = sum(outside) / len(outside) if outside else None
         return result
-
-    def show(self, result: Result) -> str:
-        plain = ("out", "method", "images", "answers", "abstentions", "ties", "alpha", "accuracy")
-        head = [(key, result[key]) for key in plain if result.get(key) is not None]
-        images = list(result["labels"].items())
-        people = sorted(
-            ((name, row["answers"], row["accuracy"]) for name, row in result["annotators"].items()),
-            key=lambda row: (row[2] is None, row[2] or 0.0, row[0]),
-        )
-        parts = [
-            table(head),
-            table(
-                [
-                    (name, label, result["probabilities"][name].get(label) if label else None)
-                    for name, label in images[:SHOWN]
-                ],
-                ("image", "label", "probability"),
-            ),
-            table(people[:SHOWN], ("annotator", "answers", "accuracy")),
-        ]
-        if len(images) > SHOWN or len(people) > SHOWN:
-            parts.append(
-                f"{count_of(len(images), 'image')}, {count_of(len(people), 'annotator')} in all; "
-                "--json lists them, --out writes the labels"
-            )
-        return "\n\n".join(parts)
-
-
-def _pseudo_count(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
-    return value

@@ -1,38 +1,30 @@
 """`jobs list|run|sweep|retry`: background work from the shell."""
 
-from typing import Any
-
-from django.core.management.base import CommandParser
+from dataclasses import dataclass
 
 from labeling import tasks
 from labeling.errors import Conflict
 from labeling.files import BadInput
 from labeling.jobs import queue
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result, verb
+from labeling.management.options import argument
 from labeling.models import Job
 
 # The latest so many.
 MOST_LISTED = 50
 
 
+@dataclass(kw_only=True)
+class RetryOptions:
+    job: int = argument("its number in jobs list")
+
+
 class Command(ContractCommand):
     help = "Background work: what waits, what failed and why; run it here, or send it again."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        listing = self.verb(
-            parser, "list", self.list, self.show_list, help="jobs that are not done, latest first"
-        )
-        listing.add_argument("--state", choices=Job.State.values, help="only of this state")
-        self.verb(
-            parser, "run", self.run, help="run every waiting job here, without broker or worker"
-        )
-        self.verb(parser, "sweep", self.sweep, help="send again what nobody works on (for cron)")
-        again = self.verb(parser, "retry", self.retry, help="queue a failed job again")
-        again.add_argument("job", type=int, metavar="JOB", help="its number in jobs list")
-
-    def list(self, state: str | None, **_: Any) -> Result:
-        jobs = Job.objects.order_by("-pk")
-        jobs = jobs.filter(state=state) if state else jobs.exclude(state=Job.State.DONE)
+    @verb("jobs that are not done, latest first")
+    def list(self) -> Result:
+        jobs = Job.objects.order_by("-pk").exclude(state=Job.State.DONE)
         return {
             "jobs": [
                 {
@@ -49,19 +41,17 @@ class Command(ContractCommand):
             ]
         }
 
-    def show_list(self, result: Result) -> str:
-        if not result["jobs"]:
-            return "No jobs wait, run or failed."
-        head = ("id", "kind", "key", "state", "attempts", "done", "total", "error")
-        return table([tuple(job[name] for name in head) for job in result["jobs"]], head)
-
-    def run(self, **_: Any) -> Result:
+    @verb("run every waiting job here, without broker or worker")
+    def run(self) -> Result:
         return {"ran": queue.run_all()}
 
-    def sweep(self, **_: Any) -> Result:
+    @verb("send again what nobody works on (for cron)")
+    def sweep(self) -> Result:
         return tasks.sweep()
 
-    def retry(self, job: int, **_: Any) -> Result:
+    @verb("queue a failed job again")
+    def retry(self, options: RetryOptions) -> Result:
+        job = options.job
         row = Job.objects.filter(pk=job).first()
         if row is None:
             raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")

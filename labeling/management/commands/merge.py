@@ -2,62 +2,56 @@
 
 import argparse
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
 
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.geometry import alpha_shapes, mask_png
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import mask_of
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.options import argument, option
+
+
+def _length(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+@dataclass(kw_only=True)
+class MergeOptions:
+    masks: list[Path] = argument(
+        "of one size; a pixel is inside where it is not 0", nargs="+", metavar="MASK.png"
+    )
+    radius: float | None = option(
+        "pixels; default: the first at which one shape holds all", type=_length
+    )
+    method: str = option(
+        "radius: ours, exact; alphashape: that package, which fills holes (radius)",
+        "radius",
+        choices=alpha_shapes.METHODS,
+    )
+    alpha: float | None = option(
+        "1 / pixels, for --method alphashape; default: 1 / radius", type=_length
+    )
+    out: Path | None = option("the merged mask", metavar="MERGED.png")
 
 
 class Command(ContractCommand):
     help = "Merge masks into one contour: their alpha shape at the first radius that holds all."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "masks",
-            type=Path,
-            nargs="+",
-            metavar="MASK.png",
-            help="of one size; a pixel is inside where it is not 0",
-        )
-        parser.add_argument(
-            "--radius", type=_length, help="pixels; default: the first at which one shape holds all"
-        )
-        parser.add_argument(
-            "--cap", type=_length, help="pixels; beyond this first radius the pieces stay apart"
-        )
-        parser.add_argument("--fill-holes", action="store_true", help="fill the holes")
-        parser.add_argument(
-            "--method",
-            choices=alpha_shapes.METHODS,
-            default="radius",
-            help="radius: ours, exact; alphashape: that package, which fills holes (radius)",
-        )
-        parser.add_argument(
-            "--alpha", type=_length, help="1 / pixels, for --method alphashape; default: 1 / radius"
-        )
-        parser.add_argument("--out", type=Path, metavar="MERGED.png", help="the merged mask")
-
-    def action(  # type: ignore[override]
-        self,
-        masks: list[Path],
-        radius: float | None,
-        cap: float | None,
-        fill_holes: bool,
-        method: str,
-        alpha: float | None,
-        out: Path | None,
-        **_: Any,
-    ) -> Result:
+    def action(self, options: MergeOptions) -> Result:
+        masks, radius, alpha, out = options.masks, options.radius, options.alpha, options.out
         if alpha is not None:
-            if method != "alphashape":
+            if options.method != "alphashape":
                 raise UsageError("--alpha is the package's: give --method alphashape with it")
             if radius is not None:
                 raise UsageError("--alpha is 1 / radius: give --alpha or --radius, not both")
@@ -73,7 +67,7 @@ class Command(ContractCommand):
                     cure="give masks of one photograph",
                 )
         try:
-            merged = alpha_shapes.merge(pieces, radius, cap, not fill_holes, method)
+            merged = alpha_shapes.merge(pieces, radius, method=options.method)
         except Refusal as refusal:
             raise BadInput(refusal.message, file=masks[0]) from None
         if merged.apart:
@@ -83,8 +77,8 @@ class Command(ContractCommand):
         if alpha is None and merged.radius is not None:
             alpha = 1 / merged.radius
         return {
-            "method": method,
-            **({"alpha": alpha} if method == "alphashape" else {}),
+            "method": options.method,
+            **({"alpha": alpha} if options.method == "alphashape" else {}),
             "radius": merged.radius,
             "area": merged.area,
             "union_area": merged.union_area,
@@ -93,14 +87,6 @@ class Command(ContractCommand):
             "joins_at": merged.joins_at,
             "polygon": geojson(merged.polygons),
         }
-
-    def show(self, result: Result) -> str:
-        rings = result["polygon"]["coordinates"]
-        pieces = rings if result["polygon"]["type"] == "MultiPolygon" else [rings]
-        rows = {key: value for key, value in result.items() if key != "polygon"}
-        rows["corners"] = sum(len(ring) - 1 for piece in pieces for ring in piece)
-        rows["holes"] = sum(len(piece) - 1 for piece in pieces)
-        return table(list(rows.items()))
 
 
 def geojson(polygons: Polygons) -> dict[str, object]:
@@ -111,13 +97,3 @@ def geojson(polygons: Polygons) -> dict[str, object]:
     if len(pieces) == 1:
         return {"type": "Polygon", "coordinates": pieces[0]}
     return {"type": "MultiPolygon", "coordinates": pieces}
-
-
-def _length(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value

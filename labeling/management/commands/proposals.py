@@ -2,30 +2,28 @@
 
 import json
 from argparse import ArgumentTypeError
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.core.management.base import CommandParser
 
 from labeling.assistance import embedding, networks
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.image_files import BadImage, upright
 from labeling.jobs import queue
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result, verb
+from labeling.management.options import argument, option
 from labeling.models import Campaign, Job
 from labeling.promptable.network import Encoder, Preparation
 from labeling.reports import proposal_figures
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-BUDGET = "4g"
-ENCODER = "what makes an embedding of an image"
 
 
 def byte_count(text: str) -> int:
-    """Bytes of "500M" or "4G".
+    """Return the bytes of "500M" or "4G".
 
     >>> byte_count("4.2m")
     4200000
@@ -50,75 +48,50 @@ def colours(text: str) -> tuple[float, float, float]:
     return r, g, b
 
 
+@dataclass(kw_only=True)
+class CampaignOptions:
+    campaign: str = argument("its name", metavar=None)
+
+
+@dataclass(kw_only=True)
+class EncoderOptions:
+    encoder: Path = option("what makes an embedding of an image", metavar="FILE.onnx")
+    size: int | None = option("longer side in pixels, where the file says none")
+    mean: tuple[float, ...] | None = option("of colours in [0, 1]", type=colours, metavar="R,G,B")
+    std: tuple[float, ...] | None = option("their deviation", type=colours, metavar="R,G,B")
+
+
+@dataclass(kw_only=True)
+class NameOptions(EncoderOptions):
+    campaign: str = argument("of the kind parts, which asks 2 people or more", metavar=None)
+    decoder: Path = option("what marks a click", metavar="FILE.onnx")
+    name: str | None = option("what the site calls it (the file's name)", metavar="NAME")
+    budget: int = option("bytes for embeddings (4G)", byte_count("4g"), type=byte_count)
+
+
+@dataclass(kw_only=True)
+class EmbedOptions(EncoderOptions):
+    images: Path = argument("of photographs", metavar="FOLDER")
+    out: Path = option("gets NAME.npy of each", metavar="FOLDER")
+    preparation: Path | None = option("in place of --size, --mean, --std", metavar="FILE.json")
+
+
 class Command(ContractCommand):
     help = "A promptable segmentation network that proposes outlines to people who draw parts."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        name = self.verb(parser, "name", self.name, help="let the network help in a campaign")
-        name.add_argument("campaign", help="of the kind parts, which asks 2 people or more")
-        name.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx", help=ENCODER)
-        name.add_argument(
-            "--decoder", required=True, type=Path, metavar="FILE.onnx", help="what marks a click"
-        )
-        name.add_argument("--name", metavar="NAME", help="what the site calls it (the file's name)")
-        name.add_argument(
-            "--budget", type=byte_count, default=BUDGET, help="bytes for embeddings (4G)"
-        )
-        _add_preparation(name)
-        embed = self.verb(
-            parser, "embed", self.embed, help="write the embeddings of a folder of photographs"
-        )
-        embed.add_argument("images", type=Path, metavar="FOLDER", help="of photographs")
-        embed.add_argument("--encoder", required=True, type=Path, metavar="FILE.onnx", help=ENCODER)
-        embed.add_argument(
-            "--out", required=True, type=Path, metavar="FOLDER", help="gets NAME.npy of each"
-        )
-        embed.add_argument(
-            "--preparation",
-            type=Path,
-            metavar="FILE.json",
-            help="in place of --size, --mean, --std",
-        )
-        _add_preparation(embed)
-        report = self.verb(
-            parser,
-            "report",
-            self.report,
-            self.show_report,
-            help="quality and time with and without",
-        )
-        report.add_argument("campaign", help="its name")
-        for verb, action, words in (
-            ("start", self.start, "make the embeddings that are lacking, by a job"),
-            ("stop", self.stop, "stop that job; what it made stays"),
-            ("status", self.status, "the network, its embeddings and their bytes"),
-            ("remove", self.remove, "let people draw without it from now on"),
-        ):
-            self.verb(parser, verb, action, help=words).add_argument("campaign", help="its name")
-
-    def name(
-        self,
-        campaign: str,
-        encoder: Path,
-        decoder: Path,
-        name: str | None,
-        budget: int | str,
-        size: int | None,
-        mean: tuple[float, ...] | None,
-        std: tuple[float, ...] | None,
-        **_: Any,
-    ) -> Result:
-        row = _campaign(campaign)
+    @verb("let the network help in a campaign")
+    def name(self, options: NameOptions) -> Result:
+        row = _campaign(options.campaign)
         try:
             made = networks.name(
                 row,
-                encoder.stem if name is None else name,
-                encoder,
-                decoder,
-                budget=byte_count(budget) if isinstance(budget, str) else budget,
-                size=size,
-                mean=mean,
-                std=std,
+                options.encoder.stem if options.name is None else options.name,
+                options.encoder,
+                options.decoder,
+                budget=options.budget,
+                size=options.size,
+                mean=options.mean,
+                std=options.std,
             )
         except Refusal as refusal:
             raise BadInput(refusal.message.rstrip(".")) from None
@@ -133,22 +106,14 @@ class Command(ContractCommand):
             "images": embedding.state(made).images,
         }
 
-    def embed(
-        self,
-        images: Path,
-        encoder: Path,
-        out: Path,
-        preparation: Path | None,
-        size: int | None,
-        mean: tuple[float, ...] | None,
-        std: tuple[float, ...] | None,
-        **_: Any,
-    ) -> Result:
-        opened = Encoder(encoder, size, *(value for value in (mean, std) if value is not None))
-        if preparation is not None:
-            opened.preparation = Preparation.of(json.loads(preparation.read_text()))
+    @verb("write the embeddings of a folder of photographs")
+    def embed(self, options: EmbedOptions) -> Result:
+        colours = [value for value in (options.mean, options.std) if value is not None]
+        opened, out = Encoder(options.encoder, options.size, *colours), options.out
+        if options.preparation is not None:
+            opened.preparation = Preparation.of(json.loads(options.preparation.read_text()))
         out.mkdir(parents=True, exist_ok=True)
-        files = sorted(path for path in images.iterdir() if path.is_file())
+        files = sorted(path for path in options.images.iterdir() if path.is_file())
         skipped = []
         with self.progress(len(files), "image", "embedding") as bar:
             for path in files:
@@ -164,9 +129,10 @@ class Command(ContractCommand):
                 bar.update()
         return {"images": len(files) - len(skipped), "skipped": skipped}
 
-    def start(self, campaign: str, **_: Any) -> Result:
+    @verb("make the embeddings that are lacking, by a job")
+    def start(self, options: CampaignOptions) -> Result:
         """Run the job here and now, unless a worker of the site has it."""
-        row = _campaign(campaign)
+        row = _campaign(options.campaign)
         try:
             job = embedding.start(row)
         except Refusal as refusal:
@@ -175,13 +141,15 @@ class Command(ContractCommand):
         job.refresh_from_db()
         if job.state == Job.State.FAILED:
             raise BadInput(job.error.rstrip("."))
-        return self.status(campaign)
+        return self.status(options)
 
-    def stop(self, campaign: str, **_: Any) -> Result:
-        return {"stopped": embedding.stop(_campaign(campaign))}
+    @verb("stop that job; what it made stays")
+    def stop(self, options: CampaignOptions) -> Result:
+        return {"stopped": embedding.stop(_campaign(options.campaign))}
 
-    def status(self, campaign: str, **_: Any) -> Result:
-        network = networks.of(_campaign(campaign))
+    @verb("the network, its embeddings and their bytes")
+    def status(self, options: CampaignOptions) -> Result:
+        network = networks.of(_campaign(options.campaign))
         if network is None:
             return {"network": None}
         state = embedding.state(network)
@@ -196,49 +164,13 @@ class Command(ContractCommand):
             "job": network.job.state if network.job else None,
         }
 
-    def report(self, campaign: str, **_: Any) -> proposal_figures.ProposalFigures:
-        return proposal_figures.figures(_campaign(campaign))
+    @verb("quality and time with and without")
+    def report(self, options: CampaignOptions) -> proposal_figures.ProposalFigures:
+        return proposal_figures.figures(_campaign(options.campaign))
 
-    def show_report(self, figures: proposal_figures.ProposalFigures) -> str:
-        arms = figures.with_model, figures.without_model
-        rows = [
-            ("drawings", *(str(arm.drawings) for arm in arms)),
-            ("parts drawn", *(str(arm.parts) for arm in arms)),
-            ("seconds a part", *(_of_mean(arm.seconds_per_part, 1) for arm in arms)),
-            ("IoU with gold", *(_of_mean(arm.gold_iou, 3) for arm in arms)),
-            ("IoU with drawings without", *(_of_mean(arm.others_iou, 3) for arm in arms)),
-            ("bad parts of gold", *(f"{arm.bad.count} of {arm.bad.of}" for arm in arms)),
-        ]
-        bad = figures.bad_proposals
-        ratio = "–" if figures.time_ratio is None else f"{figures.time_ratio:.2f}"
-        return (
-            f"{table(rows, ('', 'with the model', 'without'))}\n\n"
-            f"time a part, with over without: {ratio}\n"
-            f"asked {figures.requests}, taken {figures.taken}, mended {figures.mended}, "
-            f"refused {figures.refused}; bad proposals accepted: {bad.count} of {bad.of}"
-        )
-
-    def remove(self, campaign: str, **_: Any) -> Result:
-        return {"removed": networks.remove(_campaign(campaign))}
-
-    def show(self, result: Any) -> str:
-        return table([(key, value) for key, value in result.items()])
-
-
-def _of_mean(mean: proposal_figures.Mean, digits: int) -> str:
-    if mean.value is None:
-        return "–"
-    within = ""
-    if mean.interval:
-        low, high = mean.interval
-        within = f" ({low:.{digits}f} to {high:.{digits}f})"
-    return f"{mean.value:.{digits}f}{within}, n {mean.n}"
-
-
-def _add_preparation(parser: CommandParser) -> None:
-    parser.add_argument("--size", type=int, help="longer side in pixels, where the file says none")
-    parser.add_argument("--mean", type=colours, metavar="R,G,B", help="of colours in [0, 1]")
-    parser.add_argument("--std", type=colours, metavar="R,G,B", help="their deviation")
+    @verb("let people draw without it from now on")
+    def remove(self, options: CampaignOptions) -> Result:
+        return {"removed": networks.remove(_campaign(options.campaign))}
 
 
 def _campaign(name: str) -> Campaign:

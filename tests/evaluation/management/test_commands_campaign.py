@@ -130,7 +130,7 @@ def test_status_counts_questions_by_state(selection, shell):
 def test_without_json_a_table_is_printed(selection, shell):
     _, out, _ = shell(*opening(selection))
 
-    assert "state" in out.splitlines()[2]
+    assert ["state", "open"] in [line.split() for line in out.splitlines()]
 
 
 def test_freeze_writes_a_release_that_reads_back(selection, shell, tmp_path):
@@ -209,25 +209,11 @@ def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, shell, t
     assert made.topics.count() == 245
 
 
-def test_open_hierarchy_takes_a_price_with_the_learned_order(home, shell):
-    shell.result(*opening_graph(home, "--order", "learned", "--price", "0.006"))
-
-    assert Campaign.objects.get().settings == {"mode": "safe", "order": "learned", "price": 0.006}
-
-
 def test_open_hierarchy_takes_classes_per_image(home, shell):
     shell.result(*opening_graph(home, "--present", "4"))
 
     assert Campaign.objects.get().settings["present"] == 4
     assert shell(*opening_graph(home, "--present", "0"))[0] == 1
-
-
-def test_open_hierarchy_refuses_a_price_for_another_order(home, shell):
-    code, _, line = shell(*opening_graph(home, "--price", "0.006"))
-
-    assert code == 1
-    assert "A price of questions goes with the learned order" in line
-    assert not Campaign.objects.exists()
 
 
 def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, shell):
@@ -326,5 +312,5 @@ def test_nightly_prints_its_three_counts(selection, shell):
 
     assert shell.result("nightly") == {"settled": 0, "releases": 1, "runs": 1}
 
-    assert "benchmarks scored" in shell("nightly")[1]
+    assert "runs" in shell("nightly")[1]
     assert nightly_command.Command.requires_system_checks == []

@@ -108,7 +108,7 @@ def test_the_analysis_of_the_error(files):
     assert best["per_class"]["mean"] == 0.8
     status, out, _ = run(*files.arguments("--per-class", "--predictions", path))
     assert status == 0
-    expected = ("found − other", "easiest", "IoU of 0.5 or more", "note: 1 image has no prediction")
+    expected = ("found", "other", "easiest", "IoU of 0.5 or more", "1 image has no prediction")
     assert [words for words in expected if words not in out] == []
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from functools import wraps
 
 import pytest
 
@@ -19,7 +20,8 @@ def test_options_that_do_not_go_together_are_one_sentence_and_status_2(shell):
 
 
 def test_what_is_stopped_by_hand_says_so_and_shows_no_traceback(shell, monkeypatch):
-    def interrupted(*_, **__):
+    @wraps(merge.Command.action)
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(merge.Command, "action", interrupted)
@@ -40,7 +42,8 @@ def test_what_is_stopped_by_hand_says_so_and_shows_no_traceback(shell, monkeypat
 def test_a_file_without_room_is_named_with_cause_and_cure(
     shell, monkeypatch, tmp_path, error, cause, cure
 ):
-    def write(*_, **__):
+    @wraps(merge.Command.action)
+    def write(*_):
         with atomic_write(tmp_path / "out"):
             raise error
 
@@ -55,7 +58,8 @@ def test_a_file_without_room_is_named_with_cause_and_cure(
 
 
 def test_an_array_that_numpy_wrote_in_part_is_a_full_disk(shell, monkeypatch):
-    def write(*_, **__):
+    @wraps(merge.Command.action)
+    def write(*_):
         raise OSError("100000 requested and 3056 written")
 
     monkeypatch.setattr(merge.Command, "action", write)

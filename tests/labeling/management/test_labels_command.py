@@ -148,7 +148,8 @@ def test_a_file_that_does_not_say_its_format_asks_for_it(elsewhere, tmp_path, ca
 def test_the_table_is_for_people(release, tmp_path, capsys):
     call_command("labels", "export", "home", "--out", str(tmp_path / "out"))
 
-    assert "3 images as csv" in capsys.readouterr().out
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()[:3])
+    assert (lines["format"], lines["images"]) == ("csv", "3")
 
 
 def test_photographs_come_with_an_export_where_its_readers_look(release, tmp_path, capsys):

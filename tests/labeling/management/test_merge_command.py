@@ -71,14 +71,13 @@ def test_two_masks_become_one_contour(run, leg, tmp_path):
     assert raster.sum() == result["area"]
 
 
-@for_each(("option", "radius"), [("--radius", 1), ("--cap", None)])
-def test_a_radius_or_cap_too_small_leaves_several_polygons_and_says_so(run, leg, option, radius):
-    status, out_text, warned = run(*leg, option, 1, "--json")
+def test_a_radius_too_small_leaves_several_polygons_and_says_so(run, leg):
+    status, out_text, warned = run(*leg, "--radius", 1, "--json")
 
     result = json.loads(out_text)
     assert status == 0
     assert "not joined" in warned
-    assert (result["radius"], result["components"]) == (radius, 2)
+    assert (result["radius"], result["components"]) == (1, 2)
     assert result["joins_at"] > 1
     assert result["polygon"]["type"] == "MultiPolygon"
     assert result["area"] == result["union_area"]
@@ -143,26 +142,21 @@ def test_pieces_that_are_too_ragged_for_the_package_are_refused(refusal, leg, mo
     assert "Take the method radius" in refusal(*leg, "--method", "alphashape")["error"]
 
 
-def test_holes_are_kept_unless_they_are_to_be_filled(run, tmp_path):
+def test_holes_are_kept(run, tmp_path):
     path = tmp_path / "wheel.png"
     Image.fromarray(rectangle(5, 5, 25, 25) - rectangle(10, 10, 20, 20)).save(path)
 
     kept = json.loads(run(path, "--json")[1])
-    filled = json.loads(run(path, "--fill-holes", "--json")[1])
 
     assert len(kept["polygon"]["coordinates"]) == 2
-    assert len(filled["polygon"]["coordinates"]) == 1
-    assert (kept["union_area"], filled["union_area"], filled["area"]) == (300, 300, 400)
+    assert kept["union_area"] == 300
 
 
 def test_without_json_a_table_is_printed(run, leg):
     status, out_text, warned = run(*leg)
 
-    rows = dict(line.split() for line in out_text.splitlines())
     assert (status, warned) == (0, "")
-    assert rows["union_area"] == "154"
-    assert rows["holes"] == "0"
-    assert int(rows["corners"]) >= 8
+    assert ["union", "area", "154"] in [line.split() for line in out_text.splitlines()]
 
 
 @pytest.mark.parametrize(

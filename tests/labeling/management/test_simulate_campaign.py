@@ -48,7 +48,7 @@ def test_the_same_seed_prints_the_same(files, capsys):
 def test_the_table_is_for_people(files, capsys):
     output = run(files, capsys)
 
-    assert "error as the audit states it" in output
+    assert "stated error" in output
     assert "blocked wrongly" in output
 
 

@@ -230,7 +230,7 @@ def test_maps_are_told_as_a_person_reads_them(folder, shell):
     )  # fmt: skip
 
     assert status == 0
-    assert "recipe   method center-gaussian, map_size 32" in out
+    assert "recipe map size  32" in out
 
 
 # Stopped and gone on with.

@@ -1,10 +1,8 @@
-"""What `labels import` does with objects and their parts: options, the action, how it is shown."""
+"""`labels import` of objects with their parts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandParser
 
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
@@ -12,62 +10,41 @@ from labeling.exchange import part_imports
 from labeling.exchange.part_report import Report
 from labeling.files import BadInput
 from labeling.formats.reading import skipped_sentence
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result
+from labeling.management.options import option
 from labeling.models import Dataset
 from labeling.parts.simplifying import CAP
 from labeling.plurals import count_of
 from labeling.vocabulary import reading
 
 SHIPPED = "shipped"
-# So many faults are told on stderr; the result has them all.
+# At most so many faults are written to stderr; the result has all of them.
 WARNED = 20
 
 
-def add_arguments(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--parts",
-        action="store_true",
-        help="objects with their parts; .mat files and indexed masks are never anything else",
+@dataclass(kw_only=True)
+class PartOptions:
+    """The options of importing objects with their parts."""
+
+    parts: bool = option(
+        "objects with their parts; .mat files and indexed masks are never anything else"
     )
-    parser.add_argument(
-        "--vocabulary",
-        metavar=f"FILE|{SHIPPED}",
-        help="what names of parts mean, from now on; else the dataset's own",
+    vocabulary: str | None = option(
+        "what names of parts mean, from now on; else the dataset's own", metavar=f"FILE|{SHIPPED}"
     )
-    parser.add_argument(
-        "--cap",
-        type=float,
-        default=100 * CAP,
-        metavar="PERCENT",
-        help="merge pieces up to this radius, of the object's diagonal; 100 is no bound",
-    )
-    parser.add_argument(
-        "--repair",
-        action="store_true",
-        help="cut outlines that cross themselves, and shapes outside",
-    )
+    source: str = option("of labels whose row says none", "")
+    repair: bool = option("cut outlines that cross themselves, and shapes outside")
 
 
-def bring_in(
-    command: ContractCommand,
-    dataset: Dataset,
-    path: Path,
-    format_name: str,
-    *,
-    source: str,
-    vocabulary: str | None,
-    cap: float,
-    repair: bool,
-    **_: Any,
+def import_parts(
+    command: ContractCommand, dataset: Dataset, path: Path, format_name: str, options: PartOptions
 ) -> Result:
     """Return the report. Raises BadInput for what is wrong with the whole of it, and where nothing
     at all came in; where some objects were refused, the command ends with 1 after its result.
     """
-    if not 0 <= cap <= 100:
-        raise BadInput(f"--cap is {cap:g}", cure="give per cent, 0 to 100")
-    if vocabulary:
-        _take(dataset, vocabulary)
-    how = part_imports.ImportOptions(source, None if cap == 100 else cap / 100, repair)
+    if options.vocabulary:
+        _take(dataset, options.vocabulary)
+    how = part_imports.ImportOptions(options.source, CAP, options.repair)
     report = Report()
     with command.progress(None, "object", "objects") as bar:
 
@@ -102,19 +79,8 @@ def bring_in(
     return report.content()
 
 
-def show(result: Mapping[str, Any]) -> str:
-    counts = ("objects", "new", "parts", "merged", "apart_count", "no_room_count", "refused_count")
-    words = ("objects", "of them new", "parts", "merged", "apart", "no room", "refused")
-    text = table([(word, result[count]) for word, count in zip(words, counts, strict=True)])
-    unknown = [(row["category"], row["part"] or "–", row["count"]) for row in result["unknown"]]
-    if not unknown:
-        return text
-    head = "The vocabulary does not know these; add them to it, then import again."
-    return f"{text}\n\n{head}\n{table(unknown, head=('category', 'part', 'objects'))}"
-
-
 def _take(dataset: Dataset, name: str) -> None:
-    """Makes the named vocabulary the dataset's latest. Raises BadInput."""
+    """Make the named vocabulary the latest of the dataset. Raises BadInput."""
     vocabulary = reading.shipped() if name == SHIPPED else reading.read(name)
     try:
         vocabulary_store.add_version(dataset, vocabulary, None)

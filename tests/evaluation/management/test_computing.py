@@ -9,18 +9,20 @@ from django.core.management.base import CommandParser
 
 from evaluation import devices
 from evaluation.engines.running import Engine
-from evaluation.management.device_options import add_device, device_of, on_device
+from evaluation.management.computing import CpuOptions, DeviceOptions, device_of, on_device
 from labeling.files import BadInput
+from labeling.management.options import add_options
 from tests.evaluation.commands import refused
 
 
-def doubled(number: int, device: str) -> dict[str, object]:
-    return {"number": 2 * number, "given": device}
+@on_device
+def given(_command: None, options: DeviceOptions) -> dict[str, object]:
+    return {"given": options.device}
 
 
 def test_auto_is_the_default():
     parser = CommandParser()
-    add_device(parser)
+    add_options(parser, DeviceOptions)
 
     assert parser.parse_args([]).device == "auto"
 
@@ -29,8 +31,7 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
     monkeypatch.setattr(devices, "checked", lambda name: {"auto": "cuda"}[name])
     monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
 
-    assert on_device(doubled)(device="auto", number=2) == {
-        "number": 4,
+    assert given(None, DeviceOptions(device="auto")) == {
         "given": "cuda",
         "device": "cuda",
         "versions": {"gpu": "cuda"},
@@ -56,19 +57,19 @@ def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch):
 def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, device):
     monkeypatch.setattr(devices, "checked", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
 
-    result = on_device(doubled, on_gpu=False)(device=device, number=1)
+    result = given(None, CpuOptions(device=device))
 
     assert (result["given"], result["device"]) == ("cpu", "cpu")
 
 
 def test_what_computes_on_the_cpu_alone_still_refuses_a_gpu_that_is_not_here(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    never = on_device(lambda **_: pytest.fail("it was called"), on_gpu=False)
+    never = on_device(lambda *_: pytest.fail("it was called"))
 
     with pytest.raises(BadInput, match="the device cuda is not usable"):
-        never(device="cuda")
+        never(None, CpuOptions(device="cuda"))
     with pytest.raises(BadInput, match="the device gpu is not usable"):
-        never(device="gpu")
+        never(None, CpuOptions(device="gpu"))
 
 
 @pytest.mark.parametrize(
