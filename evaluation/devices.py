@@ -19,10 +19,10 @@ from labeling.records import Record
 CPU, AUTO = "cpu", "auto"
 NAMES = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 CURE = "give auto, cpu, cuda or cuda:1"
-# They exist where a driver is loaded (NVIDIA, WSL, AMD); importing torch to ask it takes seconds.
+# These exist where a driver is loaded (NVIDIA, WSL, AMD); importing torch to check takes seconds.
 DRIVER_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 LIBRARIES = ("numpy", "numba", "torch")
-# As TorchScript, cuBLAS and ONNX Runtime say it, in errors that have no class of their own.
+# Messages of TorchScript, cuBLAS and ONNX Runtime, which have no error class for it.
 OUT_OF_MEMORY = re.compile(r"out of memory|_STATUS_ALLOC_FAILED|Failed to allocate memory")
 
 logger = logging.getLogger(__name__)
@@ -154,7 +154,7 @@ class Batch:
                     self._reported = self.size
                     self.tell(f"the GPU ran out of memory: {self.size} at once from here on")
                 return result
-            # Not in the handler: while the error lives, so do the tensors of its frames.
+            # Not in the handler: the error keeps the tensors of its frames alive.
             self._halve(size)
 
     def _halve(self, tried: int) -> None:
@@ -166,7 +166,7 @@ class Batch:
                 f"the GPU's memory does not hold one {self.unit}",
                 cure="end what else uses the GPU, or give --device cpu",
             )
-        # Another thread may have found less.
+        # Another thread may have lowered it further.
         self.size = min(self.size, tried // 2)
 
 

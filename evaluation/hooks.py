@@ -14,7 +14,7 @@ from evaluation.models import Benchmark
 from labeling.campaigns.lifecycle import Sibling, TopicRow
 from labeling.models import Campaign
 
-# Siblings of a class that are shown: those that are asked about too, then others by name.
+# Siblings of a class to show: first those in the campaign, then others by name.
 SIBLINGS = 8
 
 
@@ -78,7 +78,7 @@ def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
 
 def _siblings(nouns: WordNet, synset: int, queried: Container[int]) -> list[Sibling]:
     others = {child for parent in nouns.parents(synset) for child in nouns.hyponyms(parent)}
-    # With several parents a sibling may also lie above the class or below it.
+    # With several parents, a sibling may also be an ancestor or a descendant.
     others -= nouns.ancestors(synset) | {synset}
     others = {sibling for sibling in others if synset not in nouns.ancestors(sibling)}
     ordered = sorted(

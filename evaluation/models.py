@@ -25,12 +25,12 @@ class Benchmark(models.Model):
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.MAD)
-    # Whose frozen answers are scored.
+    # The campaign whose frozen answers are scored.
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.PROTECT, related_name="benchmarks"
     )
-    # Whose objects are revealed (cds), or whose labels are the ground truth (classification,
-    # localization, detection, wsol); null where each run freezes its own (mad).
+    # The release whose objects are revealed (cds), or whose labels are the ground truth
+    # (classification, localization, detection, wsol); null where each run freezes its own (mad).
     release = models.ForeignKey(
         "labeling.Release",
         null=True,
@@ -38,8 +38,8 @@ class Benchmark(models.Model):
         on_delete=models.PROTECT,
         related_name="benchmarks",
     )
-    # Asks people for the true label where both classifiers were wrong (mad), or what single frames
-    # show (cds).
+    # The campaign that asks people for the true label where both classifiers were wrong (mad), or
+    # for the content of single frames (cds).
     naming = models.OneToOneField(
         "labeling.Campaign",
         null=True,
@@ -72,11 +72,11 @@ class Submission(models.Model):
     # The order of the matrices: classifiers keep their place when one joins.
     position = models.PositiveIntegerField()
     accuracy = models.FloatField(null=True, blank=True)
-    # Of the predictions that were sent in (not mad); empty where they come from elsewhere.
+    # SHA-256 of uploaded predictions (not mad); empty for those from elsewhere.
     sha256 = models.CharField(max_length=64, blank=True)
-    # The answers of the benchmark's naming campaign stand as this classifier (cds).
+    # Whether this classifier stands for the answers of the naming campaign (cds).
     is_people = models.BooleanField(default=False)
-    # How many different predictions have come under this name: a test split is for one.
+    # Number of different predictions under this name; a test split should have one.
     attempts = models.PositiveIntegerField(default=1)
     submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
@@ -179,14 +179,14 @@ class MistakeReview(models.Model):
     campaign = models.ForeignKey("labeling.Campaign", on_delete=models.PROTECT, related_name="+")
     # The meta line of the queue: models, settings, counts.
     meta = models.JSONField()
-    # Of the label sets; null until its answers are applied. 1 is the truth's one class.
+    # Version of the label sets; null until the answers are applied. 1 is the truth's one class.
     version = models.PositiveIntegerField(null=True, blank=True)
-    # Whose answers they are, and the hash of sets.csv.
+    # The release with the answers, and the hash of sets.csv.
     release = models.ForeignKey(
         "labeling.Release", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
     sha256 = models.CharField(max_length=64, blank=True)
-    # What version.json says, once it is applied.
+    # The content of version.json, once applied.
     result = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
@@ -222,7 +222,7 @@ class RegisteredModel(models.Model):
     options = models.JSONField(default=list)
     # Wnids in the order of its outputs.
     classes = models.JSONField()
-    # What was opened when it was registered, as results name it (Classifier.source).
+    # The source of the registered network, as in results (Classifier.source).
     source = models.JSONField()
     registered_at = models.DateTimeField(default=timezone.now)
 
@@ -246,7 +246,7 @@ class Pool(models.Model):
     job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
     # In the storage "data"; empty until it is made.
     file = models.CharField(max_length=200, blank=True)
-    # What `predict` says of each model, by its name.
+    # The result of `predict` for each model, by name.
     result = models.JSONField(default=dict)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)

@@ -21,7 +21,7 @@ _run = f"{_benchmark}runs/<int:pk>/"
 _kinds: list[URLPattern | URLResolver] = [
     path("", include(kind.urls)) for kind in families().values() if kind.urls
 ]
-# Addresses that earlier versions had, and old names of present ones.
+# Addresses of earlier versions, and old names of current ones.
 _moved: list[URLPattern | URLResolver] = [
     path("benchmarks/new/", moved("new", family="mad"), name="benchmark_new"),
     path("benchmarks/new/released/", moved("new", family="labeled"), name="released_new"),

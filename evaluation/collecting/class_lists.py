@@ -14,7 +14,7 @@ from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from labeling.files import BadInput, require_file, text_lines
 from labeling.records import Record
 
-# Of the image, in the mean: more, and there is hardly anything else in it.
+# Mean share of the image; a class with a larger share leaves hardly anything else in it.
 LARGE = 0.5
 ABOVE, COVERS, MERGED, WITHIN = (
     "above other classes",

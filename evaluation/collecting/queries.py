@@ -146,7 +146,7 @@ def _together(
             yield Query((synonym,), wnids, SYNONYM, language)
     for synonym, parent in itertools.product(synonyms, parents):
         text = f"{synonym} {parent}".casefold()
-        # The word is in the synonym already: whippet dog needs no dog.
+        # Skip a word that the synonym has: whippet dog needs no dog.
         if text not in seen and parent.casefold() not in synonym.casefold().split():
             seen.add(text)
             yield Query((synonym, parent), wnids, PARENT, language)

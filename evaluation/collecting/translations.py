@@ -16,7 +16,7 @@ from labeling.files import BadInput, require_file
 SYNSET = re.compile(r"(\d{8})-([nvars])")
 LEMMA = re.compile(r"(?:[a-z]{2,3}(?:-\w+)?:)?lemma")
 NAMED = re.compile(r"wn-(?:data|wikt|cldr)-(\w+)")
-# Of a file's nouns: more that WordNet 3.0 lacks, and the offsets are of another WordNet.
+# If more of a file's nouns are unknown, its offsets are of another WordNet.
 MOST_UNKNOWN = 0.05
 
 

@@ -14,7 +14,7 @@ from evaluation.engines.tasks import Task
 from labeling import processors
 from labeling.files import BadInput
 
-# Libraries that start threads of their own read these when they are imported.
+# Libraries that start threads read these variables on import.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -53,7 +53,7 @@ def run(
         finally:
             for future in running:
                 future.cancel()
-            # What runs ends first; a failed task leaves no process behind either.
+            # Running tasks finish first; a failed task leaves no process behind.
             wait(running)
             for process in made:
                 process.executor.shutdown()
@@ -67,7 +67,7 @@ class _Process:
         self.begin()
 
     def begin(self) -> None:
-        # Spawned: a fork would copy locks that threads of this process hold.
+        # Spawn: a fork would copy locks that threads of this process hold.
         self.executor = ProcessPoolExecutor(
             1, get_context("spawn"), _prepare, (os.getpid(), self.threads)
         )

@@ -18,8 +18,7 @@ from evaluation.engines.tasks import Task
 from labeling import environment
 from labeling.files import BadInput, first_line
 
-# How long a cluster may take to answer (one that is there takes some 3 s), and the process that
-# speaks to it to end.
+# Timeouts in seconds: for a cluster to answer (usually about 3), and for the driver to end.
 CONNECT_SECONDS = 30.0
 END_SECONDS = 3.0
 
@@ -37,8 +36,8 @@ def run(
     task, and BadInput where Ray is not installed, there is no token, or the cluster does not answer
     within CONNECT_SECONDS or disappears, which Ray notices after a minute.
     """
-    # A driver whose cluster's head dies is ended by Ray itself: a process of its own, so that this
-    # one can say so.
+    # Ray kills a driver when the cluster's head dies. The driver is a separate process, so that
+    # this one can report it.
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     driver = context.Process(
@@ -49,7 +48,7 @@ def run(
     driver.start()
     sender.close()
     try:
-        # The first message says that the cluster answered; Ray itself would try for ever.
+        # The first message means that the cluster answered; Ray itself would retry forever.
         if not receiver.poll(CONNECT_SECONDS):
             raise _no_cluster(address, f"no answer in {CONNECT_SECONDS:.0f} s")
         while (message := receiver.recv()) is not None:
@@ -64,7 +63,7 @@ def run(
     finally:
         driver.terminate()
         driver.join(END_SECONDS)
-        # While Ray looks for a cluster it does not listen.
+        # Ray ignores signals while it looks for a cluster.
         driver.kill()
         driver.join()
 
@@ -82,13 +81,13 @@ def _drive(
     parent: the process of the command; Ray stops its tasks when it is gone.
     """
     local.end_with_parent(parent)
-    # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
+    # Keep RAY_AUTH_MODE, RAY_AUTH_TOKEN and the address; nodes have their own rights to the store.
     environment.restrict(r"RAY_\w+")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # Ray reads it once, as it is imported.
+    # Ray reads it once, on import.
     os.environ.setdefault("RAY_AUTH_MODE", "token")
-    # Ray writes what it lacks, over many lines, and on stdout, where a command's result is, that
-    # workers died.
+    # Ray prints long texts about missing parts, and dead workers to stdout, where the result of the
+    # command is.
     for descriptor in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
     try:
@@ -165,7 +164,7 @@ def _refuse_public(address: str) -> None:
     try:
         addresses = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
     except OSError:
-        # No such host: Ray does not find it either.
+        # An unknown host: Ray does not find it either.
         return
     if public := sorted(each for each in addresses if ipaddress.ip_address(each).is_global):
         raise BadInput(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 DIGEST = hashlib.sha256().digest_size
-# Within some seconds where the store refuses, after three minutes where it is silent.
+# Gives up in seconds where the store refuses, after three minutes where it does not answer.
 RETRIES = 5
 NO_BUCKET = "there is no such bucket"
 
@@ -44,11 +44,11 @@ class Store:
             return cls(address.rstrip("/"))
         if Path(address).exists() and not Path(address).is_dir():
             raise BadInput("is a file, expected a folder", file=address, cure="give a folder")
-        # Absolute: a task may run in another folder.
+        # Absolute, since a task may run in another folder.
         return cls(os.fspath(Path(address).absolute()))
 
     def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
-        # Another machine opens it with its own rights: secrets do not travel.
+        # Another machine opens it with its own rights; secrets are not sent.
         return Store, (self.address,)
 
     def has(self, key: str) -> bool:
@@ -151,7 +151,7 @@ class Store:
             raise
         except (BaseError, OSError) as error:
             reason = _reason(error)
-            # Of a listing obstore tells the status in its words alone.
+            # For a listing, obstore has the status only in its message.
             if isinstance(error, denied) or reason.startswith(("401", "403")):
                 raise self._refusal(
                     key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"

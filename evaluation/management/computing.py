@@ -103,7 +103,7 @@ def on_device(action: Callable[[Any, OfDevice], Named]) -> Callable[[Any, OfDevi
 
     @wraps(action)
     def computed(command: Any, options: OfDevice) -> Named:
-        # Not for "auto": to look for a GPU that nothing uses would import torch.
+        # Skip the check for "auto": looking for a GPU that is not used would import torch.
         needed = options.on_gpu or options.device != devices.AUTO
         engine = getattr(options, "on", None)
         usable = device_of(options.device, engine) if needed else devices.CPU

@@ -181,7 +181,7 @@ def _chosen(
     An order in the file replaces one that is made.
     """
     known = {**by_fixations, **part_orders.random_orders(parts, options.seed), **from_file}
-    # By fixations, all five schemes of the paper.
+    # With fixations, the default is all five schemes of the paper.
     every = [*by_fixations, *([RANDOM] if by_fixations else []), *from_file] or [RANDOM]
     names = options.part_schemes or every
     for name in names:

@@ -49,7 +49,7 @@ def of_release(
                 counts = _written(kind, source, folder, vars(options))
                 for note in counts.notes:
                     command.warn(note)
-                changes: dict[str, Any] = _laid_out(kind, folder, vars(options))
+                changes = _laid_out(kind, folder, vars(options))
                 try:
                     result = action(command, replace(options, **changes))
                 except BadInput as error:
@@ -77,7 +77,7 @@ def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object
     return counts
 
 
-def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[str, Path | bool]:
+def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> Mapping[str, Any]:
     """Return the options that now name files of the folder."""
     if kind == WSOL:
         if options["masks"] is None:

@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any
 
 from evaluation.classifiers.model_lists import Model
 from evaluation.classifiers.scoremaps import planning, reading
@@ -20,9 +19,9 @@ from labeling.management.options import option
 CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.
 SMOOTH = 127.0
-# Their noise is held at once: a thousand of 224 × 224 take 600 MB.
+# The noise of all samples is held in memory: 600 MB for 1,000 of 224 × 224.
 MOST_SAMPLES = 1000
-# Which methods an option is for, by what their names begin or end with.
+# Option → prefixes or suffixes of the methods that take it.
 ONLY_FOR = {
     "grid": ("cam",),
     "channels": ("vanilla", "guided"),
@@ -123,7 +122,7 @@ class ScoremapOptions(NetworkOptions):
     def refuse_unfit(self) -> None:
         """Raise UsageError for an option that the method lacks, or a missing one that it needs."""
         method = self.method
-        # Not `in (None, False)`, as which a seed of 0 would count.
+        # Not `in (None, False)`: a seed of 0 equals False.
         unfit = [
             name
             for name in OF_NETWORKS
@@ -154,9 +153,7 @@ class ScoremapOptions(NetworkOptions):
         chosen = None
         if self.target != "predicted":
             chosen = planning.outputs_of(labels, classes, self.metadata / "class_labels.txt")
-        recipe: dict[str, Any] = {
-            name: getattr(self, name) for name in RECIPE if getattr(self, name) is not None
-        }
+        recipe = {name: getattr(self, name) for name in RECIPE if getattr(self, name) is not None}
         classifier = self.opened(Model(self.model, {}), classes)
         if str(classifier.source["model"]).lower().endswith(".onnx"):
             raise BadInput(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 
@@ -26,7 +25,7 @@ from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import option
 from labeling.records import Record
 
-# Below the data folder: which score maps were scored on which test split.
+# File in the data folder that records which score maps were scored on which test split.
 RECORD = "wsol-test-scorings.jsonl"
 
 
@@ -114,8 +113,8 @@ def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | S
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
     if isinstance(result, Share):
         return result
-    values: dict[str, Any] = vars(devices.with_device(result, options.device))
-    # A baseline looks at no image: nothing was chosen for it.
+    values = vars(devices.with_device(result, options.device))
+    # Scoring a baseline does not count, because nothing was tuned for it.
     times = None
     if split == splits.TEST and scoremaps is not None:
         times = _count(command.warn, scoremaps, metadata)

@@ -28,11 +28,11 @@ from labeling.jobs import child, queue
 from labeling.models import Dataset, Job, User
 
 KIND = "predict"
-# The end of the name of a pool's folder while it is made.
+# Suffix of a pool's folder while it is being made.
 WORK = ".work"
 MOST_MODELS = 20
 TOP = 5
-# Variables with which an engine and its store are reached, where the settings name such.
+# Environment variables that engines and stores need.
 OF_CLUSTER = r"RAY_\w+"
 OF_STORE = r"AWS_\w+"
 SHARED = ("classes.txt", "images.txt", "skipped.csv")
@@ -97,7 +97,7 @@ def sweep() -> None:
     """Remove job folders on this machine that no job continues: another worker made the pool, its
     workers died too often, or its dataset is gone.
     """
-    # Listed first: a folder that comes later is a job's that has just begun.
+    # List the folders before the jobs: a folder created later belongs to a new job.
     folders = list(_folder().glob(f"*{WORK}"))
     unfinished = Pool.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
     names = {f"{pk}{WORK}" for pk in unfinished.values_list("pk", flat=True)}
@@ -123,7 +123,7 @@ def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path)
     queue.renew(job)
     with packed.open("rb") as file:
         stored = storages["data"].save(f"pools/{pool.pk}.zip", File(file))
-    # Only while the job is ours: who lost it writes nothing more.
+    # Write only while this worker holds the job.
     queue.renew_child(job, job.last_line, job.exit_code)
     Pool.objects.filter(pk=pool.pk).update(file=stored, result=results)
 
@@ -146,7 +146,7 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
         name: value for name, value in os.environ.items() if re.fullmatch("|".join(needed), name)
     }
     if "ASSAY_WORDNET" not in os.environ and (Path(settings.DATA_DIR) / "wordnet").is_dir():
-        # Its own ASSAY_DATA is the folder of its work.
+        # Its ASSAY_DATA is the folder of its work.
         further["ASSAY_WORDNET"] = str(Path(settings.DATA_DIR).absolute() / "wordnet")
     (folder / "out").mkdir(exist_ok=True)
     printed = child.manage(job, folder, *arguments, "--json", environment=further)
@@ -195,7 +195,7 @@ def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:
     total = dataset.images.count()
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
         for number, image in enumerate(dataset.images.order_by("name").iterator(), 1):
-            # Of one date, so that a zip that is written again is the same.
+            # A fixed date, so that writing the zip again gives the same bytes.
             entry = zipfile.ZipInfo(image.name)
             with image.file.open("rb") as source, archive.open(entry, "w") as out:
                 shutil.copyfileobj(source, out)

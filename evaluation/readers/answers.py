@@ -11,8 +11,8 @@ from pathlib import Path
 from labeling.files import BadInput, StrPath, require_file, text_lines
 from labeling.json_text import parsed
 
-# What numpy raises of a file that is no array of its own. The head is a Python literal, which may
-# also nest too deeply, or hash a list.
+# Errors of numpy for a file that is no array. The head is a Python literal, which may also be
+# nested too deeply, or hash a list.
 NO_ARRAY: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
@@ -26,14 +26,14 @@ NO_ARRAY: tuple[type[Exception], ...] = (
     tokenize.TokenError,
     zipfile.BadZipFile,
 )
-# What an .npz begins with, such as the parts of mad select --shard.
+# The first bytes of an .npz, such as the parts of mad select --shard.
 ZIP = b"PK\x03\x04"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the line number and object of each line that is not blank."""
     require_file(path, "check the path")
-    # Not splitlines(): JSON strings may hold U+2028, which that would cut at.
+    # Not splitlines(), which would split at U+2028 in JSON strings.
     with open(path, "rb") as file:
         if file.peek(len(ZIP))[: len(ZIP)] == ZIP:
             raise BadInput(

@@ -34,7 +34,7 @@ CSV, JSONL, COCO, LIST, KIT, FOLDER = (
     *("CSV", "JSON Lines", "COCO JSON", "a JSON list", "ILSVRC's texts", "XML"),
 )
 READERS = {CSV: table.read, JSONL: lines.read, LIST: label_studio.read, FOLDER: voc.read}
-# What the places of a truth's instances number; lines where it is empty.
+# What the positions in a truth count, by format; lines in the others.
 UNITS = {COCO: "annotation", LIST: "region", FOLDER: "object"}
 
 
@@ -129,7 +129,7 @@ def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Tr
             for photo, labels in READERS[layout](reading):
                 builder.add(photo, labels)
     if layout in {COCO, FOLDER}:
-        # These have a row or a file for every image, also for one without objects.
+        # These formats list every image, also those without objects.
         images.listed = images.listed or path
     images.loose = layout == FOLDER
     truth = builder.truth(class_of_id)

@@ -20,7 +20,7 @@ from labeling.csv_rows import nfc
 from labeling.files import BadInput
 from labeling.formats.reading import EDGE_PX, FARTHEST_PX
 
-# No photograph shows so many objects, and no detector says so much of one that is of use.
+# More than the objects of any photograph and the useful detections of any detector.
 MOST_OBJECTS = 1_000
 MOST_DETECTIONS = 10_000
 EDGES = ("x0", "y0", "x1", "y1")
@@ -81,7 +81,7 @@ class Images:
         self.listed: Path | None = None
         self.loose = False
         self._short: dict[str, list[str]] | None = None
-        # By file and image, the name that led to it.
+        # (file, image) → the name that matched it.
         self._meant: dict[tuple[Path | None, str], str] = {}
 
     def add(self, name: str, path: Path, line: int | None = None) -> int:

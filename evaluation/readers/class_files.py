@@ -22,9 +22,9 @@ from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import AnswerLine
 
-# Nothing is measured beyond this rank.
+# No measure looks beyond this rank.
 RANKS = 20
-# No lemma of WordNet's nouns has half as many characters.
+# More than twice the length of the longest noun lemma in WordNet.
 LONGEST_LABEL = 200
 COLUMNS = ("image", "rank", "wnid", "confidence")
 _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from labeling.files import BadInput, StrPath, require_file
 from labeling.plurals import count_of
 
-# More than any experiment has: images, or the fixations of one image three times.
+# Limit on images and on values per image, above that of any experiment.
 MOST_VALUES = 10_000_000
-# A row, a column, a person, a side of an image.
+# Limit on rows, columns, persons and sides of images.
 LARGEST = 2**31
 _SAVE = "save it in MATLAB with -v7.3, or take the file as published"
 
@@ -122,7 +122,7 @@ def _people(
 ) -> tuple[NDArray[np.int64], ...]:
     """Return the fixations of one cell by person; the cell is (3, n), columns before rows."""
     if values.dtype.kind in "iu" and values.shape == (2,) and not values.any():
-        # So MATLAB stores an empty array: its shape.
+        # MATLAB stores the shape of an empty array.
         return ()
     if values.ndim != 2 or values.shape[0] != 3 or values.dtype.kind not in "fiu":
         raise BadInput(

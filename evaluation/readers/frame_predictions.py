@@ -12,9 +12,9 @@ from labeling.csv_rows import rows
 from labeling.files import BadInput
 
 COLUMNS = ("frame", "classifier", "wnid")
-# The classifier that people are; no other may be called so.
+# The reserved name of the classifier that stands for people.
 PEOPLE = "people"
-# What stands for a class where there is none.
+# Class numbers that mean: no class named, frame not shown.
 NOTHING, NOT_ASKED = -1, -2
 _UNREAD = -3
 # Characters of a name in a message.
@@ -59,7 +59,7 @@ class Predictions:
             raise ValueError("these predictions are of other sequences")
         classes = {name: number for number, name in enumerate(self.classes)}
         moved = [classes.setdefault(name, len(classes)) for name in more.classes]
-        # The last ones take NOTHING and NOT_ASKED to themselves.
+        # The last two elements are for NOTHING and NOT_ASKED, which are −1 and −2.
         table = np.array([*moved, NOT_ASKED, NOTHING], np.int32)
         places = [
             self.places[i] if i < len(self.places) else None for i in range(len(self.classes))

@@ -19,7 +19,7 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write, require_file
 
 CURE = "list one image id per line"
-# Where every so many lines begin is kept beside a list whose lines are of several lengths.
+# Lists with lines of several lengths have an index beside them: the start of every N-th line.
 INDEX_STRIDE = 1 << 12
 _PIECE = 1 << 22
 _PAGE = 1 << 12
@@ -55,7 +55,7 @@ class ImageList:
         )
         self._lead = self.start_byte % mmap.ALLOCATIONGRANULARITY
         self._map, self.text = self._mapped()
-        # Lines are seldom shorter than this; a list of shorter ones is read again.
+        # Lines are seldom shorter; a list with shorter lines is read again.
         self.marks = np.zeros(len(self.text) // (8 * STRIDE) + 1, np.int64)
         faults = np.zeros(3, np.int64)
         self._count, ascending, mixed = scan_lines(self.text, self.marks, faults)
@@ -119,7 +119,7 @@ class ImageList:
             try:
                 decoder.decode(piece, final=start + _PIECE > len(self.text))
             except UnicodeDecodeError as error:
-                # The bad byte may sit up to three bytes into what the decoder had kept back.
+                # The bad byte may be among up to three bytes that the decoder had buffered.
                 before = self.text[: start + error.start]
                 line = self._first + int(np.count_nonzero(before == _NEWLINE)) + 1
                 raise BadInput(
@@ -129,7 +129,7 @@ class ImageList:
     def _refuse_repeats(self) -> None:
         from evaluation.metrics.mad.kernels import hash_lines
 
-        # Hashes of at most 2^25 lines at a time: memory stays bounded however long the list.
+        # Hash at most 2^25 lines at a time, to bound the memory.
         parts = -(-len(self) // (1 << 25))
         for part in range(parts):
             hashes = np.empty(len(self) if parts == 1 else 1 << 26, np.uint64)
@@ -139,7 +139,7 @@ class ImageList:
                 self._refuse_repeated_line()
 
     def _refuse_repeated_line(self) -> None:
-        # Only now that a repeat is near certain is every id held.
+        # Hold every id only now that a repeat is nearly certain.
         first: dict[bytes, int] = {}
         self._map.seek(self._lead)
         for number, line in enumerate(iter(self._map.readline, b""), start=self._first + 1):
@@ -171,7 +171,7 @@ def read_extent(path: Path, images: int, part: slice) -> ImageList:
     extent = Extent(part.start, part.stop, part.start * length, part.stop * length)
     size = _size(path)
     if size == images * length - 1 and part.stop == images:
-        # The last line may lack its line break.
+        # The last line may lack a line break.
         extent = replace(extent, start_byte=min(extent.start_byte, size), stop_byte=size)
     if size in (images * length, images * length - 1) and _is_whole(path, extent, length):
         return ImageList(path, extent)

@@ -11,7 +11,7 @@ from evaluation.readers.box_rows import Gathered, Images, Rows, fault, numbers
 from labeling.files import BadInput
 from labeling.plurals import count_of
 
-# Five boxes a line are under 300 letters.
+# A line of five boxes has under 300 characters.
 LONGEST_LINE = 1 << 16
 RANKS = 5
 ClassOf = Callable[[int, Path, int], int]

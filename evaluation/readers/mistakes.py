@@ -18,10 +18,10 @@ from labeling.records import Record
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import AnswerLine
 
-# Is the class right on the image? It is valid, as the truth's is; a minor mistake; a major one; or
-# nobody can say.
+# Whether the class is right on the image: valid, like the truth's class; a minor mistake; a major
+# mistake; cannot be decided.
 VALID, MINOR, MAJOR, CANNOT = ANSWERS = ("valid", "minor", "major", "cannot")
-# An image, and a synset that stands for a class.
+# An image and a synset.
 Pair = tuple[str, int]
 
 

@@ -175,7 +175,7 @@ def _read_stretch(
         )
 
     def read(name: str) -> Predictions:
-        # Hashed first: that reads the stretch into memory and nothing beside it.
+        # Hash first: this reads only the stretch into memory.
         for file in _files_of(name):
             sha256[file] = hash_column(columns[file])
         return _checked(columns, name, len(classes), part)
@@ -288,7 +288,7 @@ def _column(path: Path, types: Sequence[str]) -> Column:
     if not isinstance(mapped, np.memmap):
         mapped.close()
         raise BadInput("is not one .npy array", file=path, cure="write it with numpy.save")
-    # A plain view of the same memory: slices of np.memmap are slow objects.
+    # A plain view of the same memory, since slices of np.memmap are slow.
     array = mapped.view(np.ndarray)
     if array.dtype.name not in types or not array.dtype.isnative:
         raise BadInput(
@@ -307,7 +307,7 @@ def _column(path: Path, types: Sequence[str]) -> Column:
 
 
 def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -> None:
-    # As unsigned numbers, negative labels are too large ones: one comparison finds both.
+    # As unsigned numbers, negative labels are too large; one comparison finds both.
     unsigned = labels.view(f"u{labels.dtype.itemsize}")
     for start, piece in _pieces(unsigned, part):
         if piece.max() >= classes:
@@ -325,7 +325,7 @@ def _check_confidences(path: Path, confidences: NDArray[Any], part: slice) -> bo
     unit = confidences.dtype.type(1)
     highest = unit.view(f"u{unit.itemsize}")
     signed_zero = False
-    # Bits of [0, 1] are the numbers up to those of 1.0: one maximum finds NaN and the rest.
+    # Floats in [0, 1] have bit patterns up to that of 1.0; one maximum finds NaN and all others.
     for start, piece in _pieces(confidences.view(highest.dtype), part):
         if piece.max() > highest:
             values = confidences[start : start + len(piece)]

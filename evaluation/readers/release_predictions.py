@@ -23,7 +23,7 @@ DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(EOFError, NotImplementedError, RuntimeError, ValueError),
 )
-# Unpacked, of a file that anybody may have made.
+# Limit on the unpacked size of a zip from an untrusted user.
 MAX_BYTES = 2 * 1024**3
 
 
@@ -41,7 +41,7 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
             try:
                 return class_files.read_named(truth, release, wordnet)
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-                # Its hashes are right, and its lines are none that a site writes.
+                # Its hashes are right, but no site writes such lines.
                 raise BadInput(NO_RELEASE, path, None, CURE) from error
     return class_files.read_classified(truth, path, wordnet)
 
@@ -89,7 +89,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
             if not heads:
                 raise BadInput(NO_RELEASE, path, None, CURE)
             folder = min(heads, key=len).removesuffix(HEAD)
-            # Nothing else, whatever it is called, and however many there are.
+            # Extract nothing else from the zip.
             members = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
             if sum(archive.getinfo(name).file_size for name in members) > MAX_BYTES:
                 raise BadInput(
@@ -104,7 +104,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
     except DAMAGED as error:
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
     except OSError as error:
-        # What bz2 says of damage; a disk that is full has a number.
+        # bz2 raises OSError without errno for damage; a full disk has an errno.
         if error.errno is not None:
             raise
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error

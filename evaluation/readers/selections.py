@@ -25,9 +25,9 @@ from labeling.records import Record
 
 MAX_RANK = 1_000_000
 MAX_TOP_K = 10_000
-# As long as a label in the database may be.
+# The length limit of labels in the database.
 LONGEST_CLASS = 64
-# Settings of a selection that a joining classifier must share, or the two lists do not compare.
+# Settings that must be equal for the lists of two selections to be comparable.
 RULE = (
     *("top_k", "min_confidence", "max_per_label", "distance", "distance_sha256", "unique_pairs"),
 )
@@ -298,7 +298,7 @@ def _checked_meta(raw: object, file: str, number: int) -> Meta:
     if meta.distance not in (None, *DISTANCES) and not isinstance(meta.distance_sha256, str):
         message = f"distance is {meta.distance!r}, expected one of {', '.join(DISTANCES)}"
         raise _bad(file, number, message)
-    # The whole meta line is kept with the benchmark, and no database takes these.
+    # The whole meta line is stored with the benchmark; databases reject these.
     try:
         text = json.dumps(raw, allow_nan=False, ensure_ascii=False)
         text.encode()

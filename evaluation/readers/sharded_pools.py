@@ -46,7 +46,7 @@ class ShardedPool:
 
     path: Path
     shards: list[Shard]
-    # Of each shard, in the file.
+    # Keys of each line.
     lines: list[int]
 
     @property
@@ -101,7 +101,7 @@ class ShardedPool:
             broken = Path(error.file or "")
             if _sha256(broken) == shard.sha256.get(broken.name):
                 raise
-            # The file was sound when its line was written.
+            # The file was valid when its line was written.
             raise BadInput(error.message, broken, error.line, BRING_BACK) from error
         if pool.total != shard.images:
             raise self._bad(
@@ -275,7 +275,7 @@ def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
     texts = [shard.path, shard.first, shard.last, *shard.sha256.values()]
     if not (
         all(isinstance(text, str) and text and "\0" not in text for text in texts)
-        # True is an int too.
+        # bool is a subclass of int.
         and type(shard.images) is int
         and shard.images > 0
         and {CLASSES, IMAGES} <= shard.sha256.keys()

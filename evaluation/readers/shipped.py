@@ -11,8 +11,8 @@ DATA = Path(__file__).parent / "data"
 CLASSES = {"ilsvrc": DATA / "ilsvrc2012.txt"}
 MAPPINGS = {"pascal": DATA / "pascal_ilsvrc2012.csv"}
 
-# PASCAL VOC's 20 categories: the synset that each is, as our vocabulary of parts has it, and the
-# synsets at or below which its classes lie, where these are others.
+# PASCAL VOC's 20 categories: the synset of each in our vocabulary of parts, and, where they differ,
+# the synsets at or below which its classes lie.
 PASCAL: dict[str, tuple[str, tuple[str, ...]]] = {
     "aeroplane": ("n02691156", ()),
     "bicycle": ("n02834778", ()),
@@ -23,19 +23,19 @@ PASCAL: dict[str, tuple[str, tuple[str, ...]]] = {
     "car": ("n02958343", ()),
     "cat": ("n02121620", ()),
     "chair": ("n03001627", ()),
-    # ILSVRC has nothing below a cow: cattle and water buffaloes look like one.
+    # ILSVRC has no class below cow; cattle and water buffaloes look alike.
     "cow": ("n02403454", ("n02402425", "n02408429")),
     "diningtable": ("n03201208", ()),
     "dog": ("n02084071", ()),
     "horse": ("n02374451", ()),
     "motorbike": ("n03790512", ()),
     "person": ("n00007846", ()),
-    # Nor below a pot plant: a flowerpot is what ILSVRC has of it.
+    # ILSVRC has no class below pot plant, but has flowerpot.
     "pottedplant": ("n11536230", ("n03991062",)),
     "sheep": ("n02411705", ()),
     "sofa": ("n04256520", ()),
     "train": ("n04468005", ()),
-    # A television system and a monitor are two synsets.
+    # Television system and monitor are separate synsets.
     "tvmonitor": ("n04404412", ("n04404412", "n03782006")),
 }
 

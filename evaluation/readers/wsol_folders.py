@@ -21,9 +21,9 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, require_file
 from labeling.geometry import mask_png
 
-# More would be a wrong file; every box is compared with thousands.
+# A file with more is wrong; every box is compared with thousands.
 MOST_BOXES = 1000
-# Score maps are brought to the size of their image under `paper`.
+# Protocol `paper` resizes score maps to the size of their image.
 MOST_PIXELS = 100_000_000
 
 
@@ -276,7 +276,7 @@ def _refuse_infinite(scores: NDArray[Any], path: Path) -> None:
     raise BadInput(f"is {scores[y, x]} in row {y}, column {x}", path, None, "write finite scores")
 
 
-# The heads of arrays are shorter than this, even with many names of fields.
+# Heads of arrays are shorter than this, even with many field names.
 _HEAD = 4096
 
 
@@ -289,7 +289,7 @@ def _head_size(start: bytes) -> int:
     return 12 + int(struct.unpack("<I", start[8:12])[0])
 
 
-# Python 3.11 miscounts the depth of literals that two threads parse at once, and says SystemError.
+# Python 3.11 raises SystemError when two threads parse literals at once: it miscounts the depth.
 _parsing = threading.Lock()
 
 

@@ -16,7 +16,7 @@ TREE = ("child", "parent")
 CURE = (
     "write child,parent rows of a tree, or a square matrix with names in its first row and column"
 )
-# Relative: what writing and reading numbers as text may change.
+# Relative tolerance for numbers written and read as text.
 TOLERANCE = 1e-9
 
 

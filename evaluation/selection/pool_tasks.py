@@ -19,7 +19,7 @@ from evaluation.selection.distance_files import read_distances
 from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling.files import file_sha256
 
-# Images of a task where the pool is one folder: half a second of work for ten classifiers.
+# Images per task where the pool is one folder: 0.5 s of work for ten classifiers.
 MOST_IMAGES = 1 << 18
 
 
@@ -92,7 +92,7 @@ def reduced_part(
         rules = replace(rules, distances=read_distances(Path(distances)))
     wordnet = load() if rules.distance in OF_WORDNET else None
     if sharded:
-        # Held to the end: what it fetched goes with it.
+        # Keep a reference: fetched files are removed with the object.
         whole = pool_at(path)
         pool = whole.open(number, names, wordnet)
     else:

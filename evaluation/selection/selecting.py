@@ -33,9 +33,9 @@ from labeling.files import BadInput, StrPath, atomic_write
 
 Pair = tuple[str, str]
 State = tuple[Candidates, Bounds]
-# Called with how many more pairs are done, or what part of one.
+# Called with the number or fraction of newly finished pairs.
 Progress = Callable[[float], object]
-# Images that all pairs look at before any looks at the next ones.
+# Images per stretch; all pairs read a stretch before the next one.
 STRETCH = 1 << 22
 
 
@@ -116,7 +116,7 @@ def reduce_pairs(
         if not hasattr(of_thread, "reducer"):
             of_thread.reducer = _reducer(levels, rule, pool.images, device)
         a, b = (pool.predictions[name] for name in pair)
-        # What came before is done or at work in another thread: it was begun earlier.
+        # Earlier stretches are done, or running in another thread since they started earlier.
         held, bounds = before.result() if before else (None, None)
         new: Candidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
         held = Candidates.joined([held, new]) if held else new

@@ -50,13 +50,13 @@ class PartMeta(Meta):
     sizes: dict[str, int] | None = None
 
 
-# Of a pair: labels (n, 2), confidences (n, 2) and image ids of what may still be chosen.
+# Candidates of a pair: labels (n, 2), confidences (n, 2) and image ids.
 State = tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]
-# What parts of one selection may differ in.
+# Keys in which parts of one selection may differ.
 OF_A_PART = {"shard", "part", "lines", "inputs"}
-# What the meta line of a selection does not have.
+# Keys that the meta line of a selection does not have.
 PART_FIELDS = {"shard", "part", "lines", "sizes", "all_classes"}
-# Candidates of a pair that are joined before those that cannot be chosen are dropped.
+# Number of joined candidates of a pair after which hopeless ones are dropped.
 MOST_HELD = 1 << 16
 
 
@@ -125,7 +125,7 @@ def _state(pool: Pool, pair: Pair, candidates: Candidates) -> State:
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
-    # A fixed date: the same part is the same bytes.
+    # A fixed date, so that equal parts have equal bytes.
     entry = zipfile.ZipInfo(f"{name}.npy")
     with archive.open(entry, "w", force_zip64=True) as file:
         np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
@@ -148,7 +148,7 @@ class Part:
             if not isinstance(counts, dict) or not isinstance(inputs, dict):
                 raise TypeError("counts and inputs are no objects")
             self.total, self.inputs = int(counts["images"]), dict[str, str](inputs)
-            # Where its lines begin and end in images.txt, and where that ends.
+            # Bytes where its lines begin and end in images.txt, and the end of that file.
             self.lines: tuple[int, int, int] | None = None
             if self.meta.lines is not None and self.meta.sizes is not None:
                 first, last = self.meta.lines

@@ -14,7 +14,7 @@ from labeling.geometry.polygons import Polygons
 from labeling.parts.model import PartedObject, Photograph
 from labeling.release_files.frozen import Frozen
 
-# How many of the objects that are left out are named.
+# Number of left-out objects that are named.
 NAMED = 5
 TIGHT = "intra-object"
 

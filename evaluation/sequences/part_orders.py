@@ -23,7 +23,7 @@ from labeling.files import BadInput, StrPath, require_file, text_lines
 from labeling.json_text import parsed
 from labeling.release_files.frozen import Frozen
 
-# Part scheme → category → its parts, the first to show first.
+# Part scheme → category → its parts in the order of revealing.
 Orders = Mapping[str, Mapping[str, tuple[str, ...]]]
 Parts = Mapping[str, Sequence[str]]
 SCHEME_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
@@ -215,7 +215,7 @@ class _Found:
             "images": self.images,
             "objects": {category: sums.seen for category, sums in self.sums.items()},
             "drop_first": self.drop_first,
-            # Of how many objects the area was that of their outline, or of their parts together.
+            # Number of objects whose area came from the outline, and from the parts.
             "areas": self.areas,
         }
         return stated | ({"random_for_lack_of_fixations": without, "seed": seed} if without else {})

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Open = Callable[[str], IO[bytes]]
-# Sequences that are made or wait for the reader: so many, and so many bytes of frames and of what
-# they are made from.
+# Limits on sequences that are being made or wait for the reader: their number, and the bytes of
+# their frames and sources.
 AHEAD, AHEAD_BYTES = 4, 256 << 20
-# For a pixel: a pyramid of six levels, distances to nine parts.
+# Bytes per pixel: a pyramid of six levels, distances to nine parts.
 OBJECT_BYTES = 6 * 12 + 9 * 4
 
 
@@ -199,7 +199,7 @@ def _prepared(
 ) -> Iterator[_Ready]:
     """Yield every object with its sequences, while it is being prepared."""
     for photo, scene_objects in scenes:
-        # Here and not in the pool: who opens may use a database, whose connection is a thread's.
+        # Open here and not in the pool: open_image may use a database connection of this thread.
         photograph = pool.submit(_decode, photo, _opened(photo, open_image))
         for drawn_object, lines in scene_objects:
             contents = list(dict.fromkeys(line.content_scheme for line in lines))

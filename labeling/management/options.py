@@ -9,6 +9,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
@@ -27,9 +28,8 @@ def option(help: str, default: Any = dataclasses.MISSING, **settings: Any) -> An
     return dataclasses.field(default=default, metadata=kept)
 
 
-def argument(help: str, default: Any = dataclasses.MISSING, **settings: Any) -> Any:
-    """Return the field of a positional argument."""
-    return option(help, default, flag=None, **settings)
+# Returns the field of a positional argument.
+argument = partial(option, flag=None)
 
 
 def add_options(parser: CommandParser, options: type) -> None:

@@ -77,12 +77,12 @@ def _is_estimate(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"value", "interval"}
 
 
-def _records(value: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> str:
+def _records(value: Any) -> str:
     """Return objects as rows, or as columns where they have more keys than there are objects."""
     rows = value
     if isinstance(value, dict):
         rows = [{"": name, **item} for name, item in value.items()]
-    flat = [dict(_flat(row)) for row in rows]  # type: ignore[arg-type]
+    flat = [dict(_flat(row)) for row in rows]
     heads = list(dict.fromkeys(head for row in flat for head in row))
     if len(heads) > max(8, len(flat)):
         return table([(head, *(_inline(row.get(head)) for row in flat)) for head in heads])
@@ -105,7 +105,7 @@ def _cut(rows: Sequence[Sequence[Any]], head: Sequence[str] | None = None) -> st
     return f"{text}\n… {more:,} more with --json" if more > 0 else text
 
 
-def _inline(value: Any) -> Any:
+def _inline(value: Any) -> object:
     """Return a cell: a number as it is, an estimate with its interval, a list with commas."""
     if _is_estimate(value):
         interval = value["interval"]

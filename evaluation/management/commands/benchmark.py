@@ -168,8 +168,8 @@ class Command(ContractCommand):
             raise BadInput(refusal.message.rstrip("."), name) from refusal
         while True:
             job = runs.job_of(run)
-            # None where a worker of the site was quicker: its result is waited for, and where it
-            # dies, the next round takes its place.
+            # None where a worker of the site took the job. Wait for its result; if the worker dies,
+            # the next round takes the job.
             ours = queue.run(job.pk) if job else None
             run.refresh_from_db()
             if run.state in (Run.State.DONE, Run.State.FAILED):
@@ -179,7 +179,7 @@ class Command(ContractCommand):
             time.sleep(runs.LOOK_SECONDS)
         if run.state == Run.State.FAILED:
             raise BadInput(run.error.rstrip("."), name)
-        # In one order of keys, whatever the database made of it.
+        # Databases may reorder the keys; restore one order.
         result = LabeledResult.from_json(run.result or {})
         return {"benchmark": name, "run": run.pk, **result.to_json()}
 

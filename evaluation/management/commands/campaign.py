@@ -2,7 +2,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from django.db import transaction
 
@@ -47,6 +47,15 @@ from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
 from labeling.vocabulary import reading
+
+
+class Common(TypedDict):
+    """The settings of campaigns of every kind."""
+
+    name: str
+    title: str
+    dataset: Dataset
+    policy: dict[str, object] | None
 
 
 @dataclass(kw_only=True)
@@ -131,8 +140,7 @@ class OpenOptions:
         names = ("selection", "policy", "images", "proposals")
         return {name: getattr(self, name) for name in names}
 
-    def common(self, dataset: Dataset) -> dict[str, Any]:
-        """Return the settings of campaigns of every kind."""
+    def common(self, dataset: Dataset) -> Common:
         return {
             "name": self.name,
             "title": self.title or self.name,
@@ -155,7 +163,7 @@ class Command(ContractCommand):
                 lifecycle.launch(made, dataset.owner)
         return self._status(made)
 
-    def _make(self, owner: User, options: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _make(self, owner: User, options: OpenOptions, common: Common) -> Campaign:
         makers = {
             PAIRS: self._contains,
             GRAPH: self._hierarchy,
@@ -168,7 +176,7 @@ class Command(ContractCommand):
         make = self._mistakes if is_review else makers[kind.asks]
         return make(owner, options, common)
 
-    def _contains(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _contains(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.selection is None:
             raise UsageError("a campaign of the kind contains needs --selection")
         net = selections.wordnet_for(choice.selection, load)
@@ -189,7 +197,7 @@ class Command(ContractCommand):
             **common,
         ).campaign
 
-    def _mistakes(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _mistakes(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.selection is None:
             raise UsageError(f"a campaign of the kind {choice.kind} needs --selection, a queue")
         if choice.vocabulary:
@@ -202,7 +210,7 @@ class Command(ContractCommand):
             owner, kind=choice.kind, pairs=pairs, instructions=HOW_TO_JUDGE, **common
         )
 
-    def _boxes(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _boxes(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.labels is None:
             raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
         net = load()
@@ -224,14 +232,13 @@ class Command(ContractCommand):
             if release is not None:
                 box_campaigns.begin_with(made, release)
             opening.define_asked(made, pairs)
-        # Slice by slice, as in _hierarchy.
+        # In slices, as in _hierarchy.
         with self.progress(len(pairs), "pair", "opening") as bar:
             box_campaigns.ask(made, pairs, proposed, tick=lambda done, _: bar.update(done - bar.n))
         return made
 
-    def _parts(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
-        common = common | {"kind": choice.kind}
-        dataset, file = common.pop("dataset"), choice.vocabulary
+    def _parts(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
+        dataset, file = common["dataset"], choice.vocabulary
         with transaction.atomic():
             version = None
             if file is not None:
@@ -239,9 +246,18 @@ class Command(ContractCommand):
                 version = vocabulary_store.add_version(dataset, content, None)
             images = _names(choice.images)
             items = part_campaigns.objects_of(dataset, images=images) if images else None
-            return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
+            return part_campaigns.draft(
+                owner,
+                dataset,
+                version=version,
+                items=items,
+                kind=choice.kind,
+                name=common["name"],
+                title=common["title"],
+                policy=common["policy"],
+            )
 
-    def _naming(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _naming(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         classes: list[dict[str, str]] = []
         if KINDS[choice.kind].has_vocabulary:
             if choice.vocabulary is None:
@@ -258,7 +274,7 @@ class Command(ContractCommand):
             **common,
         )
 
-    def _hierarchy(self, owner: User, choice: OpenOptions, common: dict[str, Any]) -> Campaign:
+    def _hierarchy(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
         graph, names = _graph(choice.graph), _names(choice.images)
@@ -269,7 +285,7 @@ class Command(ContractCommand):
             made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **common)
             store.define(made, owner, graph)
             following.check_images(made, names)
-        # Slice by slice: nobody waits while the questions of many images are made.
+        # In slices, so that other users do not wait while many questions are created.
         with self.progress(None, "question", "opening") as bar:
 
             def tick(done: int, total: int) -> None:

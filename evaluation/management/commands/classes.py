@@ -65,7 +65,7 @@ class SuggestOptions(CheckOptions):
 class Command(ContractCommand):
     help = "Classes of a new benchmark: none above another, none too large, none too fine."
 
-    # Not called check, which is a method of Django's.
+    # Not called check, which is a method of BaseCommand.
     @verb("say what is wrong with a list", "check")
     def check_list(self, options: CheckOptions) -> Checked:
         wordnet = load()

@@ -28,7 +28,7 @@ from labeling.management.options import argument, option
 from labeling.management.release_options import RELEASE_HELP
 
 Frames = Generator[tuple[str, Any]]
-# Options that say what of a release is shown; frames in a folder are what they are.
+# Options that choose the frames of a release; they do not apply to frames in a folder.
 OF_RELEASE = (
     "number",
     "images",
@@ -91,7 +91,7 @@ class Command(ContractCommand):
             }
             for classifier in classifiers
         ]
-        # One model has the settings that it had before there could be several.
+        # Keep the settings format of one model from before several were possible.
         of_models = alone[0] if len(alone) == 1 else {"models": alone}
         results: dict[str, dict[str, object]] = {}
         with classifying.opened(out, source.settings | of_models, options.restart) as work:

@@ -414,7 +414,7 @@ class _Opened:
             return
         assert pool is not None
         self.source = pool
-        # Held: what it fetched from a bucket goes with it.
+        # Keep a reference: files fetched from a bucket are removed with the object.
         self._sharded = sharded = pool_at(pool)
         number = len(sharded.shards)
         if shard and shard[1] != number:
@@ -489,7 +489,7 @@ def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
     """
     pool = opened.first
     now, ends = pool.sha256, meta.stretches
-    # The files of a pool in shards are others than those of one folder, however that is cut.
+    # The files of a sharded pool differ from those of one folder, however that is cut.
     if ends is not None and pool.sizes:
         if not _is_cut(ends, pool.total):
             raise BadInput(

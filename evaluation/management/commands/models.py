@@ -49,7 +49,7 @@ class Command(ContractCommand):
         registering.check_name(name)
         wnids = options.classes_of(model)
         file, weights = Path(spec), options.weights and options.weights.absolute()
-        # A worker starts in another folder.
+        # A worker has another working directory.
         spec = str(file.absolute()) if file.exists() else spec
         preparing = options.preparing(model)
         opened = opening.load(spec, wnids, name=name, weights=weights, preparing=preparing)

@@ -191,7 +191,7 @@ class Command(ContractCommand):
         request, wordnet = options.request(), load()
         paths = named_files(options.predictions)
         classified = _classified(options, paths)
-        # Of all images of the truth, before those are left out that a release does not settle.
+        # All images of the truth, including those that a release does not settle.
         images = next(iter(classified.values())).images
         sets = read_label_sets(options.valid_sets, images, wordnet) if options.valid_sets else None
         classified = class_files.on_named_images(classified)

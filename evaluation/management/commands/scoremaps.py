@@ -208,7 +208,7 @@ def _refusals(options: Options) -> Iterator[None]:
         raise BadInput(
             f"{options.model} does not suit {options.method}: {unsuited}", cure=cure
         ) from None
-    # Networks raise whatever they like when their gradients are asked for.
+    # Networks may raise any RuntimeError while gradients are computed.
     except RuntimeError as error:
         raise BadInput(
             f"{options.model} failed ({first_line(error)})",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 THREADS = 2
-# Frames that wait to be written: a few, since they may be large.
+# Most frames that wait to be written; few, since they may be large.
 WAITING = 6
 
 
