@@ -54,7 +54,7 @@ def add_skipped(rows: list[Skipped], entry: str, why: str, example: str) -> None
 
 
 def skipped_sentence(row: Skipped) -> str:
-    """Return what was left out as a sentence.
+    """Return a sentence about the skipped entries.
 
     >>> skipped_sentence({"what": "mask", "count": 2, "why": "it is empty", "first": "a.png"})
     '2 masks skipped, the first in a.png: it is empty'
@@ -66,13 +66,13 @@ def skipped_sentence(row: Skipped) -> str:
 
 @dataclass
 class Reading:
-    """How a file is read.
+    """The settings and position of reading a file.
 
-    repair: shapes that cross themselves or leave the image are cut to what is valid and inside.
-    tell: takes a sentence for each repair. skip: takes each entry that is left out. on_fault: takes
-    the fault of one object, or of one file of several, and reading goes on; without it the fault is
-    raised. inclusive: x1 and y1 of CSV rows are the last pixels. exact: corners of outlines stay as
-    the file has them; else they are rounded to tenths. line: of what is read now.
+    repair: clip and fix shapes that cross themselves or leave the image. tell: receives a sentence
+    per repair. skip: receives each skipped entry. on_fault: receives the fault of one object, or of
+    one of several files, and reading continues; without it faults are raised. inclusive: x1 and y1
+    of CSV rows are the last pixels. exact: keep corners of outlines; else round to tenths. line:
+    the current one.
     """
 
     file: StrPath
@@ -85,17 +85,17 @@ class Reading:
     line: int | None = None
 
     def of(self, file: StrPath) -> "Reading":
-        """Return the same reading of another file."""
+        """Return the same settings for another file."""
         return replace(self, file=file)
 
     def at(self, line: int) -> "Reading":
-        """Return this reading, now at a line."""
+        """Return the same settings at a line."""
         self.line = line
         return self
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """Pass a fault inside to on_fault, where there is one."""
+        """Pass a fault of the block to on_fault, if there is one."""
         try:
             yield
         except BadInput as bad:
@@ -107,7 +107,7 @@ class Reading:
         return BadInput(message, file=self.file, line=self.line, cure=cure)
 
     def checked(self, label: Label) -> Label:
-        """Return the label, if every word of it is allowed. Raise BadInput."""
+        """Return the label if all its values are valid. Raises BadInput."""
         self._key(label.key)
         self._key(label.source, "the source", least=0, most=500)
         for word, words, attribute in (
@@ -130,11 +130,11 @@ class Reading:
             raise self.bad("has a NUL or half a surrogate pair, which is no text", "take it out")
 
     def polygons(self, value: Any, size: Size | None, entry: str, made: bool = False) -> Polygons:
-        """Return the polygons of nested lists, checked. size: of the image, where it is known.
+        """Return the polygons of nested lists, validated. size: of the image, if known.
 
-        Corners may leave the image by EDGE_PX and are then cut off. made: an outline that nobody
-        drew, whose exact corners need not fit tenths; what tenths can hold of it is returned, which
-        may be nothing. Raise BadInput; with repair, only for what cannot be repaired.
+        Corners may leave the image by EDGE_PX and are clipped. made: a computed outline, whose
+        exact corners may not fit tenths; returns what tenths can express, maybe nothing. Raises
+        BadInput; with repair, only for irreparable shapes.
         """
         try:
             polygons = self._clean(value, size, entry)
@@ -165,7 +165,7 @@ class Reading:
         return BadInput(refusal.message.rstrip("."), file=self.file, line=self.line, cure=cure)
 
     def size(self, width: object, height: object, entry: str) -> Size:
-        """Return (width, height) of an image in pixels. Raise BadInput."""
+        """Return (width, height) of an image in pixels. Raises BadInput."""
         if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MOST_PIXELS):
             raise self.bad(
                 f"{entry} is {_short(width)} × {_short(height)} pixels",
@@ -174,7 +174,7 @@ class Reading:
         return int(width), int(height)
 
     def box(self, value: object, entry: str) -> Box:
-        """x0, y0, x1, y1. Raises BadInput."""
+        """Return x0, y0, x1, y1. Raises BadInput."""
         if isinstance(value, list | tuple) and len(value) == 4 and all(map(is_number, value)):
             x0, y0, x1, y1 = map(float, value)
             # Written so that NaN fails too.
@@ -196,9 +196,9 @@ class Reading:
         entry: str,
         number: int,
     ) -> Instance | None:
-        """Return an instance inside its image; None where repair leaves nothing of it.
+        """Return an instance inside its image; None if repair leaves nothing.
 
-        box: None for the bounds of its polygons. Boxes may leave the image by EDGE_PX. Raise
+        box: None for the bounds of its polygons. Boxes may leave the image by EDGE_PX. Raises
         BadInput.
         """
         box = bounds(polygons) if box is None else box
@@ -221,9 +221,9 @@ class Reading:
         return Instance(box, polygons, flags, number)
 
     def inside(self, instance: Instance, size: Size, entry: str) -> Instance | None:
-        """Return an instance cut at the edges of its image; None where nothing is left of it.
+        """Return an instance clipped to its image; None if nothing is left.
 
-        For instances whose file does not state the image's size. Raise BadInput.
+        For instances whose file does not state the image's size. Raises BadInput.
         """
         polygons = instance.polygons
         if not is_inside(polygons, size):
@@ -236,7 +236,7 @@ class Reading:
     def part(
         self, row: Mapping[str, object], polygons: Polygons, size: Size | None, entry: str
     ) -> Part:
-        """Return the part that part_details() wrote, with its polygons. Raises BadInput."""
+        """Return the part of part_details(), with its polygons. Raises BadInput."""
         merges = [self._merge(merge, size, entry) for merge in self._list(row, "merges", entry)]
         fields = of_merges(merges)
         if "radius" in row:
@@ -308,9 +308,9 @@ class Reading:
         size: Size | None,
         entry: str,
     ) -> PartedObject:
-        """Return the object that object_details() wrote, with what lies in it. Raises BadInput.
+        """Return the object of object_details(), with its parts. Raises BadInput.
 
-        Of a file of others the row is {}: the box is then the least around outline and parts.
+        For files of others the row is {}; the box is then the smallest around outline and parts.
         """
         regions = [part.polygons for part in parts if part.polygons]
         known = [box_of(region) for region in ([outline] if outline else regions)]
@@ -336,9 +336,7 @@ class Reading:
         raise self.bad(f"{entry} is {_short(word)}", f"use {', '.join(words)}")
 
     def text(self, value: object, entry: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
-        """Return a name out of a file. Raises BadInput for another thing, NUL, and too
-        much of it.
-        """
+        """Return a name in a file. Raises BadInput for other types, NUL, and too long a text."""
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
             raise self.bad(f"{entry} is {_short(value)}", cure)
@@ -349,11 +347,11 @@ class Reading:
         return value
 
     def name(self, value: object, entry: str, most: int = MOST_NAME) -> str:
-        """Return the name of a class or a part in NFC, without spaces around it."""
+        """Return the name of a class or a part in NFC, stripped."""
         return nfc(self.text(value, entry, most=most).strip())
 
     def image(self, value: object, entry: str) -> str:
-        """Return an image's name out of a file. Raises BadInput where it leaves its folder, too."""
+        """Return an image's name in a file. Raises BadInput, also if it leaves its folder."""
         name = nfc(self.text(value, f"{entry}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
             raise self.bad(f"{entry}'s name leaves its folder: {name!r}", "take the .. out")
@@ -361,7 +359,7 @@ class Reading:
 
 
 def box_around(boxes: Iterable[Box]) -> Box:
-    """Return the least box around them; at least one."""
+    """Return the smallest box around these; at least one."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return (min(x0), min(y0), max(x1), max(y1))
 
@@ -373,7 +371,7 @@ def shared_area(a: Box, b: Box) -> float:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether it is a number of JSON, of a size that floats have."""
+    """Return whether the value is a JSON number in the range of floats."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < 2**63
     return isinstance(value, float)
@@ -389,9 +387,9 @@ def _short(value: object) -> str:
 
 
 def _mend(value: Any, size: Size | None) -> Polygons:
-    """Return what lies inside the image of polygons, by even-odd; () where nothing can be kept.
+    """Return the valid area of polygons inside the image; () if nothing is left.
 
-    Rings of one piece are taken together by even-odd, pieces as their union.
+    Rings of one piece are combined by the even-odd rule, pieces by union.
     """
     from shapely import Polygon, box, make_valid, union_all
     from shapely.geometry.base import BaseGeometry
@@ -417,7 +415,7 @@ def is_box_inside(box: Box, size: Size, margin: float = 0.0) -> bool:
 
 
 def cut_box(box: Box, size: Size) -> Box | None:
-    """Return the box as far as it lies in an image; None where no part of it does.
+    """Return the box clipped to an image; None if it lies outside.
 
     >>> cut_box((-30, -5, 10, 35), (100, 60)), cut_box((120, 0, 130, 9), (100, 60))
     ((0.0, 0.0, 10, 35), None)
@@ -428,7 +426,7 @@ def cut_box(box: Box, size: Size) -> Box | None:
 
 
 def _finite_pieces(value: Any) -> list[list[Ring]]:
-    """The rings of every piece, where all of it is finite numbers and not too many; else none."""
+    """Return the rings of every piece if all are finite numbers and not too many; else none."""
     pieces: list[list[Ring]] = []
     count = 0
     try:

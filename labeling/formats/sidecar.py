@@ -1,4 +1,4 @@
-"""What formats of masks have no word for, in JSON files beside them; and names for such files."""
+"""JSON files beside masks, with data that mask formats lack; and safe names for such files."""
 
 import hashlib
 import json
@@ -14,14 +14,14 @@ MOST_BYTES = 64 << 20
 
 
 def write(path: Path, content: Mapping[str, object]) -> None:
-    """A JSON file, written plainly: the folder it lies in appears when it is whole."""
+    """Write a JSON file, not atomically: its folder appears only when complete."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         json.dump(content, file, ensure_ascii=False)
         file.write("\n")
 
 
 def read(path: Path) -> dict[str, object]:
-    """Return the JSON object in a file. Raises BadInput for another thing."""
+    """Return the JSON object in a file. Raises BadInput for other values."""
     if path.stat().st_size > MOST_BYTES:
         raise BadInput("has over 64 MiB", file=path, cure="export it again")
     content = read_json(path)
@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, object]:
 
 
 def read_json(path: StrPath) -> object:
-    """Return what a JSON file holds. Raise BadInput naming the line."""
+    """Return the content of a JSON file. Raises BadInput with the line."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return json.load(file)
@@ -45,7 +45,7 @@ def read_json(path: StrPath) -> object:
 def rows(
     content: Mapping[str, object], key: str, reading: Reading, entry: str
 ) -> list[dict[str, object]]:
-    """Return the list of objects under a key. Raises BadInput for another thing."""
+    """Return the list of objects under a key. Raises BadInput for other values."""
     rows_at_key = content.get(key)
     if isinstance(rows_at_key, list) and all(isinstance(row, dict) for row in rows_at_key):
         return rows_at_key
@@ -62,7 +62,7 @@ def file_path(name: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Any text as the name of one file."""
+    """Return a text as a valid file name."""
     safe = "".join(c if c.isalnum() or c in "._- ()," else f"%{ord(c):02X}" for c in name)
     if not safe.strip(". ") or safe[-1] in ". ":
         safe = safe.replace(".", "%2E").replace(" ", "%20") or "%"
@@ -76,17 +76,17 @@ def _digest(text: str) -> str:
 
 
 def files_in(path: Path, ending: str) -> Iterable[Path]:
-    """Return the files of that ending in a folder and below, in order; or the one file."""
+    """Return the files with that extension in a folder and below, sorted; or the single file."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.rglob("*") if file.suffix.lower() == ending)
 
 
 def the_file(path: StrPath, name: str) -> Path:
-    """Return the file itself; in a folder the one of that name, else the only .json beside
+    """Return the file, or in a folder the file of that name, else its only .json besides
     release.json.
 
-    Raises BadInput where that is none or several.
+    Raises BadInput if there are none or several.
     """
     folder = Path(path)
     if not folder.is_dir():

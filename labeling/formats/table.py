@@ -1,6 +1,6 @@
 """CSV: a row for every label, or for each of its instances; a row for every object with parts.
 
-The class is in the column `class`, or `wnid`, `topic` or `category`, as our other lists call it.
+The column of the class is `class`, `wnid`, `topic` or `category`.
 """
 
 import csv
@@ -56,7 +56,7 @@ def _box(instance: Instance | None) -> Box:
 
 
 def read(reading: Reading) -> Pages:
-    """Yield the images of a CSV file with their labels. Raise BadInput naming the line."""
+    """Yield the images of a CSV file with their labels. Raises BadInput with the line."""
     for image, group in groupby(_rows(reading), key=lambda row: row.label.image):
         yield Photograph(image, 0, 0), [row.label for row in group]
 
@@ -64,7 +64,7 @@ def read(reading: Reading) -> Pages:
 def read_objects(reading: Reading) -> Iterator[PartedObject]:
     """Yield the objects of a CSV file, without parts; those without a box have WHOLE.
 
-    Raise BadInput naming the line.
+    Raises BadInput with the line.
     """
     for row in _rows(reading):
         label = row.label

@@ -1,10 +1,10 @@
-"""PASCAL VOC: an XML file for every image, and for every class a list of images with 1, -1 or 0.
+"""PASCAL VOC: an XML file per image, and per class a list of images with 1, -1 or 0.
 
-`Annotations/<id>.xml` has an <object> for every box, as VOC has them (pixels counted from 1, both
-ends inside), named as people read it, with its <wnid>; and a <label> for every class, which VOC has
-no word for and its readers pass over. An image's id is its name without the ending, as VOC has it,
-where no other image has the same. `ImageSets/Main/trainval.txt` lists the ids,
-`<class>_trainval.txt` is VOC's own way to say yes, no and unknown, `classes.csv` has the wnids.
+`Annotations/<id>.xml` has an <object> for every box, as in VOC (pixels from 1, both ends
+inclusive), with the class's name and its <wnid>; and a <label> for every class, which readers of
+VOC ignore. An image's id is its name without extension, if that is unique.
+`ImageSets/Main/trainval.txt` lists the ids, `<class>_trainval.txt` is VOC's encoding of yes, no and
+unknown, `classes.csv` has the wnids.
 """
 
 import codecs
@@ -59,8 +59,9 @@ def write(pages: Pages, folder: Path, release_info: About) -> None:
 
 
 class _Ids:
-    """What images are called: by their stem, or with their ending where that is not theirs alone:
-    cat.png and cat.jpg are two images."""
+    """Ids of images: the name without extension, or with it if two would collide, as cat.png and
+    cat.jpg.
+    """
 
     def __init__(self, images: Iterable[str]) -> None:
         count: Counter[str] = Counter()
@@ -76,7 +77,7 @@ class _Ids:
 
 
 def _stem(name: str) -> str:
-    """The name without its ending.
+    """Return the name without its extension.
 
     >>> _stem("birds/a.coot.jpg")
     'birds/a.coot'
@@ -85,7 +86,7 @@ def _stem(name: str) -> str:
 
 
 class _Lists:
-    """A growing list for every class: a thousand files cannot all be open at once."""
+    """Appends to one list per class; a thousand files cannot be open at once."""
 
     def __init__(self, folder: Path, open_files: contextlib.ExitStack) -> None:
         self.folder = folder
@@ -154,7 +155,7 @@ def _add(parent: ET.Element, name: str, text: str = "") -> ET.Element:
 
 
 def _inclusive(box: Box) -> Box:
-    """Pixels counted from 1 with both ends inside.
+    """Return pixels counted from 1 with both ends inclusive.
 
     >>> _inclusive((0.0, 0.0, 10.0, 20.0))
     (1.0, 1.0, 10.0, 20.0)
@@ -165,8 +166,8 @@ def _inclusive(box: Box) -> Box:
 def read(reading: Reading) -> Pages:
     """Yield the images of a VOC folder (its Annotations), a folder of XML files, or one file.
 
-    An image is named by <path> where an export of ours wrote it, else by <filename>, below the
-    folder in which its XML lies. Raise BadInput naming the file and the object.
+    An image is named by our exports' <path>, else by <filename> below the folder of its XML. Raises
+    BadInput, which names the file and the object.
     """
     root = Path(reading.file)
     folder = root / "Annotations" if (root / "Annotations").is_dir() else root
@@ -227,7 +228,7 @@ def _page(reading: Reading, file: Path, below: Path) -> tuple[Photograph, list[L
 
 
 def _root(reading: Reading, file: Path) -> ET.Element:
-    """Return the root of an XML file in any encoding that Python knows. Raise BadInput."""
+    """Return the root of an XML file in any encoding that Python knows. Raises BadInput."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 
@@ -248,7 +249,7 @@ def _root(reading: Reading, file: Path) -> ET.Element:
 
 
 def _as_utf8(raw: bytes) -> bytes:
-    """Return XML in UTF-8 where it declares another encoding; expat knows only four."""
+    """Return XML of another declared encoding in UTF-8; expat knows only four."""
     declared = ENCODING.match(raw)
     if not declared or codecs.lookup(declared[2].decode("ascii")).name == "utf-8":
         return raw

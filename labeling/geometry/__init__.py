@@ -1,3 +1,1 @@
-"""Pure functions on polygons, masks, contours and alpha shapes, and what draws them as SVG or PNG.
-No Django.
-"""
+"""Pure functions on polygons, masks, contours and alpha shapes; SVG and PNG output. No Django."""

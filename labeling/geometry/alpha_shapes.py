@@ -1,11 +1,11 @@
-"""Pieces of one part become one contour: their alpha shape at the first radius that holds them all.
+"""Merges pieces of a part into one contour: their alpha shape at the first radius that covers all.
 
 Source: Sarvadevabhatla, Venkatraman and Babu, 'Part'ly first among equals (2016), Supplement A,
 §2.1, who refine the radius step by step; Edelsbrunner, Kirkpatrick and Seidel, On the shape of a
-set of points in the plane (1983). Here the radius is exact: of the Delaunay triangles of all pixel
-corners, those up to a circumradius are joined over shared edges, and the first circumradius counts
-at which one component has a corner in every point. docs/reference/objects-and-parts.md tells it
-with pictures. The `alphashape` package draws the same corners as a second opinion.
+set of points in the plane (1983). Here the radius is exact: Delaunay triangles of all pixel corners
+up to a circumradius are joined over shared edges; the first circumradius is taken at which one
+component has a corner in every point. docs/reference/objects-and-parts.md has pictures. The
+`alphashape` package draws the same corners as a second opinion.
 """
 
 import math
@@ -46,13 +46,13 @@ PACKAGE_MARGIN = 1e-6
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of the pieces.
+    """A merged part.
 
-    polygons: corners on pixel corners, valid, canonical. radius: the circumradius up to which
-    triangles were joined, pixels; None where the pieces stayed apart. joins_at: the first radius
-    that makes one component of them. area, union_area, hull_area: pixels whose centres lie in the
-    polygons, in the pieces, in the convex hull of the pieces. components: how many polygons.
-    apart: no component holds all of the pieces.
+    polygons: corners on pixel corners, valid, canonical. radius: limit of the joined triangles'
+    circumradius in pixels; None if the pieces stayed apart. joins_at: the first radius that makes
+    one component. area, union_area, hull_area: pixels with centres in the polygons, the pieces, the
+    convex hull of the pieces. components: number of polygons. apart: no component contains all
+    pieces.
     """
 
     polygons: Polygons
@@ -94,24 +94,22 @@ def merge(
     holes: bool = True,
     method: str = "radius",
 ) -> Merged:
-    """Return the alpha shape of all pieces together, united with them.
+    """Return the alpha shape of all pieces, united with them.
 
-    pieces: polygons, or masks of one shape, inside where not 0, whose first pixel is the image's.
-    Polygons count by the pixels whose centres they hold; one that holds none takes the pixels it
-    touches. Neither the order of the pieces nor which pixel came from which of them matters, and
-    the radius that came out gives the same bytes when it is given.
-    radius: None takes the first one at which one component of triangles has a corner in every
-    pixel corner. At that radius and at any above it the shape is all triangles of that component,
-    ties included; others up to that radius, which hang on it by a corner, are left out. Below it,
-    all triangles up to the radius are taken, and `apart` is true.
-    cap: where the first radius is above it, the pieces stay as they are, united, and `apart` is
-    true; it says nothing to a given radius.
-    holes: whether holes stay; else they are filled, with whatever lies in them.
-    method: radius, as above, or alphashape: what that package draws of the same corners at
-    alpha = 1 / radius, united with the pieces. It takes every triangle up to the radius, also one
-    that hangs on the others by a corner, and fills holes.
-    Raises Refusal for an empty piece, masks of different shapes, pieces too far apart or too ragged
-    to work on, or a radius that is not above 0; ValueError for no pieces or another method.
+    pieces: polygons, or masks of one shape (nonzero is inside) with the image's origin. Polygons
+    cover the pixels with centres inside; one without such a pixel covers the pixels it touches. The
+    order of the pieces does not matter, nor which pixel belongs to which; the returned radius
+    reproduces the same bytes. radius: None takes the first at which one component of triangles has
+    a corner in every pixel corner. At that radius or above, the shape is all triangles of that
+    component, including ties, without others that touch it only in a corner. Below it, the shape is
+    all triangles up to the radius, and `apart` is true. cap: if the first radius exceeds it, the
+    pieces are only united, and `apart` is true; ignored for a given radius. holes: whether holes
+    are kept; else they are filled, including anything inside them. method: radius, as above, or
+    alphashape: that package's shape of the same corners at alpha = 1 / radius, united with the
+    pieces. It takes every triangle up to the radius, also those that touch others only in a corner,
+    and fills holes. Raises Refusal for an empty piece, masks of different shapes, pieces too far
+    apart or too ragged, or a radius that is not above 0; ValueError for no pieces or an unknown
+    method.
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
@@ -142,7 +140,7 @@ def merge(
 
 
 def _united(pieces: Sequence[Polygons | NDArray[np.generic]]) -> tuple[Mask, tuple[int, int]]:
-    """All pixels of the pieces in the smallest box around them, and where the box begins."""
+    """Return all pixels of the pieces in their bounding box, and its origin."""
     shapes = {piece.shape for piece in pieces if isinstance(piece, np.ndarray)}
     if len(shapes) > 1:
         sizes = " and ".join(f"{width} × {height}" for height, width in sorted(shapes))
@@ -173,7 +171,7 @@ def _pixels(piece: Polygons | NDArray[np.generic]) -> tuple[Mask, tuple[int, int
 
 
 def _touched(piece: Polygons, box: PixelBox) -> Mask:
-    """The pixels that a thin piece shares some area with."""
+    """Return the pixels that a thin piece intersects."""
     x0, y0, x1, y1 = box
     mask = np.zeros((y1 - y0, x1 - x0), np.bool_)
     region = to_shapely(piece)
@@ -187,13 +185,13 @@ def _touched(piece: Polygons, box: PixelBox) -> Mask:
 
 
 def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
-    """The Delaunay triangles of the mask's corners, and which of them lie in its pixels.
+    """Return the Delaunay triangles of the mask's corners, and which of them lie in its pixels.
 
-    Corners with a pixel on all four sides are left out, but for one in each of their regions:
-    their only triangles are halves of the pixels around them, circumradius √½. What lies outside
-    of those pixels is an empty circle with them and without, so no other triangle changes; and
-    `delaunay.rank` gives those inside rank 0, by whatever longer triangles they are now covered.
-    The corner that stays makes each region count as a point that must be covered.
+    Corners inside the mask are dropped, except one in each of their regions: their only triangles
+    are halves of the pixels around them, of circumradius √½. Outside these pixels no empty circle
+    changes without them, so no other triangle changes; `delaunay.rank` gives those inside rank 0,
+    whatever longer triangles now cover them. The remaining corner makes each region a point that
+    must be covered.
     """
     from scipy import ndimage
 
@@ -231,17 +229,18 @@ def _shape(
     inside: NDArray[np.bool_],
     radius: float,
 ) -> Polygons:
-    """The triangles up to a radius, those of the component that covers all if one does, and the
-    mask's own."""
+    """Return the triangles up to a radius, or those of the component that covers all, plus the
+    mask's own.
+    """
     within = (np.array(ranked.radii) <= radius)[ranked.rank]
     chosen = delaunay.covering(triangles, within)
     return polygons_along(_border(triangles, (within if chosen is None else chosen) | inside))
 
 
 def _by_package(mask: Mask, points: Ints, radius: float) -> Polygons:
-    """The alpha shape that the alphashape package draws of the points, and the mask's own pixels.
+    """Return the alphashape package's shape of the points, united with the mask's pixels.
 
-    Corners deep in the mask are not among the points: what they would add lies in the mask.
+    Corners deep inside the mask are dropped; they would add nothing.
     """
     if len(points) > MOST_CORNERS_OF_PACKAGE:
         raise TooLarge(
@@ -258,7 +257,7 @@ def _by_package(mask: Mask, points: Ints, radius: float) -> Polygons:
 
 
 def _border(triangles: delaunay.Delaunay, chosen: NDArray[np.bool_]) -> Border:
-    """The border of the chosen triangles, a slot where each of its edges ends."""
+    """Return the border of the chosen triangles, with a slot at the end of each edge."""
     twin = triangles.twin
     edges = np.arange(len(twin))
     taken = np.repeat(chosen, 3)
@@ -281,6 +280,6 @@ def _border(triangles: delaunay.Delaunay, chosen: NDArray[np.bool_]) -> Border:
 
 
 def _filled(polygons: Polygons) -> Polygons:
-    """Without holes; a piece that lies in a hole goes with it."""
+    """Fill the holes; pieces inside holes vanish."""
     outer = [to_shapely(((piece[0],),)) for piece in polygons]
     return from_shapely(shapely.union_all(outer))

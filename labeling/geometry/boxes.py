@@ -1,16 +1,16 @@
-"""Boxes with upright sides: x0, y0, x1, y1 in pixels, the upper edges exclusive."""
+"""Axis-parallel boxes: x0, y0, x1, y1 in pixels, x1 and y1 exclusive."""
 
 Box = tuple[float, float, float, float]
 
 
 def area(box: Box) -> float:
-    """In square pixels; 0 for a box that is inside out."""
+    """Return the area in square pixels; 0 for an inverted box."""
     x0, y0, x1, y1 = box
     return max(0.0, x1 - x0) * max(0.0, y1 - y0)
 
 
 def iou(a: Box, b: Box) -> float:
-    """What two boxes share of what they cover together, in [0, 1].
+    """Return the IoU of two boxes, in [0, 1].
 
     >>> iou((0, 0, 10, 10), (5, 0, 15, 10))
     0.3333333333333333

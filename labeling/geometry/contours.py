@@ -1,9 +1,9 @@
-"""Rings along the border of a region on the pixel grid: walked, made simple, put together.
+"""Traces the border of a region on the pixel grid as simple rings.
 
-A border is a set of directed edges with the region on one side. A *slot* is a place where one edge
-ends and the next begins; several slots lie in one corner where the region touches itself there.
-Walking from slot to slot never leaves the piece it began in; a walk that comes to the same corner
-twice is split there, so that every ring is simple and shapely takes the result as valid.
+A border is a set of directed edges with the region on one side. A *slot* is where one edge ends and
+the next begins; a corner has several slots if the region touches itself there. Walking from slot to
+slot never leaves the current piece; a walk that visits a corner twice is split there, so that every
+ring is simple and valid for shapely.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +18,9 @@ Ints = NDArray[np.int64]
 
 
 class Border(NamedTuple):
-    """Slots of a border: corner x and y, the slot that comes after, each (S,).
+    """Slots of a border: corner x and y, and the next slot, each (S,).
 
-    pieces: gives the number of the piece that each slot borders, (S,); asked only where there are
-    several pieces, some of them with holes.
+    pieces: returns the piece of each slot, (S,); called only for several pieces with holes.
     """
 
     x: Ints
@@ -31,11 +30,10 @@ class Border(NamedTuple):
 
 
 def around_pixels(mask: NDArray[np.bool_]) -> Border:
-    """Return the border of a mask's pixels, slots only where it turns; pixels are joined by their
-    sides.
+    """Return the border of a mask's pixels with slots at its turns; pixels are connected by sides.
 
-    The region lies to the right of every edge on a screen, so that x and y of an outer ring have a
-    positive shoelace sum.
+    The region lies to the right of every edge on a screen, so the shoelace sum of an outer ring is
+    positive.
     """
     height, width = mask.shape
     padded = np.zeros((height + 2, width + 2), np.int8)
@@ -72,11 +70,11 @@ def around_pixels(mask: NDArray[np.bool_]) -> Border:
 
 
 def _turns(edges: NDArray[np.int8]) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
-    """Where runs of equal edges end and begin, line by line.
+    """Return where runs of equal edges end and begin, line by line.
 
-    edges: (L, n + 2), the first and last of each line 0. Returns for each end, in order, its corner
-    (line × (n + 1) + place), its side (0: of the edges before it, 1: after it), the edges' sign,
-    and whether both sides turn there. Two ends in a row are one run.
+    edges: (L, n + 2), the first and last of each line 0. For each end, in order: its corner (line ×
+    (n + 1) + column), its side (0: of the edges before it, 1: after it), the edges' sign, and
+    whether both sides turn there. Two consecutive ends form a run.
     """
     before, behind = edges[:, :-1], edges[:, 1:]
     turn = before != behind
@@ -90,16 +88,16 @@ def _turns(edges: NDArray[np.int8]) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]
 
 
 def _follow(after: Ints, slots: Ints, sign: Ints) -> None:
-    """Runs lie in pairs of slots, walked forwards or backwards."""
+    """Return the next slot of each; runs are pairs of slots, walked forwards or backwards."""
     first, last = slots[::2], slots[1::2]
     forwards = sign[::2] > 0
     after[np.where(forwards, first, last)] = np.where(forwards, last, first)
 
 
 def polygons_along(border: Border, origin: tuple[int, int] = (0, 0)) -> Polygons:
-    """Return the region inside a border, in canonical order, without corners on a straight line.
+    """Return the region inside a border, canonical, without collinear corners.
 
-    origin: where the border's (0, 0) lies in the image.
+    origin: position of the border's (0, 0) in the image.
     """
     x, y, after, pieces = border
     stride = int(x.max(initial=0)) + 1
@@ -125,7 +123,7 @@ def polygons_along(border: Border, origin: tuple[int, int] = (0, 0)) -> Polygons
 
 
 def _walks(after: list[int], corners: list[int]) -> list[list[int]]:
-    """The slots of every ring, none of which comes to a corner twice."""
+    """Yield the slots of every ring; no ring visits a corner twice."""
     count: dict[int, int] = {}
     for corner in corners:
         count[corner] = count.get(corner, 0) + 1
@@ -151,7 +149,9 @@ def _walks(after: list[int], corners: list[int]) -> list[list[int]]:
 
 
 def _cut(walk: list[int], start: int, passed: dict[int, int], corners: list[int]) -> list[int]:
-    """The loop from `start` to the end of a walk, which it loses. Loops nest; they never cross."""
+    """Remove the loop from `start` to the end of a walk and return it. Loops nest and
+    never cross.
+    """
     loop = walk[start:]
     del walk[start:]
     for slot in loop:
@@ -160,7 +160,7 @@ def _cut(walk: list[int], start: int, passed: dict[int, int], corners: list[int]
 
 
 def _straight(ring: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """The ring without the corners that lie between their neighbours on one line."""
+    """Return the ring without collinear corners."""
     around = zip([ring[-1], *ring[:-1]], ring, [*ring[1:], ring[0]], strict=True)
     return tuple(
         corner

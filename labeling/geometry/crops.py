@@ -1,4 +1,4 @@
-"""Crops of objects: the tight one, and one with some of what is around it. Pure.
+"""Crops of objects, tight or with context. Pure.
 
 A box is x0, y0, x1, y1 in pixels of the image, x1 and y1 exclusive. Crops are whole pixels.
 """
@@ -13,7 +13,7 @@ SHARE = 0.18
 
 
 def tight(box: Sequence[float], width: int, height: int) -> Crop:
-    """Return the fewest whole pixels of an image of width x height that hold the box.
+    """Return the smallest box of whole pixels around the box, in an image of width x height.
 
     >>> tight((2.5, 3, 7.1, 9), 20, 20)
     (2, 3, 8, 9)
@@ -30,12 +30,11 @@ def tight(box: Sequence[float], width: int, height: int) -> Crop:
 def widened(
     box: Sequence[float], width: int, height: int, share: float = SHARE
 ) -> tuple[Crop, bool]:
-    """Return the box with context around it, and whether the image has room for that.
+    """Return the box with context, and whether the image has room for it.
 
-    The crop is wider by `share` of the box's width and higher by as much of its height, half of it
-    on each side, outward to whole pixels; what leaves the image is cut off. There is room where the
-    crop reaches 1 + share times the box's width, or that of its height; the paper keeps only such
-    objects.
+    The crop is `share` wider and higher than the box, half of it on each side, rounded outward and
+    clipped to the image. There is room if the crop reaches 1 + share times the box's width or
+    height; the paper keeps only such objects.
 
     >>> widened((100, 100, 200, 300), 500, 500)
     ((91, 82, 209, 318), True)

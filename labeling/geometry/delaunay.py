@@ -1,7 +1,7 @@
-"""Delaunay triangles of whole-numbered points: proven, ranked by exact circumradius, joined.
+"""Delaunay triangles of integer points: proven, ranked by exact circumradius, joined.
 
-Circumradii are compared as fractions of whole numbers, so ties are ties: four corners of a pixel
-lie on one circle, and whichever way qhull cuts such a figure, all of its triangles have one rank.
+Circumradii are compared as integer fractions, so ties are exact: four corners of a pixel lie on one
+circle, and however qhull splits such a figure, all of its triangles have the same rank.
 """
 
 import math
@@ -25,8 +25,8 @@ MOST_EXTENT = 20_000
 class Delaunay(NamedTuple):
     """T triangles of N points.
 
-    points: (N, 2). corners: (T, 3) of points, x y shoelace positive. twin: (3T,) for the edge
-    3t + k, from corner k to the next one, the same edge of the triangle beyond, −1 on the hull.
+    points: (N, 2). corners: (T, 3) of points, shoelace positive. twin: (3T,) for the edge 3t + k,
+    from corner k to the next one, the same edge of the adjacent triangle, −1 on the hull.
     """
 
     points: Ints
@@ -35,19 +35,19 @@ class Delaunay(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """rank: (T,) of each triangle's circumradius, ties equal. radii: of each rank, rising."""
+    """rank: (T,) of each triangle's circumradius, ties equal. radii: of each rank, ascending."""
 
     rank: Ints
     radii: list[float]
 
 
 def triangulate(points: Ints) -> Delaunay:
-    """Return the Delaunay triangles of distinct points, proven in whole numbers.
+    """Return the Delaunay triangles of distinct points, proven in integers.
 
-    points: (N, 2), not all on one line, less than 20,000 apart. A triangulation is Delaunay when no
-    circle holds the corner across an edge, when nothing overlaps and all of the hull is covered.
-    qhull computes in floats; where its result fails the proof, GEOS is asked; ArithmeticError when
-    that fails too, which no input is known to reach.
+    points: (N, 2), not collinear, less than 20,000 apart. A triangulation is Delaunay if no circle
+    contains the corner across an edge, nothing overlaps and the hull is covered. qhull computes in
+    floats; if its result fails the proof, GEOS is used; ArithmeticError if that fails too, for
+    which no input is known.
     """
     from scipy.spatial import Delaunay as Qhull
 
@@ -63,7 +63,7 @@ def triangulate(points: Ints) -> Delaunay:
 
 
 def hull(points: Ints) -> BaseGeometry:
-    """Return the convex hull of (N, 2) points, exact: of the first and last in each row,
+    """Return the exact convex hull of (N, 2) points, from the first and last of each row
     for speed.
     """
     x, y = points[np.lexsort((points[:, 0], points[:, 1]))].T
@@ -73,11 +73,10 @@ def hull(points: Ints) -> BaseGeometry:
 
 
 def rank(triangles: Delaunay, inner: Bools) -> Ranked:
-    """Return the triangles by circumradius. inner: (T,) those that count as halves of a unit
-    square.
+    """Rank the triangles by circumradius. inner: (T,) those that count as halves of a unit square.
 
-    No triangle of whole-numbered points has a smaller circumradius than half a unit square,
-    √½: rank 0 is theirs, whether or not there are any.
+    No triangle of integer points has a smaller circumradius than half a unit square, √½; rank 0 is
+    theirs even if there are none.
     """
     a, b, c, doubled = _sides(triangles.points[triangles.corners])
     least = inner | ((a <= 2) & (b <= 2) & (c <= 2))
@@ -101,7 +100,9 @@ def rank(triangles: Delaunay, inner: Bools) -> Ranked:
 
 
 def components(triangles: Delaunay, chosen: Bools) -> Ints:
-    """(T,) the first triangle of each chosen one's component over shared edges, −1 for others."""
+    """Return (T,) the first triangle of each chosen one's component over shared edges, −1 for
+    others.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -118,9 +119,10 @@ def components(triangles: Delaunay, chosen: Bools) -> Ints:
 
 
 def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
-    """(T,) the component of the chosen triangles that has a corner in every point, None for none.
+    """Return (T,) the component of the chosen triangles with a corner in every point, None for
+    none.
 
-    Should several have, the one of the first triangle.
+    Of several, the one of the first triangle.
     """
     labels = components(triangles, chosen)
     within = labels >= 0
@@ -133,9 +135,9 @@ def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
 
 
 def first_covering_rank(triangles: Delaunay, ranked: Ranked) -> int:
-    """Return the least rank up to which one component has a corner in every point.
+    """Return the least rank at which one component has a corner in every point, by binary search.
 
-    Found by halving: with more triangles a component that covers all stays within one.
+    With more triangles, a covering component stays connected.
     """
     # No point is covered before the least rank of a triangle that has a corner in it.
     seen = np.full(len(triangles.points), len(ranked.radii))
@@ -149,7 +151,7 @@ def first_covering_rank(triangles: Delaunay, ranked: Ranked) -> int:
 
 
 def _joined(points: Ints, corners: Ints) -> Delaunay | None:
-    """The triangles with their neighbours; None where they are no Delaunay triangulation."""
+    """Return the triangles with their neighbours; None if the triangulation is not Delaunay."""
     *_, doubled = _sides(points[corners])
     corners = np.where((doubled < 0)[:, None], corners[:, ::-1], corners)
     count = len(points)
@@ -174,7 +176,7 @@ def _joined(points: Ints, corners: Ints) -> Delaunay | None:
 
 
 def _in_circle(points: Ints, corners: Ints, edge: Ints, twin: Ints) -> Ints:
-    """Positive where the corner across an edge lies inside the circle of the edge's triangle."""
+    """Return a positive value where the corner across an edge lies inside the triangle's circle."""
     far = points[corners[twin // 3, (twin + 2) % 3]]
     x, y = np.moveaxis(points[corners[edge // 3]] - far[:, None, :], -1, 0)
     lift = x * x + y * y
@@ -197,7 +199,7 @@ def _by_geos(points: Ints) -> Ints:
 
 
 def _sides(triangles: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Squared lengths of the sides and twice the signed area, (T,) each, of (T, 3, 2)."""
+    """Return squared side lengths and twice the signed area, (T,) each, of (T, 3, 2)."""
     steps = np.roll(triangles, -1, axis=1) - triangles
     a, b, c = (steps**2).sum(axis=2).T
     doubled = steps[:, 0, 0] * steps[:, 1, 1] - steps[:, 0, 1] * steps[:, 1, 0]
@@ -210,7 +212,7 @@ def _reduced(n: int, d: int) -> tuple[int, int]:
 
 
 def _rising(fractions: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted by value. Floats nearly always do it, and whole numbers tell whether they did."""
+    """Sort by value in floats and verify in integers."""
     by_value = sorted(fractions, key=lambda fraction: fraction[0] / fraction[1])
     if all(n0 * d1 < n1 * d0 for (n0, d0), (n1, d1) in pairwise(by_value)):
         return by_value

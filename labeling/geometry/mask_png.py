@@ -1,9 +1,8 @@
-"""Masks as PNG files: which pixels are inside. Pure numpy and Pillow.
+"""Masks as PNG files. Pure numpy and Pillow.
 
-A pixel is inside where it is not 0: by its grey value (1 to 16 bits), by its index where there is a
-palette, whatever colour that stands for, else where any of its colours is not 0; where there is
-transparency, only as far as it is not wholly transparent. Colours of 16 bits are refused: Pillow
-reads their upper halves only, and a small value would be lost.
+A pixel is inside if it is not 0: by its grey value (1 to 16 bits), by its palette index whatever
+its colour, else by any of its colours; fully transparent pixels are outside. Colours of 16 bits are
+refused: Pillow reads only their upper halves, so small values would be lost.
 """
 
 import struct
@@ -23,10 +22,10 @@ MAX_PIXELS = 200_000_000
 
 
 def read(path: Path, max_pixels: int = MAX_PIXELS, empty: bool = False) -> NDArray[np.bool_]:
-    """(h, w), True inside. Raises BadInput naming the file.
+    """Return (h, w), True inside. Raises BadInput, which names the file.
 
-    empty: whether a mask without any pixel may be; else it is refused too.
-    The whole file is decoded and its checksums are read; its size is judged before that.
+    empty: whether a mask without pixels is allowed. Decodes the whole file with its checksums,
+    after checking the size.
     """
     with open(path, "rb") as file:
         head = file.read(26)
@@ -48,7 +47,7 @@ def read(path: Path, max_pixels: int = MAX_PIXELS, empty: bool = False) -> NDArr
 
 
 def write(path: Path, mask: NDArray[np.bool_]) -> None:
-    """A grey PNG, 255 inside and 0 outside, whole or not at all."""
+    """Write a grey PNG, 255 inside and 0 outside, atomically."""
     with atomic_write(path, "wb") as file:
         Image.fromarray(np.where(mask, np.uint8(255), np.uint8(0))).save(file, "PNG")
 

@@ -1,8 +1,8 @@
-"""Polygons as answers, files and pages have them: rings of corners in image pixels.
+"""Polygons in answers, files and pages: rings of corners in image pixels.
 
 A region is any number of pieces; a piece is an outer ring and its holes; a ring is three corners or
-more, the first one not repeated. Coordinates count pixels from the upper left corner of the image,
-so that pixel (0, 0) is the square from 0 to 1, and are exact to a tenth. Pieces never overlap; they
+more, the first not repeated. Coordinates count pixels from the upper left corner of the image, so
+that pixel (0, 0) is the square from 0 to 1, and are exact to a tenth. Pieces never overlap; they
 and their holes may touch in single points.
 """
 
@@ -45,14 +45,14 @@ def clean(
     most_vertices: int = MOST_VERTICES,
     margin: float = 0.0,
 ) -> Polygons:
-    """Return the polygons that JSON holds, rounded to tenths, without corners said twice in a row.
+    """Return the polygons in JSON, rounded to tenths, without repeated corners.
 
     value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. margin: how
-    far corners may lie outside it. subject: begins each sentence. A ring may repeat its first
-    corner at its end. No pieces at all is (). Raises Refusal, naming piece and ring: another
-    shape than that, fewer than three corners, a number that is none, a corner outside the image, a
-    ring that crosses or touches itself (and where), no area, a hole outside its ring, pieces that
-    overlap; TooLarge for too many vertices, before any of them is looked at.
+    far corners may lie outside. subject: begins each sentence. A ring may repeat its first corner
+    at its end. No pieces give (). Raises Refusal, which names piece and ring: another shape, fewer
+    than three corners, an invalid number, a corner outside the image, a ring that crosses or
+    touches itself (and where), no area, a hole outside its ring, overlapping pieces; TooLarge for
+    too many vertices, before anything else.
     """
     _check_count(value, subject, most_vertices)
     polygons = tuple(
@@ -68,7 +68,7 @@ def clean(
 
 
 def as_json(polygons: Polygons) -> PolygonLists:
-    """Return the nested lists that JSON has for them.
+    """Return nested lists for JSON.
 
     >>> as_json(((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),))
     [[[[0.0, 0.0], [1.0, 0.0], [0.0, 1.5]]]]
@@ -77,7 +77,7 @@ def as_json(polygons: Polygons) -> PolygonLists:
 
 
 def from_json(value: Sequence[Any]) -> Polygons:
-    """Return the polygons of nested lists that `as_json` made. Trusted: nothing is checked.
+    """Return the polygons of `as_json`'s nested lists, unchecked.
 
     >>> from_json([[[[0, 0], [1, 0], [0, 1.5]]]])
     ((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),)
@@ -90,7 +90,7 @@ def from_json(value: Sequence[Any]) -> Polygons:
 def from_rings(rings: Sequence[Ring]) -> Polygons:
     """Return the polygons of rings by the even-odd rule: a ring inside an outer ring is a hole.
 
-    Trusted: rings do not cross. Corners stay as they are.
+    Rings must not cross; this is not checked. Corners are unchanged.
 
     >>> outer, hole = ((0, 0), (9, 0), (9, 9)), ((5, 2), (7, 2), (7, 4))
     >>> from_rings([hole, outer]) == ((outer, hole),)
@@ -109,16 +109,16 @@ def from_rings(rings: Sequence[Ring]) -> Polygons:
 
 
 def tenths(polygons: Polygons) -> Polygons:
-    """Return the same region with corners on tenths of a pixel, still valid, in canonical order.
+    """Return the region with corners on tenths of a pixel, valid and canonical.
 
-    Where rounding makes edges cross, they meet in new corners, and what is thinner than a tenth
-    goes. What lies on tenths already stays.
+    If rounding makes edges cross, they meet in new corners, and areas thinner than a tenth vanish.
+    Corners on tenths are unchanged.
     """
     return from_shapely(to_shapely(polygons))
 
 
 def to_shapely(polygons: Polygons) -> shapely.MultiPolygon:
-    """Return the same region for shapely. Trusted: validity is not checked.
+    """Return the region for shapely, without checking validity.
 
     >>> to_shapely(((((0, 0), (2, 0), (2, 2)),),)).area
     2.0
@@ -130,7 +130,7 @@ def to_shapely(polygons: Polygons) -> shapely.MultiPolygon:
 
 
 def _polygon(rings: Sequence[Sequence[tuple[float, float]]]) -> shapely.Polygon:
-    """An outer ring with its holes; as shapely.Polygon makes it, in half the time."""
+    """Return shapely.Polygon of a ring and its holes, in half the time."""
     shell, *holes = (np.array(ring, np.float64) for ring in rings)
     inner: Any = [shapely.linearrings(hole) for hole in holes] or None
     made: Any = shapely.polygons(shell, inner)
@@ -138,12 +138,11 @@ def _polygon(rings: Sequence[Sequence[tuple[float, float]]]) -> shapely.Polygon:
 
 
 def from_shapely(geometry: BaseGeometry) -> Polygons:
-    """Return the polygons in a geometry, on tenths, in canonical order; points and lines are left
-    out.
+    """Return the polygons of a geometry on tenths, canonical; points and lines are dropped.
 
-    Outer rings go round so that the shoelace sum in x and y is positive (clockwise on a screen),
-    holes the other way; a ring begins at its uppermost corner, the leftmost of these; holes and
-    pieces are sorted. The same region with the same corners gives the same bytes.
+    Outer rings have a positive shoelace sum (clockwise on a screen), holes a negative one; a ring
+    begins at its uppermost, then leftmost corner; holes and pieces are sorted. The same region with
+    the same corners gives the same bytes.
     """
     coordinates = shapely.get_coordinates(geometry)
     if (coordinates != np.rint(coordinates * TENTHS) / TENTHS).any():
@@ -157,7 +156,7 @@ def from_shapely(geometry: BaseGeometry) -> Polygons:
 
 
 def canonical(polygons: Polygons) -> Polygons:
-    """Return the same corners in the order that `from_shapely` describes."""
+    """Return the same corners in `from_shapely`'s order."""
     return tuple(
         sorted(
             (
@@ -170,7 +169,9 @@ def canonical(polygons: Polygons) -> Polygons:
 
 
 def doubled_area(ring: Sequence[tuple[float, float]]) -> float:
-    """Twice the shoelace area, positive where the ring turns from x to y; exact for integers."""
+    """Return twice the shoelace area, positive if the ring turns from x to y; exact for
+    integers.
+    """
     return sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairwise([*ring, ring[0]]))
 
 
@@ -218,7 +219,7 @@ def _check_count(value: Any, subject: str, most: int) -> None:
 
 
 def _name(subject: str, value: Sequence[Any], piece: int, ring: int) -> str:
-    """Which ring is meant, as short as it is clear."""
+    """Return a short name of the ring for messages."""
     of = f"{subject}, piece {piece + 1}" if len(value) > 1 else subject
     return f"{of}, hole {ring}" if ring else of
 
@@ -236,7 +237,7 @@ def _ring(value: Sequence[Any], limits: Limits, subject: str) -> Ring:
 
 
 def _corners(value: Sequence[Any], limits: Limits, subject: str) -> list[Point]:
-    """Return the ring's corners on tenths. Raise Refusal for the first outside its limits."""
+    """Return the ring's corners on tenths. Raises Refusal for the first outside its limits."""
     least, widest, highest = limits
     # All at once where nothing is wrong: files have millions.
     if {type(pair) for pair in value} <= {list, tuple} and {len(pair) for pair in value} == {2}:
@@ -279,8 +280,10 @@ def _point(value: Any, subject: str) -> Point:
 
 
 def _check_meetings(polygons: Polygons, subject: str) -> None:
-    """Passes for what shapely looks at in a second: long slanted edges side by side take it a
-    minute, while others wait. Raises Refusal."""
+    """Raise Refusal for shapes that take shapely more than about a second.
+
+    Many long slanted parallel edges would take a minute while other requests wait.
+    """
     corners = [np.array([*ring, ring[0]]) for piece in polygons for ring in piece]
     count = sum(len(ring) - 1 for ring in corners)
     if count**2 <= MOST_MEETINGS:
@@ -300,7 +303,7 @@ def _check_meetings(polygons: Polygons, subject: str) -> None:
 
 
 def _check_valid(polygons: Polygons, subject: str) -> None:
-    """In whole tenths, where shapely's predicates are exact."""
+    """Check validity in integer tenths, where shapely's predicates are exact."""
     pieces = []
     for at, piece in enumerate(polygons):
         rings = [[(round(x * TENTHS), round(y * TENTHS)) for x, y in ring] for ring in piece]
@@ -344,7 +347,7 @@ def _check_holes(rings: list[list[tuple[int, int]]], subject: str) -> shapely.Po
 
 
 def _where(geometry: BaseGeometry) -> str:
-    """' near (x, y)' in pixels, as far as shapely says so."""
+    """Return " near (x, y)" in pixels, if shapely tells the position."""
     match = re.search(r"\[(\S+) (\S+)\]", shapely.is_valid_reason(geometry))
     if not match:
         return ""
@@ -353,9 +356,9 @@ def _where(geometry: BaseGeometry) -> str:
 
 
 def _noded(polygons: Polygons) -> Polygons:
-    """The same, with a corner wherever a corner lies on another edge, in tenths.
+    """Return the shape with a corner wherever a corner lies on another edge, in tenths.
 
-    Floats cannot hold tenths, and shapely would see such a touch as a crossing or a gap.
+    Floats cannot represent tenths, so shapely would see such a touch as a crossing or a gap.
     """
     if to_shapely(polygons).is_valid:
         return polygons

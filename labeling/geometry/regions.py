@@ -1,7 +1,7 @@
-"""Masks and polygons: one into the other, areas, unions, agreement. Pure numpy and shapely.
+"""Converts masks and polygons; areas, unions, agreement. Pure numpy and shapely.
 
-A pixel belongs to a polygon when its centre lies inside. A centre on the very edge belongs to the
-side to its right, or, on a level edge, to the one below: of two parts that share a border just one
+A pixel belongs to a polygon if its centre lies inside. A centre on an edge belongs to the side to
+its right or, for a horizontal edge, below, so that of two parts with a common border exactly one
 gets it. Boxes are x0, y0, x1, y1 in whole pixels, x1 and y1 exclusive.
 """
 
@@ -24,11 +24,11 @@ GRID = 1 / TENTHS
 
 
 def polygons_of(mask: NDArray[np.generic], origin: tuple[int, int] = (0, 0)) -> Polygons:
-    """Return the exact pixel edges of a mask, holes kept; `mask_of` gives the mask back.
+    """Return the exact pixel edges of a mask with holes; `mask_of` inverts it.
 
-    mask: (h, w), inside where it is not 0; its first pixel lies at origin (x, y) of the image.
-    Pixels are joined by their sides: two that touch in a corner are two pieces. Valid for shapely,
-    in canonical order; () for an empty mask.
+    mask: (h, w), nonzero is inside; its first pixel lies at origin (x, y) of the image. Pixels are
+    connected by sides: two that touch in a corner are two pieces. Valid for shapely and canonical;
+    () for an empty mask.
     """
     mask = _checked(mask)
     box = tight(mask)
@@ -39,10 +39,10 @@ def polygons_of(mask: NDArray[np.generic], origin: tuple[int, int] = (0, 0)) -> 
 
 
 def mask_of(polygons: Polygons, box: PixelBox) -> Mask:
-    """(y1 − y0, x1 − x0), True for the pixels of the box whose centres lie inside.
+    """Return (y1 − y0, x1 − x0), True for the pixels of the box with centres inside.
 
-    Ties as the module says. Exact for corners to a thousandth of a pixel, to which they are
-    rounded. Pieces must not overlap (where two do, it is outside): give `union` those that may.
+    Ties as in the module's docstring. Exact for corners to a thousandth of a pixel, to which they
+    are rounded. Pieces must not overlap (overlaps count as outside); use `union` first.
     """
     x0, y0, x1, y1 = box
     mask = np.zeros((max(0, y1 - y0), max(0, x1 - x0)), np.bool_)
@@ -66,9 +66,9 @@ def crossings(
 ) -> tuple[Ints, Ints, Ints]:
     """Return where edges cross the lines of pixel centres: (edge, row, column), (K,) each.
 
-    start, end: (E, 2) in thousandths of a pixel. width, height: of the mask that each edge belongs
-    to, in pixels; what lies outside is clipped to it. column: the first one whose centre lies at or
-    right of the crossing: from there on a row is inside, or outside again.
+    start, end: (E, 2) in thousandths of a pixel. width, height: of each edge's mask in pixels, to
+    which crossings are clipped. column: the first with its centre at or right of the crossing,
+    where a row changes between outside and inside.
     """
     falling = start[:, 1:] <= end[:, 1:]
     start, end = np.where(falling, start, end), np.where(falling, end, start)
@@ -86,7 +86,7 @@ def crossings(
 
 
 def area(polygons: Polygons) -> float:
-    """In square pixels, exact for corners on tenths.
+    """Return the area in square pixels, exact for corners on tenths.
 
     >>> area(((((0, 0), (2, 0), (2, 0.1)),),))
     0.1
@@ -104,7 +104,7 @@ def area(polygons: Polygons) -> float:
 
 
 def box_of(polygons: Polygons) -> PixelBox:
-    """Return the smallest box of whole pixels around them; 0, 0, 0, 0 for none.
+    """Return the smallest box of whole pixels around the polygons; 0, 0, 0, 0 for none.
 
     >>> box_of(((((0.5, 1), (2, 1), (2, 3.1)),),))
     (0, 1, 2, 4)
@@ -129,7 +129,7 @@ def box_within(polygons: Polygons, size: tuple[int, int]) -> PixelBox:
 
 
 def moved(polygons: Polygons, by_x: int, by_y: int) -> Polygons:
-    """Return the same polygons further right and down by whole pixels, exactly."""
+    """Return the polygons moved right and down by whole pixels, exactly."""
     if not by_x and not by_y:
         return polygons
     return tuple(
@@ -139,9 +139,9 @@ def moved(polygons: Polygons, by_x: int, by_y: int) -> Polygons:
 
 
 def union(several: Sequence[Polygons]) -> Polygons:
-    """What any of them covers, on tenths, valid and canonical; each may overlap the others.
+    """Return the union on tenths, valid and canonical; inputs may overlap.
 
-    What is thinner than a tenth of a pixel may go.
+    Areas thinner than a tenth of a pixel may vanish.
     """
     # Piece by piece: pieces of one that overlap each other are united too.
     shapes = [to_shapely((piece,)) for polygons in several for piece in polygons]
@@ -149,7 +149,7 @@ def union(several: Sequence[Polygons]) -> Polygons:
 
 
 def iou(a: Polygons, b: Polygons) -> float:
-    """Area of the intersection over area of the union, of the polygons themselves; 0 for none."""
+    """Return the IoU of polygons; 0 for none."""
     if not a or not b:
         return 0.0
     shared = shapely.intersection(to_shapely(a), to_shapely(b)).area
@@ -157,7 +157,7 @@ def iou(a: Polygons, b: Polygons) -> float:
 
 
 def mask_iou(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
-    """IoU of two masks of one shape, by pixels; 0 where both are empty."""
+    """Return the IoU of two masks of one shape, by pixels; 0 if both are empty."""
     a, b = _checked(a), _checked(b)
     if a.shape != b.shape:
         raise ValueError(f"b has shape {b.shape}, expected a's {a.shape}")
@@ -166,13 +166,13 @@ def mask_iou(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
 
 
 def mask_boundary_f(a: NDArray[np.generic], b: NDArray[np.generic], tolerance_px: float) -> float:
-    """2 P R / (P + R) of two masks' borders, in [0, 1], the same for (b, a).
+    """Return the boundary F measure 2 P R / (P + R) of two masks, in [0, 1], symmetric.
 
     P is the share of a's border pixels within the tolerance (Euclidean) of one of b's, R that of
     b's near a's. A border pixel differs from the one to its right, below it, or right below; at the
-    edge of the mask there is no border. Both without a border: 1; one of them: 0.
-    Source: Perazzi et al., A benchmark dataset and evaluation methodology for video object
-    segmentation (DAVIS), 2016, §5.1; the border is seg2bmap's, the disc is drawn by distance.
+    edge of the mask there is no border. Both without a border: 1; one of them: 0. Source: Perazzi
+    et al., A benchmark dataset and evaluation methodology for video object segmentation (DAVIS),
+    2016, §5.1; the border is seg2bmap's, the disc is drawn by distance.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -188,14 +188,14 @@ def mask_boundary_f(a: NDArray[np.generic], b: NDArray[np.generic], tolerance_px
 
 
 def convex_hull(polygons: Polygons) -> Polygons:
-    """Return the least convex region around them, one piece; () for none."""
+    """Return the convex hull, one piece; () for none."""
     return from_shapely(to_shapely(polygons).convex_hull)
 
 
 def simplify(polygons: Polygons, tolerance_px: float) -> Polygons:
-    """Fewer corners, none of the border further off than the tolerance; pieces and holes stay.
+    """Return fewer corners with the border within the tolerance; pieces and holes remain.
 
-    Douglas–Peucker as shapely does it keeping topology; on tenths, valid, canonical.
+    Douglas–Peucker by shapely with preserved topology; on tenths, valid, canonical.
     """
     return tenths(from_shapely(to_shapely(polygons).simplify(tolerance_px)))
 
@@ -216,7 +216,7 @@ def _checked(mask: NDArray[np.generic]) -> Mask:
 
 
 def tight(mask: Mask) -> PixelBox | None:
-    """Return the box around the pixels inside, None where there is none."""
+    """Return the bounding box of the pixels inside, None for none."""
     rows = np.flatnonzero(mask.any(axis=1))
     if not len(rows):
         return None
@@ -226,9 +226,7 @@ def tight(mask: Mask) -> PixelBox | None:
 
 
 def edges(rings: Sequence[Ring], scale: int) -> tuple[Ints, Ints]:
-    """Return both ends of every edge of the rings, ring by ring: (E, 2) each, in 1 / scale
-    pixels.
-    """
+    """Return both ends of every edge of the rings in order: (E, 2) each, in 1 / scale pixels."""
     lengths = np.array([len(ring) for ring in rings], np.int64)
     flat = [edge for ring in rings for point in ring for edge in point]
     start = np.rint(np.array(flat, np.float64).reshape(-1, 2) * scale).astype(np.int64)

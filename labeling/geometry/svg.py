@@ -1,4 +1,4 @@
-"""Polygons as SVG draws them over a photograph. Pure."""
+"""Polygons as SVG paths over a photograph. Pure."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from labeling.geometry.polygons import Polygons
 
 
 def path_data(polygons: Polygons) -> str:
-    """What the `d` of a path says, in image pixels, for fill-rule evenodd; "" for none.
+    """Return the `d` of a path in image pixels, for fill-rule evenodd; "" for none.
 
     >>> path_data(((((0, 0), (2.5, 0), (2, 1)),),))
     'M0 0 2.5 0 2 1Z'
