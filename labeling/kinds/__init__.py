@@ -1,8 +1,8 @@
-"""The kinds of question, a class each (base.py), and how their votes become a verdict (deciding.py)
-by a campaign's policy (policies.py). Pure; imports estimators, geometry, parts and question_graph.
+"""The kinds of question (base.py), and how votes become a verdict (deciding.py) under a campaign's
+policy (policies.py). Pure; imports estimators, geometry, parts and question_graph.
 
-By majority deciding.judge calls the kind's `settle`; for fixed words that is votes.plurality.
-Settings say which kinds there are (ASSAY_QUESTION_KINDS); labeling/apps.py hands the list over.
+By majority deciding.judge calls the kind's `settle`; for fixed words that is votes.plurality. The
+setting ASSAY_QUESTION_KINDS lists the kinds; labeling/apps.py passes it on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,18 +14,20 @@ __all__ = ["KINDS", "About", "Kind", "Verdict"]
 
 
 class Kinds(Mapping[str, Kind]):
-    """The kinds by name, in the order of the settings; reloaded when the list has changed."""
+    """The kinds by name, in the order of the settings; reloaded when the list changes."""
 
     def __init__(self) -> None:
         self._paths: Callable[[], Iterable[str]] = tuple
         self._loaded: tuple[tuple[str, ...], dict[str, Kind]] = ((), {})
 
     def read_from(self, paths: Callable[[], Iterable[str]]) -> None:
-        """Take the dotted paths of the kinds from there; they are imported when one is read."""
+        """Set the source of the kinds' dotted paths, which are imported on first use."""
         self._paths = paths
 
     def _kinds(self) -> dict[str, Kind]:
-        """Raises TypeError for a kind that is not whole, and for a name that is taken."""
+        """Return the kinds by name. Raises TypeError for an incomplete kind and for a duplicate
+        name.
+        """
         paths = tuple(self._paths())
         if paths != self._loaded[0]:
             kinds: dict[str, Kind] = {}

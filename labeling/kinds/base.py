@@ -1,8 +1,8 @@
-"""The classes that every kind of question derives from, with every default.
+"""Base classes of the kinds of question, with all defaults.
 
-A kind says what it is by attributes and methods. Where a default would be a guess there is none,
-and `load` refuses a kind that leaves it out. What a package above this one does for a kind, it
-looks up by a value that the kind names (ASKS, RELEASES); it never asks for a kind by its name.
+A kind describes itself by attributes and methods. Some have no default, and `load` refuses a kind
+that omits them. Higher packages choose their behaviour by a value of the kind (ASKS, RELEASES),
+never by its name.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ Answer = str | Mapping[str, object]
 
 
 class GivenProposal(NamedTuple):
-    """What the model outlined of a part on a seat. sha256: of the network."""
+    """The model's outline of a part on a seat. sha256: of the network."""
 
     part: str
     polygons: "Polygons"
@@ -47,9 +47,11 @@ class GivenProposal(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """What a drawing is about: the object's category, and its image's size in upright pixels; of a
-    question that is a step, which one, and what it shows beside the image. proposals: what the
-    model proposed on this seat, by its tokens."""
+    """The context of a drawing: the object's category and the image size in upright pixels.
+
+    For a step: its name and what it shows beside the image. proposals: the model's on this seat, by
+    token.
+    """
 
     topic: str
     width: int
@@ -60,7 +62,7 @@ class About:
 
 
 class Kind(ABC):
-    """One kind of question. Values of answers are JSON; what they look like only the kind knows."""
+    """One kind of question. Answers are JSON values that only the kind interprets."""
 
     # Stored with campaigns and releases; letters and _.
     name: ClassVar[str]
@@ -95,18 +97,16 @@ class Kind(ABC):
     policy_defaults: ClassVar[Mapping[str, object]] = {}
 
     def at(self, step: str) -> "Kind":
-        """Return how questions at that step are answered and settled; itself where there are no
-        steps.
-        """
+        """Return the kind of questions at that step; itself if there are no steps."""
         return self.steps.get(step, self)
 
     def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the checked settings; by default a kind has none. Raises Refusal."""
+        """Return the validated settings; by default a kind has none. Raises Refusal."""
         self.refuse_unknown(settings, ())
         return {}
 
     def refuse_unknown(self, settings: Iterable[str], known: Sequence[str]) -> None:
-        """Raise Refusal for a setting that is not among the known ones."""
+        """Raise Refusal for an unknown setting."""
         if unknown := sorted(set(settings) - set(known)):
             choices = f"; it has {' and '.join(known)}" if known else ""
             raise Refusal(
@@ -116,44 +116,44 @@ class Kind(ABC):
 
     @abstractmethod
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
-        """{"value", "label", "key"} of each button on the page, in order."""
+        """Return {"value", "label", "key"} of each button on the page, in order."""
 
     def answers(self, settings: Mapping[str, Any]) -> list[tuple[Answer, str, str]]:
-        """(value, label, key) of every answer that can be listed."""
+        """Return (value, label, key) of every answer that can be listed."""
         return [(row["value"], row["label"], row["key"]) for row in self.choices(settings)]
 
     def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """What people read for each tally name."""
+        """Return the label of each tally name."""
         return {self.tally_name(value): label for value, label, _ in self.answers(settings)}
 
     def in_words(self, value: Any, settings: Mapping[str, Any]) -> str:
-        """Return an answer as people read it, with its tags."""
+        """Return the label of an answer with its tags."""
         name = self.tally_name(value)
         labels = [gettext(self.tag_labels[tag]) for tag in self.tags(value)]
         return " · ".join([self.words(settings).get(name, name), *labels])
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """Return the names of the classes that an answer can name; none where it is about its
+        """Return the names of the classes that an answer can name; none if it is about its
         topic.
         """
         return {}
 
     def question(self, topic: str, settings: Mapping[str, Any]) -> str:
-        """What people are asked about the topic of that name, as a heading."""
+        """Return the question about a topic as a heading."""
         return topic if topic.endswith("?") else f"{topic}?"
 
     @abstractmethod
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """Return the checked answer. context: only where the kind has_geometry. Raise Refusal."""
+        """Return the validated answer. context: only if the kind has_geometry. Raises Refusal."""
 
     def answer_of(self, word: str) -> Answer:
-        """Return the answer that a word in a list stands for."""
+        """Return the answer for a word in a list."""
         return word
 
     def vote(self, value: Any) -> str | None:
-        """Return the word that an answer counts for; None for an abstention."""
+        """Return the word that an answer votes for; None for an abstention."""
         word = self.tally_name(value)
         return None if word in self.abstentions else word
 
@@ -168,30 +168,32 @@ class Kind(ABC):
 
     @abstractmethod
     def tally_name(self, value: Any) -> str:
-        """Return the word under which exports count this answer, abstentions too."""
+        """Return the word under which exports count this answer, including abstentions."""
 
     def tags(self, value: Any) -> list[str]:
-        """What the answer says beside its word, which decides nothing: words that a release
-        counts."""
+        """Return the tags of an answer, which do not affect the verdict; a release counts them."""
         return []
 
     def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
-        """Return the classes that these answers name, the surest first, where an answer may list
-        several. settled: what stands, which comes first; None where nothing does.
+        """Return the classes in these answers, the most likely first, where an answer may list
+        several.
+
+        settled: the settled value, which comes first; None without one.
         """
         return []
 
     @abstractmethod
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """What these answers, one a person, say together."""
+        """Return the verdict of these answers, one per person."""
 
     def agrees(self, value: Any, reference: Any) -> bool:
-        """Return whether an answer says the same as another."""
+        """Return whether two answers agree."""
         return self.tally_name(value) == self.tally_name(reference)
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Return how right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any
-        other. On gold, an abstention is a miss.
+        """Return how right the answer is, in [0, 1]: by default 1 for the known answer, else 0.
+
+        On gold, an abstention is wrong.
         """
         return float(value == gold)
 
@@ -200,17 +202,19 @@ class Kind(ABC):
         return self.grade(value, gold) >= 1
 
     def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
-        """Return whether the answer says what its question settled as. A settled value may have
-        another shape than a known one, which is_right reads."""
+        """Return whether the answer agrees with the settled value.
+
+        A settled value may have another shape than a known one, which is_right reads.
+        """
         return self.is_right(value, settled, policy)
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
-        """Return how right each part of the answer is, by its key; {} where it has no parts."""
+        """Return how right each part of the answer is, by key; {} without parts."""
         return {}
 
 
 class ChoiceKind(Kind):
-    """A kind whose answers are a few fixed words, settled by counting them."""
+    """A kind with a few fixed answers, settled by counting."""
 
     # (value, label, key), in the order of the page.
     options: ClassVar[Choices]
@@ -238,13 +242,16 @@ class ChoiceKind(Kind):
         return str(value)
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """Return the choice that more people made than any other; see votes.plurality."""
+        """Return the plurality; see votes.plurality."""
         return plurality([self.vote(value) for value in values], policy)
 
 
 class DrawnKind(Kind):
-    """A kind whose answers are drawings: checked against what they are about, kept as drafts, sent
-    back to be mended. Gold is balanced by topic, and no audit asks for them again."""
+    """A kind whose answers are drawings: validated in context, kept as drafts, sent back for
+    correction.
+
+    Gold is balanced by topic, and audits skip drawings.
+    """
 
     drawn = True
     has_geometry = True
@@ -253,22 +260,24 @@ class DrawnKind(Kind):
     def settle_weighted(
         self, values: Sequence[Any], weights: Sequence[float], policy: Policy
     ) -> Verdict:
-        """As settle, each answer with the weight of its person."""
+        """Settle like `settle`, with a weight for each person's answer."""
 
     @abstractmethod
     def learn(
         self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
     ) -> Mapping[str, object]:
-        """What a calibration holds of people. votes: of each question everybody's answer by their
-        id, and the known answer or None."""
+        """Return what a calibration stores of people.
+
+        votes: for each question the answers by person id, and the known answer or None.
+        """
 
     @abstractmethod
     def likeness(self, value: Any, gold: Any) -> dict[str, float]: ...
 
 
 def load(path: str) -> Kind:
-    """Return the kind that a dotted path names. Raises TypeError for one that leaves something out,
-    or names a value that nothing is known of.
+    """Return the kind of a dotted path. Raises TypeError for missing attributes and
+    unknown values.
     """
     module, _, attribute = path.rpartition(".")
     cls = getattr(import_module(module), attribute)

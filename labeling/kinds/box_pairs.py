@@ -1,10 +1,10 @@
-"""A pair of image and class as its questions have it: replayed from what was settled, so what is
-asked next, what stays and what goes follows from the settlements alone. Pure.
+"""Replays a pair of image and class from its settlements, which alone determine the next question.
+Pure.
 
-The first question of a pair has number 0, and its content holds the boxes that were proposed. Each
-other one holds its number and what it shows; where a settlement changes (somebody is blocked, a
-block is lifted), questions that show what is no longer so are put aside with their answers, and
-come back if it is so again.
+The first question of a pair has number 0, and its content holds the proposed boxes. Each other one
+holds its number and its content. If a settlement changes (somebody is blocked or unblocked),
+questions whose content no longer holds are withdrawn with their answers, and reopen if it holds
+again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ SETTLED, DROPPED, WITHDRAWN = ("settled", "dropped", "withdrawn")
 
 
 class Content(TypedDict, total=False):
-    """What a question shows, and its place in the pair; kinds/boxes.py says what is what."""
+    """The content of a question and its number in the pair; see kinds/boxes.py."""
 
     number: int
     boxes: list[list[float]]
@@ -54,9 +54,11 @@ class RejectedBox(TypedDict):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of the pair as it stands. state: that of its row. value: what its latest
-    settlement says. people: ids of those who answered it, once it is settled of those who count.
-    barred: of those who must not answer it. rules: of its policy."""
+    """An existing question of the pair.
+
+    state: of its row. value: of its latest settlement. people: ids of those who answered; once it
+    is settled, of those who count. barred: of those who must not answer. rules: of its policy.
+    """
 
     id: int
     step: str
@@ -87,8 +89,9 @@ class Wanted:
 
 @dataclass
 class Replayed:
-    """Where a pair stands. path: its questions that count, in order. open: what to ask; reopen,
-    withdraw: questions to bring back and to put aside, by id."""
+    """The state of a pair. path: its valid questions in order. open: question to open. reopen,
+    withdraw: ids.
+    """
 
     chain: Chain
     path: list[Asked] = field(default_factory=list)
@@ -98,8 +101,8 @@ class Replayed:
 
 
 def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
-    """Return where the pair of that name stands, by its questions, in any order; at least the
-    first.
+    """Return the state of the pair of that name from its questions, at least the first, in any
+    order.
     """
     by_number: dict[int, list[Asked]] = {}
     for question in sorted(questions, key=lambda row: row.id):
@@ -136,7 +139,7 @@ def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
 
 
 def again(chain: Chain) -> Content:
-    """What a question shows by which a reviewer decides where nobody asked for it."""
+    """Return the content of a question for a reviewer's unrequested decision."""
     return {
         "number": chain.number,
         "boxes": [list(boxed.box) for boxed in chain.boxes],
@@ -145,7 +148,7 @@ def again(chain: Chain) -> Content:
 
 
 def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | None:
-    """What a reviewer decided of the chain as it stands, before its next step: the first time."""
+    """Return a reviewer's first decision on the chain in its current state."""
     review_content = again(chain)
     rows = by_number.get(chain.number, ())
     return next(
@@ -154,7 +157,7 @@ def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | 
 
 
 def first(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
-    """Return the first question of a pair. Its content is {} where nothing is shown, as of most."""
+    """Return the first question of a pair. Its content is {} without proposals."""
     chain = chains.begin(pair, rules, proposals)
     if not proposals:
         return Wanted(chain.step, {})
@@ -164,7 +167,7 @@ def first(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
 
 
 def content_of(chain: Chain) -> Content:
-    """What the chain's next question shows beside the image, and by which it is known again."""
+    """Return the content of the chain's next question, which also identifies it."""
     content: Content = {
         "number": chain.number,
         "boxes": [list(boxed.box) for boxed in chain.boxes],
@@ -186,9 +189,11 @@ def content_of(chain: Chain) -> Content:
 
 
 def _serves(question: Asked, content: Content, barred: frozenset[int]) -> bool:
-    """Whether this question is the one that shows this and is kept from these people. Others may
-    have come to be kept from it since it was opened: whoever checked a box that was taken back, and
-    then drew the same one."""
+    """Return whether this question has that content and is barred for these people.
+
+    More people may be barred than when it was opened: for example a person who checked a box that
+    was withdrawn, and then drew the same one.
+    """
     if _shown(question.content) != content or question.people & barred:
         return False
     return question.state in (SETTLED, DROPPED) or barred <= question.barred
@@ -205,8 +210,11 @@ def _said(question: Asked) -> chains.Answer:
 
 
 def _barred(chain: Chain, path: Sequence[Asked]) -> frozenset[int]:
-    """Who must not answer the next question: a box is checked and its coverage judged by others
-    than drew it, drawn again by somebody else, and a second look is a second person's."""
+    """Return the people who must not answer the next question.
+
+    A box is checked, redrawn, and its coverage judged by others than its author; a second look
+    needs a second person.
+    """
     last = path[-1]
     if chain.step == CHECK:
         return last.people if chain.came != PROPOSED else frozenset()

@@ -1,9 +1,9 @@
-"""Where is every instance of a class? Boxes, in three steps, until each instance has one.
+"""Boxes: three steps, repeated until each instance of a class has a box.
 
-A question is one step of a pair of image and class (boxes/chain.py says which comes next), and
-`content` what it shows: {"boxes": those found good, "box": the one to check or None, "came",
-"rejected": the last attempt with its reason or None, "at": where an instance was seen or None}.
-What people answer, by step; boxes are upright pixels [x0, y0, x1, y1] on tenths:
+A question is one step of a pair of image and class (boxes/chain.py chooses the next), and `content` what
+it shows: {"boxes": accepted ones, "box": the one to check or None, "came", "rejected": the last attempt
+with its reason or None, "at": a point in an instance or None}. Answers by step; boxes are upright pixels
+[x0, y0, x1, y1] on tenths:
 
     draw    {"box": […], "how": "drag" or "clicks", "points": four of them, "flags": […]} or "none"
     check   "good", a reason, {"reason", "sides": […]}, or of a proposal {"box", "flags"} as mended
@@ -80,8 +80,10 @@ MOST_POINTS, MOST_BOXES = 100, 1_000
 
 @dataclass(frozen=True)
 class KnownDrawing:
-    """Gold of a step that draws: boxes of the objects that have none yet, and whether each is
-    small. No boxes: nothing is left to draw."""
+    """Gold of a draw step: boxes of the objects without one, and whether each is small.
+
+    No boxes: nothing is left to draw.
+    """
 
     boxes: tuple[Box, ...]
     small: tuple[bool, ...]
@@ -97,7 +99,7 @@ class KnownDrawing:
 
 @dataclass(frozen=True)
 class KnownMissing:
-    """Gold of a step that looks for more: boxes of the objects that have none; () where all do."""
+    """Gold of a cover step: boxes of the objects without one; () if all have one."""
 
     boxes: tuple[Box, ...]
 
@@ -111,7 +113,7 @@ class KnownMissing:
 
 
 class Step(Kind):
-    """One step of a pair; its name in `step`. Votes count for the words of tally_name."""
+    """One step of a pair; its name is in `step`. Votes count by tally_name."""
 
     name = "boxes"
     asks = CHAINS
@@ -131,14 +133,14 @@ class Step(Kind):
 
     @abstractmethod
     def seats(self, policy: Policy) -> int:
-        """Free seats of a new question of this step."""
+        """Return the number of seats of a new question of this step."""
 
     def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
         return self.agrees(value, settled)
 
     @abstractmethod
     def answer(self, value: Any) -> chain.Answer:
-        """What a settled value says to the chain."""
+        """Convert a settled value into an event of the chain."""
 
 
 class Draw(Step):
@@ -149,7 +151,11 @@ class Draw(Step):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """Raise Refusal for a box outside the image, of no area, inside out, or that is there."""
+        """Return the validated answer.
+
+        Raises Refusal for a box that lies outside the image, is empty or inverted, or repeats
+        another.
+        """
         assert context is not None
         if value == NONE:
             return NONE
@@ -185,8 +191,10 @@ class Draw(Step):
         return policy["draws"]
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """Return the box of as many people as the policy's draws: the mean of the largest group
-        that drew the same object, the first of equals; "none" where more than half drew nothing.
+        """Return the mean box of the largest group that drew the same object, once enough people
+        drew.
+
+        The first of equal groups; "none" if more than half drew nothing.
         """
         if len(values) < policy["draws"]:
             return Verdict("open", more=policy["draws"] - len(values))
@@ -212,22 +220,25 @@ class Draw(Step):
         return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
 
     def agrees(self, value: Any, reference: Any) -> bool:
-        """Return whether both drew the same object, or neither any."""
+        """Return whether both drew the same object, or both nothing."""
         if value == NONE or reference == NONE:
             return bool(value == reference)
         return iou(as_box(value["box"]), as_box(reference["box"])) >= SAME_IOU
 
     def grade(self, value: Any, gold: Any) -> float:
-        """IoU with the object drawn, of those that have no box; nothing drawn is right where none
-        is left. gold: "none", or {"boxes": […], "small": whether each is}."""
+        """Return the best IoU with an object without a box; if none is left, 1 for drawing nothing.
+
+        gold: "none", or {"boxes": […], "small": whether each is}.
+        """
         known = KnownDrawing.from_json(gold)
         if not known.boxes or value == NONE:
             return float(gold == value)
         return max(iou(as_box(value["box"]), box) for box in known.boxes)
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
-        """Return whether its IoU with one of the objects is as much as the policy wants, which is
-        less for small ones: people differ from each other by that much.
+        """Return whether the best IoU reaches the policy's threshold.
+
+        It is lower for small objects, by the usual disagreement between people.
         """
         known = KnownDrawing.from_json(gold)
         if not known.boxes or value == NONE:
@@ -265,8 +276,11 @@ class Check(Step):
         return policy["checks"]
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """What the policy's checks agree on: good, with the mean of what mended it, or the reason
-        given most often, with the sides that most who gave it name."""
+        """Return the result that enough checks agree on.
+
+        For good, the mean of all corrections; else the most frequent reason, with the sides named
+        by most who gave it.
+        """
         words = [self.tally_name(value) for value in values]
         rules = BoxRules.of(policy)
         word_settled = rules.verdict(words)
@@ -293,7 +307,7 @@ class Check(Step):
         return chain.Checked(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Return whether it was found good and is. gold: "good" or "bad"."""
+        """Return whether "good" was answered for a good box. gold: "good" or "bad"."""
         return float((self.tally_name(value) == GOOD) == (gold == GOOD))
 
 
@@ -335,8 +349,11 @@ class Cover(Step):
         return chain.Covered(tuple((x, y) for x, y in value["missing"]))
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Share of the objects without a box that were pointed at; 1 where none is missing and
-        none was. gold: "complete", or {"missing": boxes of the objects}."""
+        """Return the share of objects without a box that were pointed at.
+
+        1 if none is missing and none was pointed at. gold: "complete", or {"missing": boxes of the
+        objects}.
+        """
         known = KnownMissing.from_json(gold)
         if not known.boxes or value == COMPLETE:
             return float(gold == value)
@@ -346,8 +363,7 @@ class Cover(Step):
 
 
 class Review(Step):
-    """What a reviewer says of a pair: where people went round in circles, or of boxes that
-    overlap. No step of theirs."""
+    """A reviewer's decision on a pair: after too many attempts, or on overlapping boxes."""
 
     step = REVIEW
     title = _("Draw every box")
@@ -395,8 +411,9 @@ STEPS: dict[str, Step] = {step.step: step for step in (Draw(), Check(), Cover(),
 
 
 class Boxes(Kind):
-    """The kind: a pair's questions one after another. An answer is of the step in `context`;
-    what is known of it otherwise, its words tell."""
+    """The kind of box campaigns. An answer belongs to the step in `context`, else to the step it
+    implies.
+    """
 
     name = "boxes"
     title = _("Bounding boxes (draw, check, cover)")
@@ -420,8 +437,11 @@ class Boxes(Kind):
     }
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"complete", "labels"}: whether the list of classes names every one that is in an image,
-        so that others are absent; and the release that it came from, or None. Raises Refusal."""
+        """Return {"complete", "labels"}. Raises Refusal.
+
+        complete: the list names every class in an image, so that others are absent. labels: the
+        release behind the list, or None.
+        """
         self.refuse_unknown(set(settings) - set(self.kept_settings), ("complete",))
         complete = settings.get("complete", False)
         if not isinstance(complete, bool):
@@ -463,7 +483,7 @@ class Boxes(Kind):
 
 
 def _step_of(value: Any) -> Step:
-    """The step that an answer, or a known one, is of."""
+    """Return the step of an answer, or of a known one."""
     if isinstance(value, dict):
         if "state" in value:
             return STEPS[REVIEW]
@@ -498,7 +518,7 @@ def _clean_reason(value: Mapping[str, Any]) -> Answer:
 
 
 def _clean_mended(value: Mapping[str, Any], context: About) -> Answer:
-    """A good box; of a proposal with edges that were nudged and what is said of it."""
+    """Return an accepted box; for a proposal with corrected edges and flags."""
     statement = value.get(GOOD, value)
     if not isinstance(statement, dict) or set(statement) - {"box", "flags"}:
         raise refusal(f'A check that mends a box is {{"box", "flags"}}, or just "{GOOD}".')
@@ -517,8 +537,9 @@ def _clean_mended(value: Mapping[str, Any], context: About) -> Answer:
 
 
 def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
-    """What those who mended a box make of it together; GOOD where nobody did. flags: those that
-    more than half of the checks set."""
+    """Return the mean of the corrections; GOOD without any. flags: set by more than half of the
+    checks.
+    """
     if not mended:
         return GOOD
     sides = zip(*(value["box"] for value in mended), strict=True)
@@ -530,7 +551,7 @@ def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
 
 
 def _most(word_lists: Iterable[Sequence[str]]) -> list[str]:
-    """The words that at least half of these lists have, in their usual order."""
+    """Return the words in at least half of these lists, in their usual order."""
     lists = list(word_lists)
     counts = Counter(word for words in lists for word in set(words))
     return [word for word in (*FLAGS, *SIDES) if counts[word] and 2 * counts[word] >= len(lists)]

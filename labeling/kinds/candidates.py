@@ -1,7 +1,7 @@
-"""Which candidates show the class? Yes, no or too hard, to a page of images that queries found.
+"""Candidates: yes, no or too hard, on a page of images that queries found for a class.
 
 After ImageNet (Russakovsky et al. 2015, section 3.1.3): votes count by the table of their class,
-learned on a pilot, and each class has a stated precision (quality/verifying.py).
+learned in a pilot, and each class has a stated precision (quality/verifying.py).
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class StopRules:
-    """When nobody is asked about a class any more; see SETTINGS."""
+    """When a class is no longer asked about; see SETTINGS."""
 
     precision: float
     images: int
@@ -73,6 +73,6 @@ class Candidates(ChoiceKind):
 
 
 def stop_rules(settings: Mapping[str, object]) -> StopRules:
-    """Return the rules that checked settings make."""
+    """Return the stop rules in validated settings."""
     rules = dict(Candidates().clean_settings(settings))
     return StopRules(images=rules.pop("wanted"), **rules)  # type: ignore[arg-type]

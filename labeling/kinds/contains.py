@@ -1,4 +1,4 @@
-"""Does this image contain a/an X? Yes, no, too hard to tell, or not a photograph."""
+"""Yes or no to "is there an X in this image?", with too hard and no photograph."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ class Contains(ChoiceKind):
     can_swipe = True
 
     def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
-        """{"swiping": False} where people may not answer by a swipe; {} where they may.
+        """Return {"swiping": False} if people may not swipe, else {}.
 
         >>> Contains().clean_settings({"swiping": True})
         {}

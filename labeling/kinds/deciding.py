@@ -1,9 +1,8 @@
-"""Votes become a verdict: by majority, by what is known of the voters, or by a learned table.
+"""Turns votes into a verdict: by majority, by skills of the voters, or by a learned table.
 
-Pure. The verdict is that of the shortest run of votes, in the order in which they came, on which
-the method decides: what comes later changes nothing. So a verdict can always be computed again,
-and lifting a block gives back exactly the one that was. docs/explanation/quality.md says it for
-people.
+Pure. The verdict is that of the shortest prefix of the votes on which the method decides; later
+votes change nothing. So every verdict can be recomputed, and lifting a block restores the previous
+one. See docs/explanation/quality.md.
 """
 
 import math
@@ -28,9 +27,9 @@ LEAST = 1e-6
 
 @dataclass
 class Vote:
-    """One person's answer to a question: its revisions that count, the first one first.
+    """One person's answer to a question with its revisions in order, none of them late.
 
-    Each revision is (when it came, id of the answer, value); none of them was late.
+    Each revision is (time, id of the answer, value).
     """
 
     annotator: int
@@ -38,11 +37,11 @@ class Vote:
 
     @property
     def at(self) -> datetime:
-        """When the vote was cast, however often its mind was changed."""
+        """Return the time of the first revision."""
         return self.revisions[0][0]
 
     def as_of(self, moment: datetime) -> tuple[str, Any]:
-        """Answer id and value as they stood at that moment, the moment included."""
+        """Return answer id and value at that time, inclusive."""
         if len(self.revisions) == 1:
             return self.revisions[0][1:]
         last = bisect_right(self.revisions, moment, key=lambda revision: revision[0])
@@ -51,12 +50,12 @@ class Vote:
 
 @dataclass(frozen=True)
 class Skills:
-    """What a calibration says of people and topics, ready for judging; NONE before the first one.
+    """What a calibration states about people and topics; NONE before the first one.
 
     classes: two for yes and no, else as many as there are. gains: for two classes, by annotator,
     what their no and their yes add to the log odds of yes. accuracy: for many classes. prior:
-    P(yes) by topic, "*" for all others. voided: whose votes do not count. since: when this came to
-    be known; no verdict of these skills can be older.
+    P(yes) by topic, "*" for all others. voided: people whose votes do not count. since: time of the
+    calibration; no verdict can be older.
     """
 
     classes: tuple[str, ...] = BINARY
@@ -80,14 +79,13 @@ def judge(
     topic: str = "",
     inner: bool = False,
 ) -> tuple[Verdict, list[tuple[str, Any]]]:
-    """Return the verdict, and the answers it counts as (answer id, value), in the order of their
-    votes.
+    """Return the verdict, and its answers (answer id, value) in the order of their votes.
 
-    Where the policy has everything reviewed, what would settle goes to a reviewer with its value.
-    votes: in any order. skills.voided are left out first. policy["method"] says how: "majority" as
-    the kind settles; "posterior" and "vote-table" ask for votes until the verdict is wrong at most
-    target_error of the time (inner_no_error for a no to an inner node of a question graph). Where
-    more votes are wanted, all are counted that there are.
+    If the policy reviews everything, a settled value goes to a reviewer. votes: in any order; those
+    of skills.voided are dropped. policy["method"]: "majority" uses the kind's settle; "posterior"
+    and "vote-table" request votes until the error is at most target_error (inner_no_error for a no
+    to an inner node of a question graph). While more votes are needed, all existing ones are
+    counted.
     """
     cast = sorted(
         (vote for vote in votes if vote.annotator not in skills.voided),
@@ -118,7 +116,7 @@ def _for_review(verdict: Verdict, policy: Policy) -> Verdict:
 
 
 def _first_look(cast: Sequence[Vote], policy: Policy, since: datetime | None) -> int:
-    """How many votes there were when this policy, with these skills, was first asked."""
+    """Return the number of votes when this policy was first applied with these skills."""
     first = policies.first_votes(policy)
     if since is not None:
         # Skills learned while the question was open judged it first with the vote after.
@@ -127,7 +125,7 @@ def _first_look(cast: Sequence[Vote], policy: Policy, since: datetime | None) ->
 
 
 def _as_they_stood(cast: Sequence[Vote]) -> list[tuple[str, Any]]:
-    """The answers at the moment of the last of these votes: a mind changed later came too late."""
+    """Return the answers at the time of the last of these votes; later revisions do not count."""
     return [vote.as_of(cast[-1].at) for vote in cast]
 
 
@@ -165,7 +163,7 @@ def _weigh(
 def _best(
     able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
 ) -> tuple[str, float]:
-    """The most probable answer, and how probable it is."""
+    """Return the most probable answer and its probability."""
     if len(skills.classes) > 2:
         return _best_of_many(able, policy, skills)
     yes = probability_of_yes(able, policy, skills, topic)
@@ -175,8 +173,11 @@ def _best(
 def probability_of_yes(
     able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
 ) -> float:
-    """P(yes | who said what): by the topic's vote table where the method is that and there is one,
-    else by Bayes' rule with everyone's skills. able: (annotator, "yes" or "no")."""
+    """Return P(yes | votes): by the topic's vote table, if that is the method and it exists, else
+    by Bayes' rule with everyone's skills.
+
+    able: (annotator, "yes" or "no").
+    """
     table = skills.tables.get(topic) if policy["method"] == "vote-table" else None
     # A table learned for fewer votes says nothing of more.
     if table is not None and len(able) <= table.size:
@@ -191,8 +192,11 @@ def probability_of_yes(
 def _best_of_many(
     able: Sequence[tuple[int, str]], policy: Policy, skills: Skills
 ) -> tuple[str, float]:
-    """As _best for many classes, equally likely beforehand: whoever errs is taken to name any of
-    the other classes alike (one coin), since a matrix for each person would never be learned."""
+    """Return the most probable of many classes and its probability, with a uniform prior.
+
+    An error is equally likely to be any other class (one-coin model), since a matrix for each
+    person could not be learned.
+    """
     others = len(skills.classes) - 1
     scores: dict[str, list[float]] = {}
     for who, word in able:
@@ -208,7 +212,7 @@ def _best_of_many(
 
 
 def gains_of_accuracy(accuracy: float) -> tuple[float, float]:
-    """What a no and a yes add to the log odds of yes, of somebody right that often on both."""
+    """Return what a no and a yes add to the log odds of yes at this accuracy on both."""
     yes, no = vote_gains(clip(accuracy), clip(1 - accuracy))
     return no, yes
 
@@ -224,12 +228,12 @@ def clip(probability: float) -> float:
 
 
 def expected_votes(policy: Policy) -> float:
-    """Votes that a question is expected to take before anything is known of the people.
+    """Return the expected votes per question, before anything is known of the people.
 
-    By majority of a fixed number that number. Else the mean of the random walk that people of the
-    assumed accuracy, who never abstain, make of the log odds, from the expected share of yes to the
-    target, or to a majority that no missing vote could change; reckoned exactly. What real people
-    do is known once some questions have settled.
+    By majority with a fixed number, that number. Else the exact mean of the random walk of the log
+    odds, by people of the assumed accuracy who never abstain, from the expected share of yes to the
+    target, or to a majority that no missing vote could change. Settled questions replace this
+    forecast.
     """
     if policies.asks_all(policy):
         return float(policy["votes"])

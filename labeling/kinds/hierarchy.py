@@ -1,6 +1,6 @@
-"""Which of many classes are in the image? Yes or no to a graph of questions, a page of images each.
+"""Yes or no to a graph of questions about many classes, a page of images at a time.
 
-Its questions are opened by follow_ups/following.py: what a "no" closes is never asked.
+follow_ups/following.py opens its questions: what a "no" closes is never asked.
 """
 
 from collections.abc import Mapping
@@ -42,9 +42,11 @@ class Hierarchy(ChoiceKind):
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}, and of the last
-        in safe mode "price", from which on any node may be asked; "present", the classes that an
-        image has on average, for the estimate. Raises Refusal.
+        """Return the settings. Raises Refusal.
+
+        "mode": "safe" or "strict". "order": "breadth", "depth" or "learned". "price": with learned
+        order in safe mode; any node may then be asked. "present": mean classes per image, for the
+        estimate.
 
         >>> Hierarchy().clean_settings({"order": "learned"})
         {'mode': 'safe', 'order': 'learned'}

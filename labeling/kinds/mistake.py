@@ -1,6 +1,6 @@
-"""Is this class right for the image? It is, it is a minor or a major mistake, or nobody can say.
+"""Reviews whether a class is right for the image, a minor or a major mistake, or too hard to tell.
 
-An answer may carry tags: what makes the image hard, or the class wrong. Source: Russakovsky et al.
+An answer may carry tags: why the image is hard, or the class wrong. Source: Russakovsky et al.
 (2015), §6.4.2.
 """
 
@@ -16,7 +16,7 @@ ANSWER, TAGS_KEY = "answer", "tags"
 
 
 class Tag(NamedTuple):
-    """value: as answers and releases have it. label, key, words: on the page."""
+    """value: in answers and releases. label, key, words: on the page."""
 
     value: str
     label: str
@@ -67,8 +67,11 @@ TAG_WORDS = tuple(tag.value for tag in TAGS)
 
 
 class Mistake(ChoiceKind):
-    """For reviews of mistakes: nothing on the page says whether a class is the label or a
-    classifier's. An answer is a word, or with tags {"answer": word, "tags": [tag, …]}."""
+    """The kind for reviews of mistakes. The page hides whether a class is the label or a
+    classifier's.
+
+    An answer is a word, or with tags {"answer": word, "tags": [tag, …]}.
+    """
 
     name = "mistake"
     title = _("Label review")
@@ -89,9 +92,7 @@ class Mistake(ChoiceKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """Return the word; with its tags, each once in their order, where there are any. Raises
-        Refusal.
-        """
+        """Return the word; with tags, the object with each tag once, in order. Raises Refusal."""
         if not isinstance(value, dict):
             return super().clean(value, settings, context)
         word = super().clean(value.get(ANSWER), settings, context)

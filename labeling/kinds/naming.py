@@ -1,8 +1,8 @@
-"""What does this image show? One class of a vocabulary, none of them, or too hard to tell.
+"""Naming: one class of a vocabulary, none of them, or too hard to tell.
 
-Where the settings allow `most` classes an answer lists them, the surest first: {"keys": [key, …]}.
-Its vote is for the first one; a release adds the order in which people named the others (`ranked`).
-Source: Russakovsky et al. (2015), §6.4.
+If the settings allow `most` classes, an answer lists them, the most likely first: {"keys": [key,
+…]}. It votes for the first; a release adds the ranking of the others (`ranked`). Source:
+Russakovsky et al. (2015), §6.4.
 """
 
 from collections import Counter
@@ -32,9 +32,11 @@ class Naming(ChoiceKind):
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"vocabulary": [{"key", "name"}, …]} with distinct keys, "question" where the page shall
-        ask in other words, and "most" where an answer may list several classes: then an entry may
-        have "path", the groups that the class is shown in. Raises Refusal."""
+        """Return {"vocabulary": [{"key", "name"}, …]} with distinct keys. Raises Refusal.
+
+        Optional: "question" replaces the heading; "most": an answer may list several classes, whose
+        entries may then have "path", the groups of the class.
+        """
         self.refuse_unknown(settings, ("vocabulary", "question", "most"))
         vocabulary = settings.get("vocabulary")
         if not isinstance(vocabulary, list) or not vocabulary:
@@ -73,8 +75,10 @@ class Naming(ChoiceKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Answer:
-        """{"key": a class of the vocabulary}, with `most` {"keys": up to so many, each once},
-        "none" or "hard". Raises Refusal."""
+        """Return {"key": class}, with `most` {"keys": up to as many, each once}, "none" or "hard".
+
+        Raises Refusal.
+        """
         if isinstance(value, str) and value in WORDS:
             return value
         most = settings.get("most", 1)
@@ -107,14 +111,16 @@ class Naming(ChoiceKind):
         return " · ".join(names_of_value) if names_of_value else super().in_words(value, settings)
 
     def grade(self, value: Any, gold: Any) -> float:
-        """1 where one of the classes is one of the known ones."""
+        """Return 1 if one of the classes is a known one, else 0."""
         if isinstance(value, dict) and isinstance(gold, dict):
             return float(not set(keys_of(value)).isdisjoint(keys_of(gold)))
         return float(value == gold)
 
     def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
-        """Up to MOST classes of these answers that list several: what was settled on, then those
-        with the most points (MOST for a first place, one less for each further), equal ones by key.
+        """Return up to MOST classes of answers that list several.
+
+        The settled class comes first, then those with the most points (MOST for a first place, one
+        less for each further), ties by key.
         """
         points: Counter[str] = Counter()
         for value in values:
@@ -143,8 +149,8 @@ def _question(words: object) -> dict[str, str]:
 
 
 def keys_of(value: object) -> list[Any]:
-    """Return the classes that an answer names, the surest first; none of a word, or what is no
-    answer.
+    """Return the classes in an answer, the most likely first; none for a word or an
+    invalid answer.
     """
     if isinstance(value, dict) and set(value) == {"key"}:
         return [value["key"]]

@@ -1,13 +1,13 @@
-"""Which parts of this object are where? Polygons for each part, or that it is not to be seen.
+"""Parts of an object: polygons for each part, or that it is not visible.
 
-The topic of a question is the object's category, its item the object. The settings hold what the
-campaign's vocabulary says of each category, so that answers are checked without the database. An
-answer holds only what the person said, in the order of the parts' keys:
+The topic of a question is the object's category, its item the object. The settings contain the
+campaign's vocabulary, so that answers are validated without the database. An answer holds only what
+the person said, in the order of the parts' keys:
 
     {"parts": {"tail": {"state": "drawn", "polygons": […]}, "horn": {"state": "occluded"}},
      "half": true, "outline": null}        or        {"skip": "too_small"}
 
-docs/explanation/part-campaigns.md says how answers are compared and put together.
+docs/explanation/part-campaigns.md describes how answers are compared and combined.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ DIGITS = 6
 
 
 class AskedPart(TypedDict):
-    """What the settings hold of a part; see vocabulary.types.PartName."""
+    """A part in the settings; see vocabulary.types.PartName."""
 
     key: str
     name: str
@@ -70,7 +70,7 @@ class Skipped(TypedDict):
 
 
 class Skill(TypedDict):
-    """What a calibration holds of a person who draws."""
+    """A person's drawing skill in a calibration."""
 
     accuracy: float
     answers: int
@@ -99,9 +99,10 @@ class Parts(DrawnKind):
     }
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
-        """{"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half", "ask_outline"}.
+        """Return {"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half",
+        "ask_outline"}.
 
-        The categories are written by part_campaigns.py from a vocabulary. Raises Refusal.
+        part_campaigns.py writes the categories from a vocabulary. Raises Refusal.
         """
         self.refuse_unknown(set(settings) - {"categories"}, tuple(FLAGS))
         cleaned: dict[str, object] = {"categories": settings.get("categories")}
@@ -118,7 +119,7 @@ class Parts(DrawnKind):
         return cleaned
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Why an object may be skipped: value, label and key of each."""
+        """Return value, label and key of each reason to skip an object."""
         return offered(SKIPS)
 
     def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
@@ -127,9 +128,7 @@ class Parts(DrawnKind):
     def clean(
         self, value: object, settings: Mapping[str, Any], context: About | None = None
     ) -> Skipped | Drawn:
-        """Return the checked answer; cleaning it again changes nothing. Raises Refusal naming the
-        part.
-        """
+        """Return the validated answer; idempotent. Raises Refusal, which names the part."""
         assert context is not None
         if not isinstance(value, dict):
             raise _refusal("An answer is an object with parts, or with why it is skipped.")
@@ -154,8 +153,9 @@ class Parts(DrawnKind):
         return cleaned
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Return how right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings;
-        a state is right or wrong, and so is skipping the object.
+        """Return how right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings.
+
+        A state, and skipping the object, is right or wrong.
         """
         if "skip" in gold or "skip" in value:
             return float("skip" in gold and "skip" in value)
@@ -163,39 +163,41 @@ class Parts(DrawnKind):
         return sum(scores.values()) / len(scores) if scores else float(not labels_in(value))
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
-        """Return how right each of gold's parts is, by its key; see parts/joining.py."""
+        """Return how right each of gold's parts is, by key; see parts/joining.py."""
         mine = labels_in(value)
         return {
             key: joining.likeness(mine.get(key), known) for key, known in labels_in(gold).items()
         }
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
-        """Return whether its grade is as much as the policy wants (gold_iou)."""
+        """Return whether its grade reaches the policy's gold_iou."""
         # A hair's breadth for sums that are not exact in binary.
         return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the one word that votes count for."""
+        """Return the only word that votes count for."""
         return (WORD,)
 
     def tally_name(self, value: Any) -> str:
-        """Return the word under which exports count this answer: "drawn", or why it was skipped."""
+        """Return the word under which exports count this answer: "drawn", or the reason for
+        skipping.
+        """
         return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
 
     def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
-        """As settle_weighted, where all weigh the same."""
+        """Settle like settle_weighted, with equal weights."""
         return self.settle_weighted(values, [1.0] * len(values), policy)
 
     def settle_weighted(
         self, values: Sequence[Any], weights: Sequence[float], policy: Policy
     ) -> Verdict:
-        """What the people draw together (joining.joined), once any two agree on each part.
+        """Return the joined drawing (joining.joined), once any two people agree on each part.
 
-        More skips than policy["drop_share"] drop the object. Where two drawings of a part have an
-        IoU below policy["agree_iou"], or nobody drew, one more person is asked up to
-        policy["max_votes"]; then a reviewer, with what most drew as a proposal. So is where nobody
-        drew without the model. No probability: overlap is none. The order of the votes does not
-        matter.
+        More skips than policy["drop_share"] drop the object. If two drawings of a part have an IoU
+        below policy["agree_iou"], or nobody drew, one more person is asked up to
+        policy["max_votes"]; then a reviewer, with the drawing of most as a proposal. The same
+        applies if nobody drew without the model. No probability: overlap is none. The order of the
+        votes does not matter.
         """
         least_votes = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
         if len(values) < least_votes:
@@ -217,11 +219,11 @@ class Parts(DrawnKind):
     def learn(
         self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
     ) -> dict[str, dict[str, Skill]]:
-        """{"annotators": {id: Skill}}: how well people draw, accuracies in (0, 1).
+        """Return {"annotators": {id: Skill}} with accuracies in (0, 1).
 
-        votes: of each question what everybody answered, by their id, and the known answer or None.
-        On gold a drawing counts with its grade, elsewhere with how it fits what others drew
-        (joining.agreement_points); a few pseudo-drawings hold it near assumed_accuracy.
+        votes: for each question the answers by person id, and the known answer or None. On gold a
+        drawing counts with its grade, elsewhere with its agreement with others
+        (joining.agreement_points); a few pseudo-drawings keep it near assumed_accuracy.
         """
         points: dict[int, list[float]] = {}
         gold: dict[int, int] = {}
@@ -286,7 +288,7 @@ def _clean_outline(
 
 
 def _clean_polygons(value: object, context: About, subject: str) -> polygons.Polygons:
-    """As polygons.clean; its refusals have the one code by which the page gives a drawing back."""
+    """Validate like polygons.clean; refusals have the code by which the page returns a drawing."""
     try:
         return polygons.clean(value, context.width, context.height, subject)
     except Refusal as refusal:
@@ -336,10 +338,10 @@ def _clean_part(label: object, part: AskedPart, context: About) -> PartAnswer:
 def _clean_came(
     came: object, drawn: polygons.Polygons, part: str, context: About, subject: str
 ) -> Came | None:
-    """How the drawing came of a proposal; None where it came of none, or is another by now.
+    """Return how the drawing used a proposal; None if it used none, or the proposal has changed.
 
-    Of what is said the proposal and the edits count. Where nothing is said, a drawing that is a
-    proposal to the last corner came of it all the same.
+    Only the proposal and the edits are kept. Without a statement, a drawing equal to a proposal in
+    every corner still counts as taken from it.
     """
     if came is None:
         same = (

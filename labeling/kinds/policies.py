@@ -1,4 +1,4 @@
-"""The quality policy of a campaign: the defaults of its keys, and what values they take."""
+"""The quality policy of a campaign: keys, defaults and allowed values."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one key of a policy means and which values it takes."""
+    """A numeric key of a policy with its meaning and range."""
 
     default: float
     low: float
@@ -32,10 +32,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Choice:
-    """A key of a policy whose value is one of a few words: {word: what it means}.
+    """A key of a policy with a few values: {value: meaning}.
 
-    when_absent: what a policy means that does not name the key, since it is older than it; where
-    that is not the default of new ones.
+    when_absent: the value for older policies without the key, if not the default.
     """
 
     default: str
@@ -201,22 +200,22 @@ NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default
 
 
 def own_defaults(kind: Kind) -> dict[str, float]:
-    """Return the rules that only policies of kinds like this one have, by default."""
+    """Return the defaults of rules that only kinds like this one have."""
     return {key: rule.default for key, rule in RULES_OF.get(kind.asks, {}).items()}
 
 
 def of(campaign: "Campaign") -> Policy:
-    """Return the campaign's policy with every key, also those that came after it was written."""
+    """Return the campaign's policy with every key, including later ones."""
     return whole(campaign.policy.content if campaign.policy else {})
 
 
 def whole(content: Any) -> Policy:
-    """Return the policy that these checked keys make, with the defaults of those that they lack."""
+    """Return the policy of these validated keys, completed with defaults."""
     return DEFAULTS | content
 
 
 def first_votes(policy: Policy) -> int:
-    """Seats that a new question has: what the method needs at least before it can decide.
+    """Return the seats of a new question: the fewest votes with which the method can decide.
 
     >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW_DEFAULTS)
     (5, 3)
@@ -229,14 +228,14 @@ def first_votes(policy: Policy) -> int:
 
 
 def asks_all(policy: Policy) -> bool:
-    """Return whether every question gets a fixed number of votes, whatever they say."""
+    """Return whether every question gets a fixed number of votes."""
     return policy["method"] == "majority" and policy["stop_early"] == "never"
 
 
 def clean(content: Mapping[str, object] | None) -> Policy:
-    """Return a whole policy: the defaults with `content` laid over them.
+    """Return a whole policy: the defaults updated by `content`.
 
-    Raises Refusal naming the key, what came and what is expected.
+    Raises Refusal with the key, the value and the expectation.
     """
     policy = whole({key: _clean_value(key, value) for key, value in (content or {}).items()})
     by_majority = policy["method"] == "majority"
@@ -259,13 +258,14 @@ def clean(content: Mapping[str, object] | None) -> Policy:
 
 
 def clean_new(content: Mapping[str, object] | None) -> Policy:
-    """Return the whole policy of a new campaign; as clean, with what only new policies say."""
+    """Return the whole policy of a new campaign; like clean, with the defaults for new policies."""
     return clean({**NEW_DEFAULTS, **(content or {})})
 
 
 def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
-    """Return the whole policy that comes after the campaign's own; as clean. What only new policies
-    say stays as it is unless content names it.
+    """Return the campaign's next whole policy; like clean.
+
+    Keys that only new policies have keep their values unless content has them.
     """
     current: Mapping[str, object] = of(campaign)
     kept = {key: current[key] for key in NEW_DEFAULTS}
@@ -273,9 +273,7 @@ def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
 
 
 def check_kind(kind: Kind, policy: Policy) -> None:
-    """Raise Refusal unless votes of this kind can be judged by the policy's method, and the policy
-    has no rules of other kinds.
-    """
+    """Raise Refusal if the method cannot judge votes of this kind, or for rules of other kinds."""
     known_keys = {*RULES, "currency", *own_defaults(kind)}
     if foreign := sorted(set(policy) - known_keys):
         raise Refusal(
@@ -309,9 +307,7 @@ def _clean_value(key: str, value: object) -> float | str:
 
 
 def checked_number(key: str, value: object, low: float, high: float, *, whole: bool) -> float:
-    """Return the number, an int where it is to be whole. Raises Refusal naming the key and the
-    bounds.
-    """
+    """Return the number, an int if it must be whole. Raises Refusal with the key and the bounds."""
     kind = "a whole number" if whole else "a number"
     message = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""One vote a person: how plain choices become a consensus by majority. Shared by kinds."""
+"""Plurality voting for plain choices, one vote per person. Shared by kinds."""
 
 import math
 from collections import Counter
@@ -17,12 +17,12 @@ Choices = Sequence[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the answers of a question say so far.
+    """The current result of a question's answers.
 
-    state: "settled", "dropped", "review", or "open" while `more` further votes are wanted.
-    probability: by majority the winner's share of those who could answer, which is a share of votes
-    and no calibrated probability; by the other methods (deciding.py) how likely the value is right.
-    None where nothing won.
+    state: "settled", "dropped", "review", or "open" while `more` further votes are needed.
+    probability: by majority the winner's share of those who could answer, which is no calibrated
+    probability; by other methods (deciding.py) the probability that the value is right. None
+    without a winner.
     """
 
     state: str
@@ -32,13 +32,12 @@ class Verdict:
 
 
 def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
-    """Return the choice that more people made than any other; a tie asks one more person.
+    """Return the choice with the most votes; a tie requests one more.
 
-    votes: one per person; None is an abstention. Below policy["votes"] more are wanted: all that
-    are missing, or as few as could decide where the policy stops early (votes_wanted). More
-    abstentions than policy["drop_share"] drop the question. A tie (nobody able to answer is one
-    too) wants one more vote up to policy["max_votes"], then a reviewer. The order of the votes does
-    not matter.
+    votes: one per person; None is an abstention. Below policy["votes"] more are needed: all missing
+    ones, or as few as could decide if the policy stops early (votes_wanted). More abstentions than
+    policy["drop_share"] drop the question. A tie, also of no votes, requests one more up to
+    policy["max_votes"], then a reviewer. The order of the votes does not matter.
     """
     able = Counter(vote for vote in votes if vote is not None)
     abstained = len(votes) - able.total()
@@ -57,12 +56,12 @@ def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
 
 
 def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
-    """Return the fewest further votes that could decide a majority of policy["votes"]; 0 if it is
+    """Return the fewest further votes that could decide a majority of policy["votes"]; 0 if
     decided.
 
-    able: how often each choice was made. Without policy["stop_early"] all the votes are wanted;
-    with it those after which, in the best case, no missing vote could change the verdict: neither
-    who wins nor whether the question is dropped.
+    able: votes by choice. Without policy["stop_early"] all votes are needed; with it those after
+    which, in the best case, no missing vote could change the winner or whether the question is
+    dropped.
 
     >>> five = {"votes": 5, "drop_share": 0.6, "stop_early": "decided"}
     >>> votes_wanted(Counter(), 0, five), votes_wanted(Counter(yes=2, no=1), 0, five)
@@ -84,18 +83,18 @@ def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
 
 
 def exact_share(share: float) -> Fraction:
-    """Return the share as it is written."""
+    """Return the share as an exact fraction of its decimal text."""
     # 0.6, not the binary number just below it: three of five must not be more than 0.6.
     return Fraction(str(share))
 
 
 def offered(choices: Choices) -> list[dict[str, str]]:
-    """What the page offers: value, label and key of each."""
+    """Return value, label and key of each choice on the page."""
     return [{"value": value, "label": gettext(label), "key": key} for value, label, key in choices]
 
 
 def checked(value: object, choices: Choices) -> str:
-    """Return the answer, if it is one of these. Raises Refusal naming them."""
+    """Return the answer if it is one of these. Raises Refusal, which lists them."""
     words = [word for word, _, _ in choices]
     # A list or dict would compare too, but is no word.
     if not isinstance(value, str) or value not in words:
