@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks import Row, own_process, row, sized
 from labeling.question_graph import replaying
-from labeling.question_graph.replaying import Graph
+from labeling.question_graph.replaying import QuestionGraph
 from labeling.simulation import simulating_queries
 
 # 9 roots, 90 questions below them, 1,000 classes below those.
@@ -148,7 +148,7 @@ def _settle(campaign: Any) -> list[int]:
     return [question.pk for question in questions]
 
 
-def replay_row(of: Graph, mode: str) -> Row:
+def replay_row(of: QuestionGraph, mode: str) -> Row:
     answered = _answers(of, mode)
     for answers in answered[:50]:
         state = replaying.replay(of, answers, mode)
@@ -169,7 +169,7 @@ def replay_row(of: Graph, mode: str) -> Row:
     )
 
 
-def _answers(of: Graph, mode: str) -> list[Answers]:
+def _answers(of: QuestionGraph, mode: str) -> list[Answers]:
     """Return the answers of images at whatever stage: a part of those that it takes, truthful."""
     chance = np.random.default_rng(0)
     setting = simulating_queries.Setting(PRESENT, 0, mode, "breadth", REPLAYED)
@@ -184,7 +184,7 @@ def _answers(of: Graph, mode: str) -> list[Answers]:
     return answers
 
 
-def plain(of: Graph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:
+def plain(of: QuestionGraph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:
     """Return (labels, candidates) by Algorithm 1 with dicts and sets."""
     labels: dict[str, str] = {}
     candidates = set(of.roots)

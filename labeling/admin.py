@@ -64,7 +64,7 @@ class PersonAdmin(UserAdmin):
     )
 
 
-class ReadOnly(admin.ModelAdmin):
+class ReadOnlyAdmin(admin.ModelAdmin):
     """A read-only table."""
 
     list_per_page = 50
@@ -81,14 +81,14 @@ class ReadOnly(admin.ModelAdmin):
 
 
 @admin.register(Dataset)
-class DatasetAdmin(ReadOnly):
+class DatasetAdmin(ReadOnlyAdmin):
     list_display = ("name", "owner", "created_at")
     list_select_related = ("owner",)
     search_fields = ("name",)
 
 
 @admin.register(Campaign)
-class CampaignAdmin(ReadOnly):
+class CampaignAdmin(ReadOnlyAdmin):
     list_display = ("name", "title", "kind", "state", "dataset", "created_by", "created_at")
     list_filter = ("state", "kind")
     list_select_related = ("dataset", "created_by")
@@ -96,7 +96,7 @@ class CampaignAdmin(ReadOnly):
 
 
 @admin.register(Membership)
-class MembershipAdmin(ReadOnly):
+class MembershipAdmin(ReadOnlyAdmin):
     list_display = ("user", "campaign", "role", "answered", "joined_at", "left_at")
     list_filter = ("role",)
     list_select_related = ("user", "campaign")
@@ -104,7 +104,7 @@ class MembershipAdmin(ReadOnly):
 
 
 @admin.register(Invitation)
-class InvitationAdmin(ReadOnly):
+class InvitationAdmin(ReadOnlyAdmin):
     # The digest is of no use to anybody; the secret is nowhere.
     exclude = ("digest",)
     list_display = ("campaign", "role", "note", "uses", "max_uses", "expires_at", "revoked_at")
@@ -112,19 +112,19 @@ class InvitationAdmin(ReadOnly):
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnly):
+class DecisionAdmin(ReadOnlyAdmin):
     list_display = ("at", "campaign", "kind", "actor", "reason")
     list_filter = ("kind",)
     list_select_related = ("campaign", "actor")
 
 
 @admin.register(Job)
-class JobAdmin(ReadOnly):
+class JobAdmin(ReadOnlyAdmin):
     list_display = ("kind", "key", "state", "attempts", "created_at", "error")
     list_filter = ("state", "kind")
 
 
 @admin.register(Release)
-class ReleaseAdmin(ReadOnly):
+class ReleaseAdmin(ReadOnlyAdmin):
     list_display = ("campaign", "number", "sha256", "created_at")
     list_select_related = ("campaign",)

@@ -64,7 +64,7 @@ class BadImage(Exception):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedImage:
     """A checked file. width and height: in pixels of the upright image."""
 
     media_type: str
@@ -80,7 +80,7 @@ class Encoded:
     media_type: str
 
 
-def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Checked:
+def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> CheckedImage:
     """Decode the whole file and return its properties. Raises BadImage.
 
     The number of pixels is checked from the header before decoding. Animated files are refused
@@ -103,7 +103,7 @@ def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Che
             size = image.size  # Pillow turns TIFF files upright while it loads them
         if _orientation(image) in SIDEWAYS:
             size = size[::-1]
-        return Checked(media_type, *size)
+        return CheckedImage(media_type, *size)
 
 
 def stated_pixels(file: IO[bytes], *, max_pixels: int) -> int:

@@ -77,11 +77,11 @@ def check(path: Path) -> None:
     with path.open("rb") as file:
         # Closed when nothing holds a piece of it any more, tracebacks among them.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    _Check(path).model(memoryview(content))
+    _OnnxCheck(path).model(memoryview(content))
 
 
 @dataclass
-class _Check:
+class _OnnxCheck:
     """Counts over one file."""
 
     path: Path

@@ -71,7 +71,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _FieldReader:
     """The reader of a field. is_required: it has no default."""
 
     name: str
@@ -79,16 +79,16 @@ class _Reader:
     read: Callable[[Any], Any]
 
 
-_READERS: dict[type, dict[str, _Reader]] = {}
+_READERS: dict[type, dict[str, _FieldReader]] = {}
 
 
-def _readers(cls: type[Record]) -> dict[str, _Reader]:
+def _readers(cls: type[Record]) -> dict[str, _FieldReader]:
     """Return key → reader of every field except `unknown`."""
     if cls in _READERS:
         return _READERS[cls]
     hints = typing.get_type_hints(cls)
     _READERS[cls] = {
-        field.metadata.get("key", field.name): _Reader(
+        field.metadata.get("key", field.name): _FieldReader(
             field.name,
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
             _reader(hints[field.name]),

@@ -225,7 +225,7 @@ def _furnish(world: World) -> None:
     classes = label_sets_of(campaign, alice)
     finds = candidate_lists.draft(
         alice,
-        [candidate_lists.Row("coots/000.png", COOT, "mud hen")],
+        [candidate_lists.CandidateRow("coots/000.png", COOT, "mud hen")],
         [{"key": COOT, "name": "coot"}],
         name="finds",
         title="Finds",

@@ -48,7 +48,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
     if existing is not None:
         return existing
     version = vocabulary_store.start(dataset, owner)
-    report = part_imports.Report()
+    report = part_imports.PartImportReport()
     bringing = part_imports.Bringing(dataset, version, part_imports.ImportOptions(), report)
     bringing.read(SOURCE, "coco")
     campaign = part_campaigns.draft(

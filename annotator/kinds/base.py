@@ -14,7 +14,7 @@ from annotator.pages import bodies
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
 from labeling.models import Campaign, Question, Seat, User
-from labeling.reports.boxes_picture import Shown
+from labeling.reports.boxes_picture import ShownStep
 from labeling.reports.parts_picture import ObjectRow
 
 Context = dict[str, object]
@@ -36,7 +36,7 @@ class SeatRow(TypedDict):
     sent_back: NotRequired[dict[str, str] | None]
     draft: NotRequired[Context | None]
     assisted: NotRequired[bool]
-    shows: NotRequired[Shown]
+    shows: NotRequired[ShownStep]
     heading: NotRequired[str]
     size: NotRequired[list[int]]
 

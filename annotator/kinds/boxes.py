@@ -15,7 +15,7 @@ from labeling.kinds import policies
 from labeling.kinds.boxes import BAD, NONE, STEPS, KnownDrawing, KnownMissing
 from labeling.models import Answer, Campaign, Question, Seat, User
 from labeling.reports import boxes_picture
-from labeling.reports.boxes_picture import Layer, Picture, Points, Shown
+from labeling.reports.boxes_picture import BoxesPicture, BoxLayer, Points, ShownStep
 
 # Steps grouped by what people look at, so that the task changes as rarely as possible.
 ORDER = (CHECK, COVER, DRAW)
@@ -24,7 +24,7 @@ ORDER = (CHECK, COVER, DRAW)
 class ShownRow(TypedDict):
     """Fields of a seat that come from its question, and the page's heading."""
 
-    shows: Shown
+    shows: ShownStep
     heading: str
 
 
@@ -108,14 +108,17 @@ class Comparison:
     """
 
     step: str
-    picture: Picture
+    picture: BoxesPicture
     sentences: list[str]
 
 
-def _drawn(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+def _drawn(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
     known = KnownDrawing.from_json(gold)
     mine = [] if value == NONE else [value["box"]]
-    layers = [Layer("known", known.boxes, gettext("known")), Layer("mine", mine, gettext("yours"))]
+    layers = [
+        BoxLayer("known", known.boxes, gettext("known")),
+        BoxLayer("mine", mine, gettext("yours")),
+    ]
     picture = boxes_picture.picture(content, layers, label=gettext("The known box and yours"))
     if not known.boxes:
         return Comparison(
@@ -146,7 +149,7 @@ def _drawn(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Co
     return Comparison(content["step"], picture, [filled])
 
 
-def _checked(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+def _checked(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
     picture = boxes_picture.picture(content, label=gettext("The box that was checked"))
     sentence = (
         gettext("This box is good.")
@@ -156,17 +159,17 @@ def _checked(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> 
     return Comparison(content["step"], picture, [sentence])
 
 
-def _covered(content: Shown, value: Any, gold: Any, policy: policies.Policy) -> Comparison:
+def _covered(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
     missing = KnownMissing.from_json(gold).boxes
     points = [] if value == COMPLETE else value["missing"]
     seen = [any(holds(box, point) for point in points) for box in missing]
     layers = [
-        Layer(
+        BoxLayer(
             "found",
             [box for box, hit in zip(missing, seen, strict=True) if hit],
             gettext("you saw it"),
         ),
-        Layer(
+        BoxLayer(
             "missed",
             [box for box, hit in zip(missing, seen, strict=True) if not hit],
             gettext("missed"),

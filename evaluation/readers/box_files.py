@@ -25,7 +25,7 @@ from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput, require_file
 from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
 from labeling.formats.label import Label
-from labeling.formats.reading import Reading, Skipped, add_skipped, skipped_sentence
+from labeling.formats.reading import LabelReading, Skipped, add_skipped, skipped_sentence
 from labeling.parts.model import Photograph
 from labeling.plurals import count_of
 
@@ -105,7 +105,7 @@ def read_truth(path: Path, options: Options) -> Truth:
 def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Truth:
     skipped: list[Skipped] = []
     mended: list[str] = []
-    reading = Reading(
+    reading = LabelReading(
         path,
         repair=options.repair,
         tell=mended.append,

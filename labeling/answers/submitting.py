@@ -39,7 +39,7 @@ from labeling.db.sql import (
 )
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
-from labeling.kinds import KINDS, About, Kind, policies
+from labeling.kinds import KINDS, DrawingContext, Kind, policies
 from labeling.models import (
     Answer,
     Campaign,
@@ -103,7 +103,7 @@ class _SubmittedSeat:
     ordinal: int | None
     question_id: int
     # What the question is about, for kinds with has_geometry.
-    context: About | None = None
+    context: DrawingContext | None = None
     revisions: int = 0
     first_at: datetime | None = None
     # The first answer came when the question had no free seat.
@@ -143,7 +143,7 @@ class _Member:
     campaign_state: str
     kind: Kind
     settings: Mapping[str, Any]
-    policy: policies.Policy
+    policy: policies.WholePolicy
     has_quota: bool
 
 
@@ -303,7 +303,7 @@ def _seats(
     return seats
 
 
-def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
+def _about(seats: Iterable[int]) -> Iterator[tuple[int, DrawingContext]]:
     rows = Seat.objects.filter(pk__in=list(seats)).values_list(
         "pk",
         "question__topic",
@@ -313,7 +313,7 @@ def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
         "question__content",
     )
     for pk, topic, width, height, step, content in rows:
-        yield pk, About(topic, width, height, step, content or {})
+        yield pk, DrawingContext(topic, width, height, step, content or {})
 
 
 def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:

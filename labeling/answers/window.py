@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.models import Answer
 
 MAX_REVISIONS = 1_000
@@ -65,7 +65,7 @@ def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answ
 
 
 def is_open(
-    policy: Policy,
+    policy: WholePolicy,
     *,
     revisions: int,
     first_at: datetime | None,

@@ -60,7 +60,7 @@ class Reader:
     questions_asked: int
     questions_free: int
     counted_at: datetime | None
-    policy: policies.Policy
+    policy: policies.WholePolicy
     by_topic: bool
     quota: dict[str, int] | None
 

@@ -20,7 +20,7 @@ from labeling.jobs import shared_files
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, SegmentationNetwork
-from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
+from labeling.promptable.network import Decoder, Encoder, EncoderPreparation, try_out
 
 # Folder on this machine and in the storage.
 STORED = "networks"
@@ -124,8 +124,8 @@ def file_of(digest: str) -> Path:
     return path
 
 
-def preparation_of(network: SegmentationNetwork) -> Preparation:
-    return Preparation.of(network.preparation)
+def preparation_of(network: SegmentationNetwork) -> EncoderPreparation:
+    return EncoderPreparation.of(network.preparation)
 
 
 def path_of(stored: str) -> Path:

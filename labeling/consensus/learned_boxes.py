@@ -263,9 +263,11 @@ class _Reader:
         learned, first = self.found, rows[0]
         questions = []
         for row in rows:
-            content: box_pairs.Content = row.content or {}  # type: ignore[assignment]
+            content: box_pairs.PairContent = row.content or {}  # type: ignore[assignment]
             rules, value = self.rules[row.policy], settled.get(row.pk)
-            questions.append(box_pairs.Asked(row.pk, row.step, row.state, content, rules, value))
+            questions.append(
+                box_pairs.PairQuestion(row.pk, row.step, row.state, content, rules, value)
+            )
         if all(question.number for question in questions):
             return
         chain = box_pairs.replay(f"{first.image} {first.topic}", questions).chain

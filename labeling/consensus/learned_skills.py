@@ -151,7 +151,7 @@ def _numbered(reading: _Reading) -> Votes:
     )
 
 
-def _two(votes: Votes, policy: policies.Policy) -> Content:
+def _two(votes: Votes, policy: policies.WholePolicy) -> Content:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
     estimate = dawid_skene(
         votes.people,
@@ -207,7 +207,7 @@ def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[
     return priors
 
 
-def _tables(votes: Votes, estimate: DawidSkene, policy: policies.Policy) -> dict[str, object]:
+def _tables(votes: Votes, estimate: DawidSkene, policy: policies.WholePolicy) -> dict[str, object]:
     """Return vote tables of topics with a pilot, if the policy uses them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is not a random sample of its topic.
@@ -228,7 +228,7 @@ def _tables(votes: Votes, estimate: DawidSkene, policy: policies.Policy) -> dict
     }
 
 
-def _many(votes: Votes, policy: policies.Policy, n_classes: int) -> Content:
+def _many(votes: Votes, policy: policies.WholePolicy, n_classes: int) -> Content:
     accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
     answers, gold = _counts(votes)
     return Content(

@@ -15,7 +15,7 @@ from labeling.db import question_counts
 from labeling.db.sql import Locked, execute, lock_questions, moment, numbers, retried, writing
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.jobs import queue
-from labeling.kinds import KINDS, About, policies
+from labeling.kinds import KINDS, DrawingContext, policies
 from labeling.models import (
     Answer,
     Campaign,
@@ -231,7 +231,7 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
     )
 
 
-def question_context(campaign: Campaign, question_id: int) -> About | None:
+def question_context(campaign: Campaign, question_id: int) -> DrawingContext | None:
     """Return what the question is about, for kinds with has_geometry. Raises NotYours."""
     if not KINDS[campaign.kind].has_geometry:
         return None
@@ -243,10 +243,12 @@ def question_context(campaign: Campaign, question_id: int) -> About | None:
     if row is None:
         raise NotYours("There is no such question in this campaign.")
     topic, width, height, step, content = row
-    return About(topic, width, height, step, content or {})
+    return DrawingContext(topic, width, height, step, content or {})
 
 
-def clean_verdict(campaign: Campaign, value: object, context: About | None = None) -> object:
+def clean_verdict(
+    campaign: Campaign, value: object, context: DrawingContext | None = None
+) -> object:
     """Return the verdict; raise Refusal if it decides nothing.
 
     context: only if the kind has_geometry.

@@ -35,7 +35,7 @@ class Rules:
     """What a question is judged by."""
 
     kind: Kind
-    policy: policies.Policy
+    policy: policies.WholePolicy
     skills: Skills
     calibration_id: int | None
 

@@ -18,7 +18,7 @@ from labeling.datasets.image_sources import Found, Refused
 from labeling.errors import Refusal
 from labeling.image_files import BadImage, coarse
 from labeling.models import Dataset, Image
-from labeling.near_duplicates.choosing import Known
+from labeling.near_duplicates.choosing import KnownImage
 from labeling.near_duplicates.fingerprints import (
     SIDE,
     VIEWS,
@@ -112,7 +112,7 @@ def fingerprints_of(
 
 def known_in(
     files: Iterable[Found | Refused], origin: str, refused: list[Refused], watch: Watch | None
-) -> Iterator[tuple[Found, Known]]:
+) -> Iterator[tuple[Found, KnownImage]]:
     """Yield every image file in comparable form; other files go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(files, AHEAD):
@@ -122,7 +122,7 @@ def known_in(
                     refused.append(Refused(entry.file, why))
                 else:
                     views, pixels = seen
-                    yield entry, Known(entry.name, views, pixels, entry.bytes, origin)
+                    yield entry, KnownImage(entry.name, views, pixels, entry.bytes, origin)
                 if watch:
                     watch(1)
 

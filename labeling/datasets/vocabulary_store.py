@@ -13,10 +13,10 @@ from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.models import Campaign, Dataset, GivenLabel, User
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary import reading
-from labeling.vocabulary.types import Vocabulary
+from labeling.vocabulary.types import PartVocabulary
 
 # Cached by digest: equal content is the same vocabulary in any row.
-_READ: dict[str, Vocabulary] = {}
+_READ: dict[str, PartVocabulary] = {}
 KEPT = 32
 
 
@@ -38,13 +38,13 @@ def in_force(dataset: Dataset) -> Version:
     return version
 
 
-def of(dataset: Dataset) -> Vocabulary | None:
+def of(dataset: Dataset) -> PartVocabulary | None:
     """Return the content of the latest version."""
     version = current(dataset)
     return read(version) if version else None
 
 
-def read(version: Version) -> Vocabulary:
+def read(version: Version) -> PartVocabulary:
     """Return a version's content; cached per process."""
     vocabulary = _READ.get(version.sha256)
     if vocabulary is None:
@@ -63,7 +63,7 @@ def may_edit(user: User, dataset: Dataset) -> bool:
 @transaction.atomic
 def add_version(
     dataset: Dataset,
-    content: Vocabulary | Mapping[str, object],
+    content: PartVocabulary | Mapping[str, object],
     actor: User | None,
     *,
     instead_of: int | None = None,
@@ -78,7 +78,7 @@ def add_version(
         raise NotAllowed(
             "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
         )
-    vocabulary = content if isinstance(content, Vocabulary) else reading.build(content)
+    vocabulary = content if isinstance(content, PartVocabulary) else reading.build(content)
     # Lock the dataset: version numbers are consecutive.
     Dataset.objects.select_for_update().get(pk=dataset.pk)
     before = current(dataset)
@@ -113,7 +113,7 @@ def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
     return campaigns
 
 
-def objects_by_category(dataset: Dataset, vocabulary: Vocabulary) -> dict[str, int]:
+def objects_by_category(dataset: Dataset, vocabulary: PartVocabulary) -> dict[str, int]:
     """Return how many of the dataset's objects have each category, by its key."""
     keys = [category.key for category in vocabulary.categories]
     rows = GivenLabel.objects.filter(

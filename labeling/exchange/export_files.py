@@ -47,7 +47,7 @@ LAYOUT = 3
 
 
 def fetch(
-    release: Release, format_name: str, options: exporting.Options = exporting.DEFAULT
+    release: Release, format_name: str, options: exporting.FormatOptions = exporting.DEFAULT
 ) -> IO[bytes] | Job:
     """Return the open zip of the release's labels, or the job that writes a large one.
 
@@ -105,7 +105,7 @@ def write(
     release: Release,
     format_name: str,
     file: IO[bytes],
-    options: exporting.Options = exporting.DEFAULT,
+    options: exporting.FormatOptions = exporting.DEFAULT,
 ) -> None:
     """Write the zip into an open file.
 
@@ -191,7 +191,7 @@ def forget_old() -> int:
     return removed
 
 
-def _ask(release: Release, format_name: str, options: exporting.Options) -> Job:
+def _ask(release: Release, format_name: str, options: exporting.FormatOptions) -> Job:
     """Return the job of the zip: a queued, running or last failed one, else a new one."""
     chosen = options.of(format_name, release.campaign.kind)
     key = f"{release.pk}:{format_name}"
@@ -207,9 +207,9 @@ def _ask(release: Release, format_name: str, options: exporting.Options) -> Job:
         return queue.enqueue(KIND, key, payload, release.campaign)
 
 
-def _options_in(job: Job) -> exporting.Options:
+def _options_in(job: Job) -> exporting.FormatOptions:
     # Jobs of before there were options have none.
-    return exporting.Options(**job.payload.get("options", {}))
+    return exporting.FormatOptions(**job.payload.get("options", {}))
 
 
 def _folder() -> Path:
@@ -217,7 +217,7 @@ def _folder() -> Path:
     return Path(settings.RELEASES_DIR) / ".labels"
 
 
-def _place(release: Release, format_name: str, options: exporting.Options) -> Path:
+def _place(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
     how = _digest([LAYOUT, options.of(format_name, release.campaign.kind)])
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
 

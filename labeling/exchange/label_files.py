@@ -134,7 +134,7 @@ def job_for(dataset: Dataset, pk: int) -> Job:
     return get_or_404(jobs_of(dataset), "The dataset has no such import of labels.", pk=pk)
 
 
-class Source(NamedTuple):
+class LabelSource(NamedTuple):
     """Number of labels and images of a source."""
 
     source: str
@@ -144,7 +144,7 @@ class Source(NamedTuple):
     no: int
 
 
-def by_source(dataset: Dataset) -> list[Source]:
+def by_source(dataset: Dataset) -> list[LabelSource]:
     """Count the known labels by source, the largest first."""
     rows = GivenLabel.objects.filter(item__image__dataset=dataset).order_by().values("source")
     counted = rows.annotate(
@@ -153,7 +153,7 @@ def by_source(dataset: Dataset) -> list[Source]:
         yes=models.Count("pk", filter=models.Q(value="yes")),
         no=models.Count("pk", filter=models.Q(value="no")),
     )
-    return [Source(**row) for row in counted.order_by("-labels", "source")]
+    return [LabelSource(**row) for row in counted.order_by("-labels", "source")]
 
 
 def execute(job: Job) -> None:

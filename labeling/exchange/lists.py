@@ -30,7 +30,7 @@ IS_SELECTION = (
 )
 
 
-class TopicRow(TypedDict):
+class TopicListRow(TypedDict):
     key: str
     name: str
     definition: str
@@ -38,7 +38,7 @@ class TopicRow(TypedDict):
     url: str
 
 
-class ClassRow(TypedDict):
+class VocabularyRow(TypedDict):
     key: str
     name: str
 
@@ -54,7 +54,7 @@ class ProposalRow(NamedTuple):
     prefix: str
 
 
-class GoldRow(TypedDict):
+class GoldListRow(TypedDict):
     """A row for gold.add_gold."""
 
     image: str
@@ -72,11 +72,13 @@ def read_questions(content: str | bytes) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
 
 
-def read_candidates(content: str | bytes) -> list[candidate_lists.Row]:
+def read_candidates(content: str | bytes) -> list[candidate_lists.CandidateRow]:
     """Return a candidate for each line `image,wnid,query` in order; the query is optional."""
     rows = _rows(content, ["image", "wnid", "query"], needed=2, field="candidates")
     return [
-        candidate_lists.Row(row["image"], row["wnid"], row["query"].strip(), f"Line {number}")
+        candidate_lists.CandidateRow(
+            row["image"], row["wnid"], row["query"].strip(), f"Line {number}"
+        )
         for number, row in rows
     ]
 
@@ -93,10 +95,10 @@ def is_selection(content: str | bytes) -> bool:
     return "pair" in row or (isinstance(row.get("meta"), dict) and "image" not in row)
 
 
-def read_topics(content: str | bytes) -> list[TopicRow]:
+def read_topics(content: str | bytes) -> list[TopicListRow]:
     """Return a topic for each line `wnid,name,definition`; name and definition are optional."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
-    topics_by_key: dict[str, TopicRow] = {}
+    topics_by_key: dict[str, TopicListRow] = {}
     for _, row in _rows(content, columns, needed=1, field="topics"):
         key = row["wnid"]
         synonyms = row["synonyms"] or []
@@ -112,13 +114,13 @@ def read_topics(content: str | bytes) -> list[TopicRow]:
     return list(topics_by_key.values())
 
 
-def read_vocabulary(content: str | bytes) -> list[ClassRow]:
+def read_vocabulary(content: str | bytes) -> list[VocabularyRow]:
     """Return a class for each line `key,name`; the name defaults to the key."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
     return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
 
 
-def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
+def read_gold(content: str | bytes, kind: str) -> list[GoldListRow]:
     """Return the gold of lines `image,wnid,answer,explanation`.
 
     For boxes: `image,wnid,x0,y0,x1,y1`, a line per instance.
@@ -138,13 +140,13 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
     ]
 
 
-def _read_boxes(content: str | bytes) -> list[GoldRow]:
+def _read_boxes(content: str | bytes) -> list[GoldListRow]:
     sides = ("x0", "y0", "x1", "y1")
-    rows_by_pair: dict[tuple[str, str], GoldRow] = {}
+    rows_by_pair: dict[tuple[str, str], GoldListRow] = {}
     for number, row in _rows(content, ["image", "wnid", *sides], needed=2, field="gold"):
         box = [_decimal(row[name], name, number, "gold") for name in sides]
         key = row["image"], row["wnid"]
-        gold_row: GoldRow = {
+        gold_row: GoldListRow = {
             "image": key[0],
             "topic": key[1],
             "answer": [],

@@ -29,7 +29,7 @@ MOST_PX = 1_000_000.0
 
 
 @dataclass(frozen=True)
-class Shown:
+class MergePreview:
     """A merge on its page.
 
     polygons, hull: of all its pieces. area, union_area, hull_area: in pixels. joins_at: the
@@ -45,10 +45,10 @@ class Shown:
     joins_at: float
 
 
-def preview(merge: Merge) -> Shown:
+def preview(merge: Merge) -> MergePreview:
     """Recompute the merge from its raw pieces."""
     made = simplifying.alpha_of(merge)
-    return Shown(
+    return MergePreview(
         merge=replace(merge, radius=made.radius, apart=made.apart),
         polygons=made.polygons,
         hull=regions.convex_hull(regions.union(merge.pieces)),

@@ -15,7 +15,7 @@ from labeling.kinds.base import OBJECTS
 from labeling.kinds.parts import AskedCategory, AskedPart
 from labeling.models import Campaign, Dataset, Decision, GivenLabel, User
 from labeling.models import Vocabulary as Version
-from labeling.vocabulary.types import Category, PartName, Vocabulary
+from labeling.vocabulary.types import Category, PartName, PartVocabulary
 
 KIND = "parts"
 
@@ -102,7 +102,7 @@ def objects_of(
     return list(_categories_by_object(dataset, keys, list(images)))
 
 
-def _category_named(vocabulary: Vocabulary, word: str) -> Category:
+def _category_named(vocabulary: PartVocabulary, word: str) -> Category:
     known = vocabulary.category(word)
     if known is None:
         names = ", ".join(category.name for category in vocabulary.categories)
@@ -178,7 +178,7 @@ def _lost(
         yield from ((key, part["key"]) for part in before[key]["parts"] if part["key"] not in kept)
 
 
-def categories_of(vocabulary: Vocabulary) -> dict[str, AskedCategory]:
+def categories_of(vocabulary: PartVocabulary) -> dict[str, AskedCategory]:
     """Return what campaign settings keep of a vocabulary: by category, the data for its page."""
     return {
         category.key: {

@@ -26,9 +26,9 @@ from labeling.datasets.image_names import ImageNames
 from labeling.db.lookups import get_or_404
 from labeling.errors import Conflict, Refusal, TooLarge
 from labeling.exchange import label_files, part_reading
-from labeling.exchange.part_report import Place, Report
+from labeling.exchange.part_report import ImportedObject, PartImportReport
 from labeling.files import BadInput
-from labeling.formats.reading import Reading, cut_box
+from labeling.formats.reading import LabelReading, cut_box
 from labeling.formats.table import WHOLE
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Item, Job, User
@@ -36,7 +36,7 @@ from labeling.models import Vocabulary as Version
 from labeling.parts.model import PartedObject
 from labeling.parts.simplifying import CAP, Simplified, own_name
 from labeling.parts.workers import Made, Simplifiers
-from labeling.vocabulary.types import Category, Vocabulary
+from labeling.vocabulary.types import Category, PartVocabulary
 
 KIND = "import parts"
 FOLDER = "parts/"
@@ -47,7 +47,7 @@ MAX_UNPACKED = 8 * 1024 * MIB
 READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --parts."
 
-Keep = Callable[[Report], None]
+Keep = Callable[[PartImportReport], None]
 # Entries for the report, written once the batch before is in.
 ReportSteps = list[Callable[[], None]]
 Mine = tuple[PartedObject | None, Callable[[], None]]
@@ -132,9 +132,9 @@ def job_for(dataset: Dataset, pk: int) -> Job:
     return get_or_404(jobs_of(dataset), "The dataset has no such import of parts.", pk=pk)
 
 
-def report_of(job: Job) -> Report:
+def report_of(job: Job) -> PartImportReport:
     """Return the job's report so far."""
-    return Report(**job.payload.get("report", {}))
+    return PartImportReport(**job.payload.get("report", {}))
 
 
 def is_kept(job: Job) -> bool:
@@ -181,10 +181,10 @@ class Bringing:
     dataset: Dataset
     version: Version
     how: ImportOptions
-    report: Report
+    report: PartImportReport
     keep: Keep = lambda report: None
     file: str = ""
-    vocabulary: Vocabulary = field(init=False)
+    vocabulary: PartVocabulary = field(init=False)
     names: ImageNames = field(init=False)
     # Of every object that was seen, a hash of what tells it from others.
     seen: set[int] = field(init=False, default_factory=set)
@@ -195,7 +195,7 @@ class Bringing:
         self.names = ImageNames(self.dataset)
         self.report.vocabulary = self.version.version
 
-    def read(self, path: Path, format_name: str = "", root: Path | None = None) -> Report:
+    def read(self, path: Path, format_name: str = "", root: Path | None = None) -> PartImportReport:
         """Import all objects of the file or folder and return the report.
 
         root: positions in the report are relative to it. Raises BadInput for a file that is faulty
@@ -217,7 +217,7 @@ class Bringing:
             if not passing:
                 self.steps.append(partial(self.report.skip, entry, why, example))
 
-        reading = Reading(path, self.how.repair, tell, skip, on_fault)
+        reading = LabelReading(path, self.how.repair, tell, skip, on_fault)
         objects, where = part_reading.read(reading, format_name)
         if not self.how.source:
             # A release names itself; an upload lies under another name than its sender's.
@@ -228,7 +228,7 @@ class Bringing:
             self._is_new(earlier)
         return self.put(objects)
 
-    def put(self, objects: Iterable[PartedObject]) -> Report:
+    def put(self, objects: Iterable[PartedObject]) -> PartImportReport:
         """Import these objects and return the report. Reads and merges a batch while writing
         another.
         """
@@ -348,7 +348,7 @@ class Bringing:
 
     def _count(self, simple: Simplified, item: Item) -> None:
         parted, report = simple.parted, self.report
-        where: Place = {"image": parted.image, "object": item.name, "item": item.pk}
+        where: ImportedObject = {"image": parted.image, "object": item.name, "item": item.pk}
         report.merged += simple.merged
         for part in simple.unknown:
             report.miss(parted.category, part)
@@ -369,7 +369,7 @@ def _check_there(stored: str) -> None:
         raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
 
 
-def _write(job: Job, report: Report) -> None:
+def _write(job: Job, report: PartImportReport) -> None:
     """Store the report while we hold the job. Raises LeaseLost."""
     payload = job.payload | {"report": report.content()}
     ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)

@@ -9,7 +9,7 @@ from typing import Any
 from labeling.files import BadInput
 from labeling.formats import table
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen
 
@@ -20,7 +20,7 @@ ENDINGS = {".mat": "pascal-part", ".png": "png", ".csv": CSV}
 HEAD = 4096
 
 
-def read(reading: Reading, format_name: str = "") -> tuple[Iterator[PartedObject], str]:
+def read(reading: LabelReading, format_name: str = "") -> tuple[Iterator[PartedObject], str]:
     """Return the objects of a file or folder, and their origin in words.
 
     format_name: one of NAMES, by default detected. A release of this site or an export of one is

@@ -17,7 +17,7 @@ LONGEST_NAME = 100
 T = TypeVar("T")
 
 
-class Place(TypedDict):
+class ImportedObject(TypedDict):
     """An imported object, or one part of it."""
 
     image: str
@@ -35,7 +35,7 @@ class Unknown(TypedDict):
 
 
 @dataclass
-class Report:
+class PartImportReport:
     """The report of an import.
 
     vocabulary: version. read: objects read, imported or not. objects, parts: imported ones. new:
@@ -53,9 +53,9 @@ class Report:
     merged: int = 0
     refused: list[dict[str, str]] = field(default_factory=list)
     refused_count: int = 0
-    apart: list[Place] = field(default_factory=list)
+    apart: list[ImportedObject] = field(default_factory=list)
     apart_count: int = 0
-    no_room: list[Place] = field(default_factory=list)
+    no_room: list[ImportedObject] = field(default_factory=list)
     no_room_count: int = 0
     unknown: list[Unknown] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
@@ -69,11 +69,11 @@ class Report:
         self.refused_count += 1
         _keep(self.refused, {"place": prefix[:300], "why": why[:1000]})
 
-    def leave_apart(self, row: Place) -> None:
+    def leave_apart(self, row: ImportedObject) -> None:
         self.apart_count += 1
         _keep(self.apart, row)
 
-    def lack_room(self, row: Place) -> None:
+    def lack_room(self, row: ImportedObject) -> None:
         self.no_room_count += 1
         _keep(self.no_room, row)
 

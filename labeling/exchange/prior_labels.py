@@ -18,7 +18,7 @@ from labeling.files import BadInput
 from labeling.follow_ups import following
 from labeling.formats.label import Instance, Label, geometry_of
 from labeling.formats.reading import (
-    Reading,
+    LabelReading,
     Size,
     Skipped,
     add_skipped,
@@ -109,7 +109,7 @@ def bring_in(
     """
     skipped: list[Skipped] = []
     mended: list[str] = []
-    reading = Reading(path, repair, mended.append, partial(add_skipped, skipped), exact=True)
+    reading = LabelReading(path, repair, mended.append, partial(add_skipped, skipped), exact=True)
     pages, where = exporting.read_labels(reading, format_name)
     merged = _Merged(source or where)
     for photo, labels in pages:
@@ -161,7 +161,7 @@ class _Merged:
             self.unknown += 1
         self.labels[key] = label
 
-    def rows(self, names: ImageNames, reading: Reading) -> dict[str, list[Row]]:
+    def rows(self, names: ImageNames, reading: LabelReading) -> dict[str, list[Row]]:
         """Yield rows for add(), by source, for the images of the dataset."""
         known = names.find(sorted(self.images))
         rows: dict[str, list[Row]] = defaultdict(list)
@@ -181,7 +181,7 @@ class _Merged:
             rows[origin].append(row | {"geometry": geometry_of(instances)})
         return rows
 
-    def _inside(self, label: Label, image: NamedImage, reading: Reading) -> list[Instance]:
+    def _inside(self, label: Label, image: NamedImage, reading: LabelReading) -> list[Instance]:
         """Return the label's instances, clipped to the image. Raises Refusal."""
         drawn_on = self.sizes.get(label.image, image.size)
         if drawn_on != image.size:

@@ -20,7 +20,7 @@ from labeling.models import Campaign, Candidate, Question, User, Verification
 BATCH = 2_000
 
 
-class Row(NamedTuple):
+class CandidateRow(NamedTuple):
     """An image that a query found for a class. place: its position in the list, in words."""
 
     image: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 @transaction.atomic
 def draft(
-    owner: User, rows: Sequence[Row] = (), topics: Iterable[TopicRow] = (), **fields: Any
+    owner: User, rows: Sequence[CandidateRow] = (), topics: Iterable[TopicRow] = (), **fields: Any
 ) -> Campaign:
     """Create a draft campaign about these candidates; fields as in lifecycle.create.
 
@@ -44,7 +44,9 @@ def draft(
 
 
 @transaction.atomic
-def ask(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow] = ()) -> AddedQuestions:
+def ask(
+    campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicRow] = ()
+) -> AddedQuestions:
     """Add one question per (image, class), whatever the number of queries; records each query.
 
     Classes are described by `topics` or the site's glossary, which also lists similar classes. All
@@ -76,7 +78,7 @@ def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
     return {pk: sorted(queries) for pk, queries in queries_by_question.items()}
 
 
-def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
+def _items(campaign: Campaign, rows: Sequence[CandidateRow]) -> dict[str, int]:
     """Return image name → item. Raises Refusal."""
     items, missing = asking.whole_items(campaign, sorted({row.image for row in rows}))
     if missing:
@@ -92,11 +94,11 @@ def _items(campaign: Campaign, rows: Sequence[Row]) -> dict[str, int]:
     return items
 
 
-def _place(row: Row) -> str:
+def _place(row: CandidateRow) -> str:
     return f"{row.prefix}: " if row.prefix else ""
 
 
-def _define(campaign: Campaign, rows: Sequence[Row], topics: Iterable[TopicRow]) -> None:
+def _define(campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicRow]) -> None:
     """Define the classes that the campaign lacks. Raises Refusal."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
@@ -126,7 +128,9 @@ def _with_siblings(topic: TopicRow, glossary_topics: Mapping[str, TopicRow]) -> 
     return {**topic, "siblings": glossary_topic.get("siblings", [])}
 
 
-def _keep_queries(campaign: Campaign, rows: Sequence[Row], items: Mapping[str, int]) -> None:
+def _keep_queries(
+    campaign: Campaign, rows: Sequence[CandidateRow], items: Mapping[str, int]
+) -> None:
     for part in batches([row for row in rows if row.query], BATCH):
         rows_of_questions = Question.objects.filter(
             campaign=campaign, round=0, item__in={items[row.image] for row in part}

@@ -21,7 +21,7 @@ from labeling.db.sql import batches, execute, marks, numbers, retried, take_tick
 from labeling.errors import Conflict
 from labeling.geometry.boxes import Box
 from labeling.kinds import box_pairs, policies
-from labeling.kinds.box_pairs import ASIDE, Asked, Content, Replayed, Wanted
+from labeling.kinds.box_pairs import ASIDE, PairContent, PairQuestion, ReplayedPair, Wanted
 from labeling.kinds.boxes import STEPS
 from labeling.models import Answer, Campaign, Item, Policy, Question, Seat, Settlement
 
@@ -35,7 +35,7 @@ Proposals = Mapping[tuple[int, str], Sequence[Box]]
 
 
 @dataclass
-class Plan:
+class PairPlan:
     """Changes to the pairs of one item: (topic, question) to open, question ids to reopen and to
     withdraw.
     """
@@ -147,18 +147,18 @@ def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]
     return question_ids
 
 
-def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
+def _policy(campaign_id: int) -> tuple[int, policies.WholePolicy]:
     """Return the id of the policy in force and its content with every key."""
     pk, content = Campaign.objects.values_list("policy", "policy__content").get(pk=campaign_id)
     return pk, policies.whole(content)
 
 
-def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
+def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, PairPlan]]:
     """Return the plan for each item, in a fixed number of queries."""
     item_plans = []
     pairs_by_item = replayed(campaign, items)
     for item in items:
-        plan = Plan()
+        plan = PairPlan()
         for topic, pair in pairs_by_item.get(item, {}).items():
             if pair.open is not None:
                 plan.open.append((topic, pair.open))
@@ -168,7 +168,7 @@ def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, Plan]]:
     return item_plans
 
 
-def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, Replayed]]:
+def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, ReplayedPair]]:
     """Return (item, topic) → state of the pair, in a fixed number of queries."""
     rows = list(
         Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
@@ -187,14 +187,16 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
             "pk", "content"
         )
     }
-    questions_by_pair: dict[tuple[int, str, str], list[Asked]] = defaultdict(list)
+    questions_by_pair: dict[tuple[int, str, str], list[PairQuestion]] = defaultdict(list)
     for pk, item, topic, image, step, state, content, policy in rows:
-        shown_content: Content = content or {}  # type: ignore[assignment]
+        shown_content: PairContent = content or {}  # type: ignore[assignment]
         by, without = people.get(pk, frozenset()), barred.get(pk, frozenset())
         value, _ = settled.get(pk, (None, []))
-        asked_question = Asked(pk, step, state, shown_content, rules[policy], value, by, without)
+        asked_question = PairQuestion(
+            pk, step, state, shown_content, rules[policy], value, by, without
+        )
         questions_by_pair[item, topic, image].append(asked_question)
-    replayed_by_item: dict[int, dict[str, Replayed]] = defaultdict(dict)
+    replayed_by_item: dict[int, dict[str, ReplayedPair]] = defaultdict(dict)
     for (item, topic, image), steps in questions_by_pair.items():
         replayed_by_item[item][topic] = box_pairs.replay(f"{image} {topic}", steps)
     return replayed_by_item
@@ -236,7 +238,7 @@ def _by_question(rows: Iterable[tuple[int, int]]) -> dict[int, frozenset[int]]:
     return {pk: frozenset(people) for pk, people in people_by_question.items()}
 
 
-def open_steps(campaign: Campaign, planned: Iterable[tuple[int, Plan]]) -> int:
+def open_steps(campaign: Campaign, planned: Iterable[tuple[int, PairPlan]]) -> int:
     """Open questions in the order of the items and return their number; also record which questions
     were withdrawn or reopened.
     """

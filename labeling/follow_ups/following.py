@@ -38,8 +38,8 @@ from labeling.kinds.base import CHAINS, GRAPH
 from labeling.models import Campaign, Image, Job, Policy, Question, Seat, Settlement
 from labeling.question_graph import planning
 from labeling.question_graph.inferring import Inference
-from labeling.question_graph.planning import Asked, Choice, Plan
-from labeling.question_graph.replaying import Graph
+from labeling.question_graph.planning import AskedNode, Choice, GraphPlan
+from labeling.question_graph.replaying import QuestionGraph
 
 State, Lane = Question.State, Question.Lane
 # Images whose questions are planned in one transaction: it must stay short, since on SQLite
@@ -149,7 +149,9 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     return sorted(image.pk for image in images.values())
 
 
-def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str, list[int]]:
+def _first_nodes(
+    campaign: Campaign, graph: QuestionGraph, items: list[int]
+) -> dict[str, list[int]]:
     """Return node → items that it is asked of first, in the order of the graph."""
     planner = _Planner.of(campaign, graph)
     plain = planner.plan((), {}).open
@@ -196,7 +198,7 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
         return opened
 
 
-def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
+def _policy(campaign_id: int) -> tuple[int, policies.WholePolicy]:
     """Return the id of the policy in force and its content with every key."""
     pk = Campaign.objects.values_list("policy", flat=True).get(pk=campaign_id)
     content = Policy.objects.values_list("content", flat=True).get(pk=pk)
@@ -298,7 +300,7 @@ def _take_turns(campaign_id: int) -> None:
         fetch("SELECT pg_advisory_xact_lock(%s, %s)", [TURNS, campaign_id])
 
 
-def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
+def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, GraphPlan]]:
     graph = store.of(campaign)
     planner = _Planner.of(campaign, graph)
     labels_by_item = image_state.labels(campaign.pk, graph, items)
@@ -313,7 +315,7 @@ def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
 class _Planner:
     """Plans images of one campaign; images in equal states share the work."""
 
-    graph: Graph
+    graph: QuestionGraph
     mode: str
     choose: Choice
     # Where any node may be asked.
@@ -321,13 +323,13 @@ class _Planner:
     plans: dict[Any, tuple[list[str], list[int], list[int]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, campaign: Campaign, graph: Graph) -> "_Planner":
+    def of(cls, campaign: Campaign, graph: QuestionGraph) -> "_Planner":
         settings = campaign.settings
         inference = learned_order.inference(campaign) if "price" in settings else None
         order = None if "price" in settings else settings.get("order")
         return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
-    def plan(self, questions: Sequence[Asked], known: dict[str, str]) -> Plan:
+    def plan(self, questions: Sequence[AskedNode], known: dict[str, str]) -> GraphPlan:
         # Equal but for the ids and the moments: only the order of settling matters.
         order = {
             question: index
@@ -342,7 +344,7 @@ class _Planner:
         )
         if key not in self.plans:
             numbered = [
-                Asked(index, question.node, question.state, question.value, order[question])
+                AskedNode(index, question.node, question.state, question.value, order[question])
                 for index, question in enumerate(questions)
             ]
             if self.inference is None:
@@ -351,7 +353,7 @@ class _Planner:
                 made = planning.plan_any(self.graph, numbered, known, self.inference.next)
             self.plans[key] = (made.open, made.reopen, made.withdraw)
         opened, returning, leaving = self.plans[key]
-        return Plan(
+        return GraphPlan(
             opened,
             [questions[index].id for index in returning],
             [questions[index].id for index in leaving],

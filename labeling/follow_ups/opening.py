@@ -17,7 +17,7 @@ from labeling.graphs import store
 from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Dataset, Job, User
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 
 # A naming question asks about no class of its own.
 NAMING_TOPIC: TopicRow = {"key": "label", "name": "What does this image show?"}
@@ -101,7 +101,7 @@ def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
 
 @transaction.atomic
 def draft_graph(
-    owner: User, graph: Graph, *, names: Sequence[str] = (), **fields: Any
+    owner: User, graph: QuestionGraph, *, names: Sequence[str] = (), **fields: Any
 ) -> tuple[Campaign, int | None]:
     """Create a draft campaign that asks by a graph; return it with the number of first questions.
 

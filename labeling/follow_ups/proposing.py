@@ -112,8 +112,8 @@ def _turn(pks: Sequence[int]) -> int:
     return len(turned)
 
 
-def _turned(row: Question, policy: policies.Policy) -> box_pairs.Wanted:
-    content: box_pairs.Content = row.content  # type: ignore[assignment]
+def _turned(row: Question, policy: policies.WholePolicy) -> box_pairs.Wanted:
+    content: box_pairs.PairContent = row.content  # type: ignore[assignment]
     name = f"{row.item.image.name} {row.topic}"
     if row.step == CHECK:
         first_step = box_pairs.first(name, BoxRules.of(policy))

@@ -16,14 +16,14 @@ from labeling.files import atomic_write
 from labeling.formats import coco_rows
 from labeling.formats.coco_masks import compressed, run_lengths
 from labeling.formats.coco_rows import CocoFile, Id
-from labeling.formats.label import About, Instance, Label, Pages
-from labeling.formats.reading import Reading, is_number
+from labeling.formats.label import ExportContext, Instance, Label, Pages
+from labeling.formats.reading import LabelReading, is_number
 from labeling.geometry.polygons import to_shapely
 from labeling.geometry.regions import box_within, mask_of
 from labeling.parts.model import Photograph
 
 
-def write(pages: Pages, folder: Path, release_info: About) -> None:
+def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write labels.json into the folder, image by image."""
     ids = {key: number for number, key in enumerate(sorted(release_info.classes), 1)}
     names = release_info.classes if release_info.names == "plain" else release_info.unique_classes
@@ -98,7 +98,7 @@ def _flagged(flags: tuple[str, ...]) -> dict[str, object]:
     return {"iscrowd": int("group" in flags), **others}
 
 
-def read(reading: Reading) -> Pages:
+def read(reading: LabelReading) -> Pages:
     """Yield the images of a COCO file with a label for each class and source.
 
     A class is named by its category's `wnid`, else by its name. Raises BadInput, which names the

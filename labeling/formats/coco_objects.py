@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from labeling.formats import coco_rows
-from labeling.formats.coco_rows import ImageRow, Row
-from labeling.formats.reading import Reading, shared_area
+from labeling.formats.coco_rows import AnnotationRow, ImageRow
+from labeling.formats.reading import LabelReading, shared_area
 from labeling.formats.sidecar import the_file
 from labeling.geometry.regions import box_of
 from labeling.parts.background import with_rest
@@ -25,7 +25,7 @@ FILE = "parts.json"
 LINKS = ("part_of", "parent_id", "parent")
 
 
-def read(reading: Reading) -> Iterator[PartedObject]:
+def read(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects in a COCO file, or in the parts.json of a folder, image by image.
 
     RLE becomes polygons along pixel edges. Crowds (iscrowd) and empty regions are skipped. Raises
@@ -33,22 +33,22 @@ def read(reading: Reading) -> Iterator[PartedObject]:
     """
     with coco_rows.opened(reading.of(the_file(reading.file, FILE))) as file:
         for key, image in file.images.items():
-            yield from _Image(file.reading, image, file.rows(key)).objects()
+            yield from _CocoImage(file.reading, image, file.rows(key)).objects()
 
 
 @dataclass
-class _Found:
+class _ObjectRows:
     """An object and the annotations of its parts; row is None if only parts refer to it."""
 
     category: str
-    row: Row | None
-    parts: list[Row] = field(default_factory=list)
+    row: AnnotationRow | None
+    parts: list[AnnotationRow] = field(default_factory=list)
 
 
-class _Image:
+class _CocoImage:
     """The objects of one image's annotations."""
 
-    def __init__(self, reading: Reading, image: ImageRow, rows: list[Row]) -> None:
+    def __init__(self, reading: LabelReading, image: ImageRow, rows: list[AnnotationRow]) -> None:
         self.reading = reading
         self.name, self.size = image.name, image.size
         self.rows = rows
@@ -62,9 +62,9 @@ class _Image:
             if made is not None:
                 yield made
 
-    def _found(self) -> dict[str | int, _Found]:
+    def _found(self) -> dict[str | int, _ObjectRows]:
         """Return the objects in the order of their annotations; those without one by category."""
-        objects: dict[str | int, _Found] = {}
+        objects: dict[str | int, _ObjectRows] = {}
         parts = []
         for row in self.rows:
             with self.reading.sparing():
@@ -72,7 +72,7 @@ class _Image:
                 if root.raw.get("iscrowd"):
                     self.reading.skip("annotation", "it is a crowd (iscrowd)", row.entry)
                 elif root is row and not row.category.whole:
-                    objects[row.number] = _Found(row.category.key, row)
+                    objects[row.number] = _ObjectRows(row.category.key, row)
                 else:
                     parts.append((row, root))
         for row, root in parts:
@@ -81,7 +81,7 @@ class _Image:
                 whole.parts.append(row)
         return objects
 
-    def _root(self, row: Row) -> Row:
+    def _root(self, row: AnnotationRow) -> AnnotationRow:
         """Return the annotation of the part's object; itself for an object."""
         seen = {row.number}
         while (link := self._link(row)) is not None:
@@ -97,19 +97,21 @@ class _Image:
             row = above
         return row
 
-    def _link(self, row: Row) -> object:
+    def _link(self, row: AnnotationRow) -> object:
         for name in LINKS:
             if row.raw.get(name) is not None:
                 return row.raw[name]
         link = row.raw.get("object_id")
         return None if link == row.raw.get("id") else link
 
-    def _of_its_kind(self, row: Row, objects: dict[str | int, _Found]) -> _Found:
+    def _of_its_kind(
+        self, row: AnnotationRow, objects: dict[str | int, _ObjectRows]
+    ) -> _ObjectRows:
         """Return the object of the part's supercategory that contains most of it, or a new one."""
         whole = row.category.whole or row.category.key
         kind = [candidates for candidates in objects.values() if candidates.category == whole]
         if not kind:
-            return objects.setdefault(whole, _Found(whole, None))
+            return objects.setdefault(whole, _ObjectRows(whole, None))
         if len(kind) == 1:
             return kind[0]
         box = self._box(row)
@@ -123,11 +125,11 @@ class _Image:
             )
         return kind[shared.index(max(shared))]
 
-    def _box(self, row: Row) -> Box:
+    def _box(self, row: AnnotationRow) -> Box:
         box = row.box
         return box_of(row.polygons) if box is None else box
 
-    def _made(self, annotated: _Found) -> PartedObject | None:
+    def _made(self, annotated: _ObjectRows) -> PartedObject | None:
         if annotated.row is None:
             parts = self._parts(annotated)
             entry = f"image {self.name!r}"
@@ -150,11 +152,11 @@ class _Image:
         )
         return with_rest(whole) if any(map(_follows, annotated.parts)) else whole
 
-    def _parts(self, annotated: _Found) -> list[Part]:
+    def _parts(self, annotated: _ObjectRows) -> list[Part]:
         rows = (row for row in annotated.parts if not _follows(row))
         return [part for row in rows if (part := self._part(row))]
 
-    def _part(self, row: Row) -> Part | None:
+    def _part(self, row: AnnotationRow) -> Part | None:
         shape = None if row.raw.get("origin") == "made" else row.instance()
         polygons = shape.polygons if shape else row.polygons
         if not polygons:
@@ -178,7 +180,7 @@ class _Image:
         return all_parts
 
 
-def _follows(row: Row) -> bool:
+def _follows(row: AnnotationRow) -> bool:
     """Return whether this is the rest of one of our objects, which is derived from the
     other parts.
     """

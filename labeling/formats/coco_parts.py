@@ -28,7 +28,7 @@ from labeling.formats.coco_masks import (
     run_lengths,
 )
 from labeling.formats.coco_objects import FILE, read
-from labeling.formats.label import About, unique_names
+from labeling.formats.label import ExportContext, unique_names
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, PixelBox, box_of
 from labeling.parts.model import (
@@ -52,13 +52,13 @@ MAKES_REST = True
 MOST_TOGETHER = 500_000
 
 
-def write(scenes: Scenes, folder: Path, release_info: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
     """Write parts.json into the folder, image by image."""
     with (
         atomic_write(folder / FILE) as file,
         TemporaryFile("w+", encoding="utf-8", dir=folder) as kept,
     ):
-        writer = _Writer(kept, release_info)
+        writer = _PartsWriter(kept, release_info)
         file.write(
             json.dumps({"info": {"description": release_info.title}}, ensure_ascii=False)[:-1]
         )
@@ -78,7 +78,7 @@ def write(scenes: Scenes, folder: Path, release_info: About) -> None:
         file.write("}\n")
 
 
-class CategoryRow(TypedDict):
+class CocoCategoryRow(TypedDict):
     id: int
     name: str
 
@@ -98,14 +98,14 @@ class Segmentation(TypedDict):
     segmentation: Rings | RunLengths
 
 
-class _Writer:
+class _PartsWriter:
     """The annotations so far, and their categories."""
 
-    def __init__(self, kept: IO[str], release_info: About) -> None:
+    def __init__(self, kept: IO[str], release_info: ExportContext) -> None:
         self.kept = kept
         self.release_info = release_info
         self.count = 0
-        self.categories: dict[tuple[str, str], CategoryRow] = {}
+        self.categories: dict[tuple[str, str], CocoCategoryRow] = {}
 
     def add(self, parted: PartedObject, photo: Photograph, image: int) -> None:
         size = (photo.width, photo.height)
@@ -169,7 +169,7 @@ class _Writer:
         """Return the id of the category of the object, or of a part of it."""
         key = (parted.category, part.key if part else "")
         name = (part.name or part.key) if part else self.release_info.classes.get(parted.category)
-        fresh = CategoryRow(id=len(self.categories) + 1, name=name or parted.category)
+        fresh = CocoCategoryRow(id=len(self.categories) + 1, name=name or parted.category)
         return self.categories.setdefault(key, fresh)["id"]
 
     def named_categories(self) -> list[dict[str, object]]:

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 from labeling.formats.coco_masks import counts_in, mask_in
 from labeling.formats.json_stream import members
 from labeling.formats.label import FLAGS, Instance
-from labeling.formats.reading import Reading, Size, is_number
+from labeling.formats.reading import LabelReading, Size, is_number
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import polygons_of
 from labeling.parts.model import Box
@@ -27,7 +27,7 @@ LISTS = ("images", "annotations", "categories")
 Id = str | float
 
 
-class Category(NamedTuple):
+class CocoCategory(NamedTuple):
     """A category. key: of the class or the part. whole: of the part's class, "" for an object."""
 
     key: str
@@ -43,14 +43,14 @@ class ImageRow(NamedTuple):
     labels: "tuple[int, int] | None"
 
 
-class Row(NamedTuple):
+class AnnotationRow(NamedTuple):
     """An annotation. number: in the file, from 1. size: of its image, if known."""
 
     number: int
     raw: dict[str, object]
-    category: Category
+    category: CocoCategory
     size: Size | None
-    reading: Reading
+    reading: LabelReading
 
     @property
     def entry(self) -> str:
@@ -150,18 +150,18 @@ def _places() -> "array[int]":
 class CocoFile:
     """Images and categories by id, and the offsets of annotations in a copy of the file."""
 
-    reading: Reading
+    reading: LabelReading
     copy: IO[bytes]
     images: dict[Id, ImageRow] = field(default_factory=dict)
-    categories: dict[Id, Category] = field(default_factory=dict)
+    categories: dict[Id, CocoCategory] = field(default_factory=dict)
     # By image the offset, the length and the number of each of its annotations.
     places: "dict[Id, array[int]]" = field(default_factory=lambda: defaultdict(_places))
     ids: set[Id] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
 
-    def rows(self, image: Id) -> list[Row]:
+    def rows(self, image: Id) -> list[AnnotationRow]:
         """Yield the annotations of an image; on_fault receives those without a category."""
-        rows: list[Row] = []
+        rows: list[AnnotationRow] = []
         places = self.places.pop(image, ())
         for at in range(0, len(places), 3):
             with self.reading.sparing():
@@ -186,18 +186,20 @@ class CocoFile:
         self.copy.write(raw)
         return offset, len(raw)
 
-    def _row(self, raw: dict[str, object], number: int, image: Id) -> Row:
+    def _row(self, raw: dict[str, object], number: int, image: Id) -> AnnotationRow:
         key = _id(raw.get("category_id"), f"annotation {number}'s category", self.reading)
         if key not in self.categories:
             raise self.reading.bad(
                 f"annotation {number}: unknown category_id {key!r}",
                 "add it to categories, or take the annotation out",
             )
-        return Row(number, raw, self.categories[key], self.images[image].size, self.reading)
+        return AnnotationRow(
+            number, raw, self.categories[key], self.images[image].size, self.reading
+        )
 
 
 @contextmanager
-def opened(reading: Reading) -> Iterator[CocoFile]:
+def opened(reading: LabelReading) -> Iterator[CocoFile]:
     """Open a COCO file. Raises BadInput, which names the faulty image, category or annotation.
 
     Annotations are copied to disk first, so memory holds the images and one image's annotations.
@@ -240,7 +242,7 @@ def _indexed(file: CocoFile) -> CocoFile:
     return file
 
 
-def _id(value: object, entry: str, reading: Reading) -> Id:
+def _id(value: object, entry: str, reading: LabelReading) -> Id:
     if isinstance(value, str) or (is_number(value) and value == value):
         return value
     raise reading.bad(f"{entry} has the id {str(value)[:80]}", "write a number or a text")
@@ -293,16 +295,16 @@ def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) ->
 
 
 def _category(
-    row: dict[str, object], name: str, wnid: str, entry: str, reading: Reading
-) -> Category:
+    row: dict[str, object], name: str, wnid: str, entry: str, reading: LabelReading
+) -> CocoCategory:
     if "part" in row:
-        return Category(reading.name(row["part"], f"{entry}'s part"), name, wnid)
+        return CocoCategory(reading.name(row["part"], f"{entry}'s part"), name, wnid)
     above = row.get("supercategory") or ""
     if not isinstance(above, str):
         raise reading.bad(f"{entry}'s supercategory is no text", "write a name")
     if above.lower() in GROUPS or above == name or "wnid" in row:
-        return Category(wnid, name, "")
-    return Category(wnid, name, reading.name(above, f"{entry}'s supercategory"))
+        return CocoCategory(wnid, name, "")
+    return CocoCategory(wnid, name, reading.name(above, f"{entry}'s supercategory"))
 
 
 def _is_ring(value: object) -> bool:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from labeling.files import BadInput
 from labeling.formats import sidecar
-from labeling.formats.label import About
-from labeling.formats.reading import MOST_PIXELS, Reading
+from labeling.formats.label import ExportContext
+from labeling.formats.reading import MOST_PIXELS, LabelReading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -43,7 +43,7 @@ Indices = NDArray[np.uint8]
 Slices = tuple[slice, slice]
 
 
-def write(scenes: Scenes, folder: Path, release_info: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
     """Write masks/ into the folder, with a folder for every image that has objects."""
     (folder / FOLDER).mkdir()
     for photo, objects in scenes:
@@ -54,7 +54,7 @@ def write(scenes: Scenes, folder: Path, release_info: About) -> None:
 
 
 def _write_object(
-    goal: Path, stem: str, parted: PartedObject, photo: Photograph, release_info: About
+    goal: Path, stem: str, parted: PartedObject, photo: Photograph, release_info: ExportContext
 ) -> None:
     layers: list[Indices] = []
     names: list[dict[str, str]] = []
@@ -140,7 +140,7 @@ def _palette() -> list[int]:
 PALETTE = _palette()
 
 
-def read(reading: Reading) -> Iterator[PartedObject]:
+def read(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects in a folder of masks and its subfolders, by the .json of each mask.
 
     Masks of others need a .json of the same name with "image", "category" and "parts", or a
@@ -179,7 +179,7 @@ def _beside(mask: Path) -> Path | None:
 class _Mask:
     """Reads the objects of one mask."""
 
-    def __init__(self, reading: Reading, mask: Path, name: str) -> None:
+    def __init__(self, reading: LabelReading, mask: Path, name: str) -> None:
         self.reading = reading
         self.content = sidecar.read(Path(reading.file))
         self.path = mask

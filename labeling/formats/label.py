@@ -143,7 +143,7 @@ def bounds(polygons: Polygons) -> Box:
 
 
 @dataclass
-class About:
+class ExportContext:
     """Data of a release for formats: its name, classes by key and, with parts, key → name of each
     class's parts in order.
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from labeling.files import atomic_write
 from labeling.formats import label_studio_project as project
 from labeling.formats.json_stream import elements
-from labeling.formats.label import About, Instance, Label, Pages
+from labeling.formats.label import ExportContext, Instance, Label, Pages
 from labeling.formats.label_studio_project import HOLE
-from labeling.formats.label_studio_regions import Region, Task
-from labeling.formats.reading import Reading, is_number
+from labeling.formats.label_studio_regions import LabelStudioTask, Region
+from labeling.formats.reading import LabelReading, is_number
 from labeling.formats.sidecar import rows
 from labeling.parts.model import Photograph
 
@@ -24,7 +24,7 @@ from labeling.parts.model import Photograph
 CLASSES = "classes"
 
 
-def write(pages: Pages, folder: Path, release_info: About) -> None:
+def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write tasks.json and label_config.xml into the folder."""
     outlined = holed = False
     with atomic_write(folder / "tasks.json") as file:
@@ -81,7 +81,7 @@ def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, object]]:
     return results
 
 
-def read(reading: Reading) -> Pages:
+def read(reading: LabelReading) -> Pages:
     """Yield the images of a file of tasks with their labels: choices, and shapes as instances.
 
     Uses the first annotation of a task that was not cancelled. Raises BadInput, which names the
@@ -90,7 +90,7 @@ def read(reading: Reading) -> Pages:
     classes = _controls_of_classes(reading)
     for number, content in enumerate(elements(reading.file), 1):
         entry = f"task {number}"
-        task = Task(reading, content, entry)
+        task = LabelStudioTask(reading, content, entry)
         labels = [
             reading.checked(replace(label, entry=f"Task {number}"))
             for label in _labels(task, classes)
@@ -99,7 +99,7 @@ def read(reading: Reading) -> Pages:
         yield Photograph(task.image, *size), labels
 
 
-def _controls_of_classes(reading: Reading) -> set[str]:
+def _controls_of_classes(reading: LabelReading) -> set[str]:
     """Return the control whose choices are classes: `classes`, else the file's only one.
 
     If shapes have labels, choices of another control, such as a quality, are no classes.
@@ -108,14 +108,14 @@ def _controls_of_classes(reading: Reading) -> set[str]:
     controls: set[str] = set()
     has_shapes = False
     for number, content in enumerate(elements(reading.file), 1):
-        task = Task(quiet, content, f"task {number}")
+        task = LabelStudioTask(quiet, content, f"task {number}")
         controls.update(control for control, _ in task.choices)
         has_shapes = has_shapes or bool(task.regions)
     class_controls = controls & {CLASSES, ""}
     return class_controls or (controls if len(controls) == 1 and not has_shapes else set())
 
 
-def _labels(task: Task, classes: set[str]) -> Iterator[Label]:
+def _labels(task: LabelStudioTask, classes: set[str]) -> Iterator[Label]:
     reading, image = task.reading, task.image
     drawn: dict[tuple[str, str], list[Instance]] = {}
     for pieces in _objects(task):
@@ -141,7 +141,7 @@ def _labels(task: Task, classes: set[str]) -> Iterator[Label]:
             yield Label(image, key)
 
 
-def _objects(task: Task) -> Iterator[list[Region]]:
+def _objects(task: LabelStudioTask) -> Iterator[list[Region]]:
     """Yield the regions of each instance: the pieces in our exports, else one region."""
     pieces: dict[str, list[Region]] = {}
     for region in task.regions.values():
@@ -153,7 +153,7 @@ def _objects(task: Task) -> Iterator[list[Region]]:
     yield from pieces.values()
 
 
-def _stated(task: Task) -> Iterator[Label]:
+def _stated(task: LabelStudioTask) -> Iterator[Label]:
     """Yield the `labels` in a task's data in our own exports."""
     if "labels" not in task.data:
         return

@@ -15,9 +15,9 @@ from pathlib import Path
 from labeling.files import atomic_write
 from labeling.formats import label_studio_project as project
 from labeling.formats.json_stream import elements
-from labeling.formats.label import About, unique_names
-from labeling.formats.label_studio_regions import HOLE, Task
-from labeling.formats.reading import Reading
+from labeling.formats.label import ExportContext, unique_names
+from labeling.formats.label_studio_regions import HOLE, LabelStudioTask
+from labeling.formats.reading import LabelReading
 from labeling.formats.sidecar import the_file
 from labeling.parts.model import (
     OUTLINE,
@@ -32,7 +32,7 @@ from labeling.parts.model import (
 FILE = "tasks.json"
 
 
-def write(scenes: Scenes, folder: Path, release_info: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
     """Write tasks.json and label_config.xml into the folder, task by task."""
     classes = dict(release_info.classes)
     # A part is labelled with its key, which several classes may have under several names.
@@ -51,7 +51,7 @@ def write(scenes: Scenes, folder: Path, release_info: About) -> None:
 
 
 def _task(
-    number: int, photo: Photograph, objects: list[PartedObject], release_info: About
+    number: int, photo: Photograph, objects: list[PartedObject], release_info: ExportContext
 ) -> dict[str, object]:
     result: list[dict[str, object]] = []
     rows = []
@@ -79,13 +79,13 @@ def _task(
 
 
 def _rectangle(
-    key: str, parted: PartedObject, photo: Photograph, release_info: About
+    key: str, parted: PartedObject, photo: Photograph, release_info: ExportContext
 ) -> dict[str, object]:
     words = [word for word in (release_info.classes.get(parted.category, ""), parted.name) if word]
     return project.rectangle(key, "objects", parted.category, parted.box, photo, {"text": words})
 
 
-def read(reading: Reading) -> Iterator[PartedObject]:
+def read(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects in a file of tasks, or in the tasks.json of a folder, task by task.
 
     In files of others, rectangles are objects, and so are other shapes with parts but no parent. A
@@ -96,4 +96,4 @@ def read(reading: Reading) -> Iterator[PartedObject]:
     reading = reading.of(the_file(reading.file, FILE))
     for number, content in enumerate(elements(reading.file), 1):
         with reading.sparing():
-            yield from Task(reading, content, f"task {number}").objects()
+            yield from LabelStudioTask(reading, content, f"task {number}").objects()

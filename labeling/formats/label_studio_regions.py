@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from labeling.formats.brush_masks import mask_of_brush
 from labeling.formats.label import FLAGS, Instance
 from labeling.formats.label_studio_project import HOLE, image_of
-from labeling.formats.reading import Reading, Size, is_number, shared_area
+from labeling.formats.reading import LabelReading, Size, is_number, shared_area
 from labeling.formats.sidecar import rows
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import box_of, polygons_of
@@ -51,10 +51,10 @@ class Region:
         return self.label == HOLE and self.above is not None and self.above.shape != RECTANGLE
 
 
-class Task:
+class LabelStudioTask:
     """Shapes and choices of one image. choices: (name of the control, class), in order."""
 
-    def __init__(self, reading: Reading, content: object, entry: str) -> None:
+    def __init__(self, reading: LabelReading, content: object, entry: str) -> None:
         self.reading = reading
         self.entry = entry
         content = content if isinstance(content, dict) else {}

@@ -9,7 +9,7 @@ from typing import Any
 from labeling.files import BadInput, atomic_write
 from labeling.formats.label import (
     FLAGS,
-    About,
+    ExportContext,
     Instance,
     Label,
     Pages,
@@ -17,7 +17,7 @@ from labeling.formats.label import (
     geometry_of,
     polygons_in,
 )
-from labeling.formats.reading import Reading, is_number
+from labeling.formats.reading import LabelReading, is_number
 from labeling.geometry.polygons import as_json
 from labeling.parts.model import Photograph
 
@@ -27,7 +27,7 @@ KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", 
 GEOMETRY = 'geometry is {"boxes": [[x0, y0, x1, y1], …], "polygons": [[x, y, x, y, …], …]} or null'
 
 
-def write(pages: Pages, folder: Path, release_info: About) -> None:
+def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write labels.jsonl into the folder."""
     with atomic_write(folder / "labels.jsonl") as file:
         for photo, labels in pages:
@@ -46,13 +46,13 @@ def write(pages: Pages, folder: Path, release_info: About) -> None:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def read(reading: Reading) -> Pages:
+def read(reading: LabelReading) -> Pages:
     """Yield the images of a JSON Lines file with their labels. Raises BadInput with the line."""
     for image, labels in groupby(_labels(reading), key=lambda label: label.image):
         yield Photograph(image, 0, 0), list(labels)
 
 
-def _labels(reading: Reading) -> Iterator[Label]:
+def _labels(reading: LabelReading) -> Iterator[Label]:
     try:
         with open(reading.file, encoding="utf-8-sig") as file:
             for line, text in enumerate(file, 1):
@@ -62,7 +62,7 @@ def _labels(reading: Reading) -> Iterator[Label]:
         raise reading.bad("is not UTF-8", "save it as UTF-8") from None
 
 
-def _label(text: str, reading: Reading) -> Label:
+def _label(text: str, reading: LabelReading) -> Label:
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def _label(text: str, reading: Reading) -> Label:
     )
 
 
-def _instances(row: Mapping[str, object], reading: Reading) -> tuple[Instance, ...]:
+def _instances(row: Mapping[str, object], reading: LabelReading) -> tuple[Instance, ...]:
     geometry = row.get("geometry") or {}
     if not isinstance(geometry, dict) or not set(geometry) <= {"boxes", "polygons", "flags"}:
         raise _odd(reading)
@@ -109,7 +109,7 @@ def _instances(row: Mapping[str, object], reading: Reading) -> tuple[Instance, .
     return tuple(instance for instance in instances if instance)
 
 
-def _polygons(outline: Any, reading: Reading) -> Polygons:
+def _polygons(outline: Any, reading: LabelReading) -> Polygons:
     try:
         value = as_json(polygons_in(outline))
     except (TypeError, ValueError, KeyError):
@@ -119,17 +119,17 @@ def _polygons(outline: Any, reading: Reading) -> Polygons:
     return reading.polygons(value, None, "The polygon")
 
 
-def _flags(value: Any, reading: Reading) -> tuple[str, ...]:
+def _flags(value: Any, reading: LabelReading) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(flag in FLAGS for flag in value):
         raise reading.bad(f"has the flags {str(value)[:80]}", f"use {', '.join(FLAGS)}")
     return tuple(value)
 
 
-def _list(value: Any, reading: Reading) -> list[Any]:
+def _list(value: Any, reading: LabelReading) -> list[Any]:
     if not isinstance(value, list | None):
         raise _odd(reading)
     return value or []
 
 
-def _odd(reading: Reading) -> BadInput:
+def _odd(reading: LabelReading) -> BadInput:
     return reading.bad("has a geometry of another form", GEOMETRY)

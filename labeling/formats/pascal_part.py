@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.formats import matfiles, sidecar
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.matfiles import Value
-from labeling.formats.reading import MOST_PIXELS, Reading
+from labeling.formats.reading import MOST_PIXELS, LabelReading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -44,7 +44,7 @@ CLASSES = (
 HEAD = b"MATLAB 5.0 MAT-file, PASCAL-Part".ljust(116)
 
 
-def write(scenes: Scenes, folder: Path, release_info: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
     """Write Annotations_Part/<image>.mat into the folder, and a .json beside each."""
     (folder / FOLDER).mkdir()
     taken: set[str] = set()
@@ -149,7 +149,7 @@ def _row(parted: PartedObject) -> dict[str, object]:
     }
 
 
-def read(reading: Reading) -> Iterator[PartedObject]:
+def read(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects in a folder of .mat files and its subfolders, or in one file.
 
     An image is named by imname, which has no extension, or in full by our own .json. Raises
@@ -163,7 +163,7 @@ def read(reading: Reading) -> Iterator[PartedObject]:
     seen: dict[str, Path] = {}
     for file in files:
         with reading.sparing():
-            image = _Image(file, reading.of(file))
+            image = _PascalImage(file, reading.of(file))
             if image.name in seen:
                 raise image.reading.bad(
                     f"is of the image {image.name!r}, as {seen[image.name].name} is",
@@ -173,10 +173,10 @@ def read(reading: Reading) -> Iterator[PartedObject]:
             yield from image.objects()
 
 
-class _Image:
+class _PascalImage:
     """Reads the objects of one file."""
 
-    def __init__(self, file: Path, reading: Reading) -> None:
+    def __init__(self, file: Path, reading: LabelReading) -> None:
         self.reading = reading
         anno = matfiles.load(file, "anno")
         rows = self._structs(anno, "anno")

@@ -12,7 +12,7 @@ import shapely
 from PIL import Image, ImageDraw, ImageFont
 
 from labeling.files import BadInput
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.reading import MOST_PIXELS
 from labeling.formats.sidecar import file_path
 from labeling.geometry.polygons import Point, Polygons, Ring, to_shapely
@@ -42,7 +42,7 @@ WORDS = {"not_visible": "Not visible", "occluded": "Occluded", "": "Nothing said
 PAPER, INK = "#ffffff", "#1b1b1b"
 
 
-def write(scenes: Scenes, folder: Path, release_info: About) -> None:
+def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
     """Write pictures/<image>/<object>.png. Raises BadInput for a missing or unreadable
     photograph.
     """
@@ -90,7 +90,7 @@ def _photograph(photo: Photograph) -> Image.Image:
 
 
 def draw(
-    thing: PartedObject, photograph: Image.Image, photo: Photograph, release_info: About
+    thing: PartedObject, photograph: Image.Image, photo: Photograph, release_info: ExportContext
 ) -> Image.Image:
     """Return the object's crop with its parts coloured, above a legend.
 
@@ -115,7 +115,7 @@ def draw(
     return picture
 
 
-def places_of(thing: PartedObject, release_info: About) -> dict[str, int]:
+def places_of(thing: PartedObject, release_info: ExportContext) -> dict[str, int]:
     """Return the index of each part in its category; unknown parts come last."""
     keys = dict.fromkeys(release_info.parts.get(thing.category, {}))
     keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
@@ -167,7 +167,9 @@ class _Stage:
         return [((x - x0) * self.scale, (y - y0) * self.scale) for x, y in ring]
 
 
-def _legend(thing: PartedObject, places: dict[str, int], release_info: About) -> Image.Image:
+def _legend(
+    thing: PartedObject, places: dict[str, int], release_info: ExportContext
+) -> Image.Image:
     names = _names(thing, release_info)
     drawn = [part for part in thing.parts if part.key in places and part.polygons]
     rows: list[tuple[str, str]] = [
@@ -199,7 +201,7 @@ def _legend(thing: PartedObject, places: dict[str, int], release_info: About) ->
     return legend
 
 
-def _names(thing: PartedObject, release_info: About) -> dict[str, str]:
+def _names(thing: PartedObject, release_info: ExportContext) -> dict[str, str]:
     known = release_info.parts.get(thing.category, {})
     return known | {part.key: known.get(part.key) or part.name or part.key for part in thing.parts}
 

@@ -65,7 +65,7 @@ def skipped_sentence(row: Skipped) -> str:
 
 
 @dataclass
-class Reading:
+class LabelReading:
     """The settings and position of reading a file.
 
     repair: clip and fix shapes that cross themselves or leave the image. tell: receives a sentence
@@ -84,11 +84,11 @@ class Reading:
     exact: bool = False
     line: int | None = None
 
-    def of(self, file: StrPath) -> "Reading":
+    def of(self, file: StrPath) -> "LabelReading":
         """Return the same settings for another file."""
         return replace(self, file=file)
 
-    def at(self, line: int) -> "Reading":
+    def at(self, line: int) -> "LabelReading":
         """Return the same settings at a line."""
         self.line = line
         return self

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from labeling.files import BadInput, StrPath
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 
 # Bytes of a file's name; file systems take 255, endings included.
 LONGEST = 160
@@ -43,7 +43,7 @@ def read_json(path: StrPath) -> object:
 
 
 def rows(
-    content: Mapping[str, object], key: str, reading: Reading, entry: str
+    content: Mapping[str, object], key: str, reading: LabelReading, entry: str
 ) -> list[dict[str, object]]:
     """Return the list of objects under a key. Raises BadInput for other values."""
     rows_at_key = content.get(key)

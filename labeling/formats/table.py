@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from labeling.csv_rows import plain_cell, rows, safe_cell
 from labeling.files import atomic_write
-from labeling.formats.label import FLAGS, About, Instance, Label, Pages
-from labeling.formats.reading import Reading
+from labeling.formats.label import FLAGS, ExportContext, Instance, Label, Pages
+from labeling.formats.reading import LabelReading
 from labeling.parts.model import Box, PartedObject, Photograph
 
 EDGES = ("x0", "y0", "x1", "y1")
@@ -27,7 +27,7 @@ READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
 
-def write(pages: Pages, folder: Path, release_info: About) -> None:
+def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write labels.csv into the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -55,13 +55,13 @@ def _box(instance: Instance | None) -> Box:
     return instance.box if instance else WHOLE
 
 
-def read(reading: Reading) -> Pages:
+def read(reading: LabelReading) -> Pages:
     """Yield the images of a CSV file with their labels. Raises BadInput with the line."""
     for image, group in groupby(_rows(reading), key=lambda row: row.label.image):
         yield Photograph(image, 0, 0), [row.label for row in group]
 
 
-def read_objects(reading: Reading) -> Iterator[PartedObject]:
+def read_objects(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects of a CSV file, without parts; those without a box have WHOLE.
 
     Raises BadInput with the line.
@@ -81,12 +81,12 @@ def read_objects(reading: Reading) -> Iterator[PartedObject]:
         )
 
 
-class _Row(NamedTuple):
+class _TableRow(NamedTuple):
     label: Label
     name: str
 
 
-def _rows(reading: Reading) -> Iterator[_Row]:
+def _rows(reading: LabelReading) -> Iterator[_TableRow]:
     for line, cells in rows(Path(reading.file), ("image", *READ), optional=READ):
         row = None
         with reading.sparing():
@@ -95,7 +95,7 @@ def _rows(reading: Reading) -> Iterator[_Row]:
             yield row
 
 
-def _row(cells: dict[str, str], reading: Reading) -> _Row:
+def _row(cells: dict[str, str], reading: LabelReading) -> _TableRow:
     classes = {cells[name] for name in CLASS if cells[name]}
     if len(classes) != 1:
         fault = "has no class" if not classes else f"has {len(classes)} classes"
@@ -111,10 +111,10 @@ def _row(cells: dict[str, str], reading: Reading) -> _Row:
         entry=f"Line {reading.line}",
     )
     name = reading.text(cells["name"].strip(), "the object's name", empty=True, most=80)
-    return _Row(reading.checked(label), name)
+    return _TableRow(reading.checked(label), name)
 
 
-def _instances(cells: dict[str, str], reading: Reading) -> tuple[Instance, ...]:
+def _instances(cells: dict[str, str], reading: LabelReading) -> tuple[Instance, ...]:
     edges = [_float(cells[edge], reading) for edge in EDGES]
     sides = [edge for edge in edges if edge is not None]
     if not sides:
@@ -132,7 +132,7 @@ def _instances(cells: dict[str, str], reading: Reading) -> tuple[Instance, ...]:
     return (instance,) if instance else ()
 
 
-def _float(cell: str, reading: Reading) -> float | None:
+def _float(cell: str, reading: LabelReading) -> float | None:
     try:
         return float(cell) if cell.strip() else None
     except ValueError:

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree as ET
 
 from labeling.csv_rows import nfc
-from labeling.formats.label import FLAGS, About, Instance, Label, Pages
-from labeling.formats.reading import Reading, Size
+from labeling.formats.label import FLAGS, ExportContext, Instance, Label, Pages
+from labeling.formats.reading import LabelReading, Size
 from labeling.formats.sidecar import file_name, file_path
 from labeling.parts.model import Box, Photograph
 
@@ -33,7 +33,7 @@ SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
-def write(pages: Pages, folder: Path, release_info: About) -> None:
+def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write Annotations/, ImageSets/Main/, classes.csv and labelmap.txt into the folder."""
     lists = folder / "ImageSets" / "Main"
     lists.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,9 @@ class _Lists:
         self.waiting.clear()
 
 
-def _write_image(goal: Path, photo: Photograph, labels: list[Label], release_info: About) -> None:
+def _write_image(
+    goal: Path, photo: Photograph, labels: list[Label], release_info: ExportContext
+) -> None:
     root = ET.Element("annotation")
     path = Path(photo.name)
     _add(root, "folder", path.parent.as_posix() if path.parent != Path() else "")
@@ -163,7 +165,7 @@ def _inclusive(box: Box) -> Box:
     return (box[0] + 1, box[1] + 1, box[2], box[3])
 
 
-def read(reading: Reading) -> Pages:
+def read(reading: LabelReading) -> Pages:
     """Yield the images of a VOC folder (its Annotations), a folder of XML files, or one file.
 
     An image is named by our exports' <path>, else by <filename> below the folder of its XML. Raises
@@ -179,7 +181,7 @@ def read(reading: Reading) -> Pages:
         yield _page(reading.of(file), file, below)
 
 
-def _page(reading: Reading, file: Path, below: Path) -> tuple[Photograph, list[Label]]:
+def _page(reading: LabelReading, file: Path, below: Path) -> tuple[Photograph, list[Label]]:
     root = _root(reading, file)
     stated = root.findall("label")
     if stated:
@@ -227,7 +229,7 @@ def _page(reading: Reading, file: Path, below: Path) -> tuple[Photograph, list[L
     ]
 
 
-def _root(reading: Reading, file: Path) -> ET.Element:
+def _root(reading: LabelReading, file: Path) -> ET.Element:
     """Return the root of an XML file in any encoding that Python knows. Raises BadInput."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import fromstring
@@ -264,7 +266,7 @@ def _text(element: ET.Element, name: str) -> str:
     return nfc((element.findtext(name) or "").strip())
 
 
-def _size(root: ET.Element, reading: Reading) -> Size | None:
+def _size(root: ET.Element, reading: LabelReading) -> Size | None:
     sides = [_text(root, f"size/{name}") for name in ("width", "height")]
     if set(sides) <= {"", "0"}:
         return None
@@ -272,7 +274,7 @@ def _size(root: ET.Element, reading: Reading) -> Size | None:
     return reading.size(width, height, "the image")
 
 
-def _probability(text: str, reading: Reading) -> float | None:
+def _probability(text: str, reading: LabelReading) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
@@ -280,7 +282,7 @@ def _probability(text: str, reading: Reading) -> float | None:
 
 
 def _instance(
-    element: ET.Element, number: int, size: Size | None, reading: Reading
+    element: ET.Element, number: int, size: Size | None, reading: LabelReading
 ) -> Instance | None:
     entry = f"object {number}"
     bounds = element.find("bndbox")
@@ -299,7 +301,7 @@ def _instance(
     return reading.instance(box, (), flags if is_stated else None, size, entry, number)
 
 
-def _edge(bounds: ET.Element, name: str, entry: str, reading: Reading) -> float:
+def _edge(bounds: ET.Element, name: str, entry: str, reading: LabelReading) -> float:
     text = _text(bounds, name)
     try:
         return float(text)

@@ -45,7 +45,7 @@ PACKAGE_MARGIN = 1e-6
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedPieces:
     """A merged part.
 
     polygons: corners on pixel corners, valid, canonical. radius: limit of the joined triangles'
@@ -93,7 +93,7 @@ def merge(
     cap: float | None = None,
     holes: bool = True,
     method: str = "radius",
-) -> Merged:
+) -> MergedPieces:
     """Return the alpha shape of all pieces, united with them.
 
     pieces: polygons, or masks of one shape (nonzero is inside) with the image's origin. Polygons
@@ -128,7 +128,7 @@ def merge(
         polygons, used = _shape(triangles, ranked, inside, taken), taken
     if not holes and any(len(piece) > 1 for piece in polygons):
         polygons = _filled(polygons)
-    return Merged(
+    return MergedPieces(
         polygons=moved(polygons, x0, y0),
         radius=used,
         joins_at=joins_at,

@@ -6,11 +6,13 @@ from typing import Any
 
 from labeling.models import GivenLabel, Gold, Question, Settlement
 from labeling.question_graph import planning
-from labeling.question_graph.planning import Asked
-from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
+from labeling.question_graph.planning import AskedNode
+from labeling.question_graph.replaying import NO, UNKNOWN, YES, QuestionGraph
 
 
-def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, dict[str, str]]:
+def labels(
+    campaign_id: int, graph: QuestionGraph, items: Sequence[int]
+) -> dict[int, dict[str, str]]:
     """Return item → node → value, of items with any known value. Two queries.
 
     If sources disagree, "yes" wins: a wrong "no" costs labels, a wrong "yes" only questions. Active
@@ -33,7 +35,7 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
     return {item: planning.agreed(pairs) for item, pairs in values_by_item.items()}
 
 
-def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
+def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[AskedNode]]:
     """Return the current questions of each item without gold. Two queries."""
     settled: dict[int, tuple[int, Any]] = {}
     settlements = Settlement.objects.filter(
@@ -42,7 +44,7 @@ def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked
     for question, pk, value in settlements.order_by("pk").values_list("question_id", "pk", "value"):
         first = settled[question][0] if question in settled else pk
         settled[question] = (first, value)
-    questions_by_item: dict[int, list[Asked]] = defaultdict(list)
+    questions_by_item: dict[int, list[AskedNode]] = defaultdict(list)
     rows = Question.objects.filter(campaign=campaign_id, item_id__in=items, round=0)
     for pk, item, node, state in (
         rows.exclude(state=Question.State.GOLD)
@@ -50,5 +52,5 @@ def questions_of(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked
         .values_list("pk", "item_id", "topic", "state")
     ):
         first, value = settled.get(pk, (0, None))
-        questions_by_item[item].append(Asked(pk, node, state, planning.value_of(value), first))
+        questions_by_item[item].append(AskedNode(pk, node, state, planning.value_of(value), first))
     return questions_by_item

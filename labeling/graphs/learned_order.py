@@ -17,9 +17,9 @@ from labeling.kinds import policies
 from labeling.models import Answer, Calibration, Campaign, Question, Settlement
 from labeling.question_graph import planning, scenes
 from labeling.question_graph.inferring import CODES, Inference, LearnedScenes
-from labeling.question_graph.ordering import Order, Statistics, learn
+from labeling.question_graph.ordering import QuestionOrder, Statistics, learn
 from labeling.question_graph.planning import Choice
-from labeling.question_graph.replaying import YES, Graph, Replay
+from labeling.question_graph.replaying import YES, QuestionGraph, Replay
 from labeling.question_graph.scenes import Utility
 from labeling.simulation import simulating_correlated
 
@@ -34,7 +34,7 @@ FIRST_SCENES, GROWTH = 200, 1.5
 ERRORS = (0.001, 0.2)
 # Orders kept in a process: one holds some matrices of nodes by nodes.
 KEPT = 2
-_ORDERS: dict[tuple[Any, ...], Order] = {}
+_ORDERS: dict[tuple[Any, ...], QuestionOrder] = {}
 _INFERENCES: dict[tuple[Any, ...], Inference | None] = {}
 
 
@@ -48,7 +48,7 @@ def statistics(campaign: Campaign) -> dict[str, object]:
     return learn(graph, labels, _seconds(campaign)).to_json()
 
 
-def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
+def _labels(campaign: Campaign, graph: QuestionGraph) -> Iterator[npt.NDArray[np.int8]]:
     """Yield (N,) labels of each image with a label at every node: 1 yes, 0 no; the latest first."""
     mode = campaign.settings.get("mode", "safe")
     count = 0
@@ -100,7 +100,9 @@ def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedSce
     return learned
 
 
-def _answers(campaign: Campaign, graph: Graph, items: Sequence[int]) -> npt.NDArray[np.int8]:
+def _answers(
+    campaign: Campaign, graph: QuestionGraph, items: Sequence[int]
+) -> npt.NDArray[np.int8]:
     """Return (images, N) answers and given labels for scenes.learn."""
     rows = np.full((len(items), len(graph.nodes)), scenes.NOT_ASKED, np.int8)
     row = 0
@@ -172,7 +174,9 @@ def choice(campaign: Campaign) -> Choice:
     if not order.knows:
         return planning.breadth
 
-    def best(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
+    def best(
+        graph: QuestionGraph, replay: Replay, candidates: list[str], waiting: set[str]
+    ) -> list[str]:
         if waiting or not candidates:
             return []
         may = set(candidates)
@@ -181,7 +185,7 @@ def choice(campaign: Campaign) -> Choice:
     return best
 
 
-def order_of(campaign: Campaign) -> Order:
+def order_of(campaign: Campaign) -> QuestionOrder:
     """Return the learned order of the calibration in force, cached by process."""
     graph, mode = store.of(campaign), campaign.settings.get("mode", "safe")
     row = (
@@ -197,7 +201,7 @@ def order_of(campaign: Campaign) -> Order:
             statistics = content.get("statistics") or None
         if len(_ORDERS) >= KEPT:
             _ORDERS.pop(next(iter(_ORDERS)))
-        _ORDERS[key] = Order(
+        _ORDERS[key] = QuestionOrder(
             graph, "learned", mode, Statistics.from_json(statistics) if statistics else None
         )
     return _ORDERS[key]

@@ -14,7 +14,7 @@ from labeling.kinds.base import GRAPH
 from labeling.models import Campaign, Decision, Topic, User
 from labeling.models import Graph as Version
 from labeling.question_graph import replaying
-from labeling.question_graph.replaying import Graph, Node
+from labeling.question_graph.replaying import Node, QuestionGraph
 
 KIND = "hierarchy"
 BATCH = 2_000
@@ -24,7 +24,7 @@ LONGEST_NAME = 200
 def define(
     campaign: Campaign,
     actor: User | None,
-    raw: Mapping[str, Any] | Graph,
+    raw: Mapping[str, Any] | QuestionGraph,
     reason: str = "",
     *,
     instead_of: int | None = None,
@@ -37,7 +37,7 @@ def define(
     Raises GraphError with every fault, and Conflict if another version is in force; then nothing
     changed.
     """
-    graph = raw if isinstance(raw, Graph) else replaying.build(raw)
+    graph = raw if isinstance(raw, QuestionGraph) else replaying.build(raw)
     if KINDS[campaign.kind].asks != GRAPH:
         raise Refusal(
             f"A campaign of the kind {campaign.kind} asks by no graph; open a {KIND} campaign.",
@@ -96,7 +96,7 @@ def _summary(diff: dict[str, list[Any]]) -> dict[str, int]:
     return {kind: len(rows) for kind, rows in diff.items()}
 
 
-def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:
+def _define_topics(campaign: Campaign, graph: QuestionGraph, old: QuestionGraph | None) -> None:
     """Define a topic for every node.
 
     A researcher's texts on the topic's page are kept until the graph changes that node's texts.
@@ -140,7 +140,7 @@ def version_of(campaign: Campaign) -> Version | None:
     return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
 
 
-def of(source: Campaign | Version | int) -> Graph:
+def of(source: Campaign | Version | int) -> QuestionGraph:
     """Return the question graph in force in a campaign, of a version, or of a version's id.
 
     Cached by process, since versions never change. Raises Refusal if there is none.
@@ -155,11 +155,11 @@ def of(source: Campaign | Version | int) -> Graph:
 
 
 # By digest: equal content is the same graph whatever its row.
-_GRAPHS: dict[str, Graph] = {}
+_GRAPHS: dict[str, QuestionGraph] = {}
 KEPT = 32
 
 
-def _built(sha256: str, pk: int) -> Graph:
+def _built(sha256: str, pk: int) -> QuestionGraph:
     graph = _GRAPHS.get(sha256)
     if graph is None:
         graph = replaying.build(Version.objects.values_list("content", flat=True).get(pk=pk))
@@ -170,6 +170,6 @@ def _built(sha256: str, pk: int) -> Graph:
 
 
 @functools.cache
-def load_ilsvrc() -> Graph:
+def load_ilsvrc() -> QuestionGraph:
     """Return ILSVRC's graph of detection questions: 245 nodes, 200 classes."""
     return replaying.shipped("ilsvrc")

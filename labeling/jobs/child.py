@@ -43,7 +43,7 @@ class ChildFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChildLimits:
     """Limits of each child process.
 
     memory: bytes of private writable memory, without mapped files. cpu: seconds. files: open at
@@ -67,9 +67,9 @@ class Limits:
         )
 
 
-def site_limits() -> Limits:
+def site_limits() -> ChildLimits:
     """Return the limits of the settings."""
-    return Limits(
+    return ChildLimits(
         memory=int(settings.ASSAY_CHILD_GIB * GIB), cpu=int(settings.ASSAY_CHILD_CPU_HOURS * 3600)
     )
 
@@ -88,7 +88,7 @@ def run(
     command: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
+    limits: ChildLimits | None = None,
 ) -> str:
     """Run the command and return its masked stdout.
 

@@ -29,7 +29,7 @@ SECONDS_KEPT = 7 * 24 * 3600
 NOTED_SECONDS = 3600
 
 
-class Listed(NamedTuple):
+class StoredFile(NamedTuple):
     """A file in a listing of the storage. written: when."""
 
     name: str
@@ -154,20 +154,20 @@ def delete(name: str) -> None:
             storages["data"].delete(name)
 
 
-def list_files(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
+def list_files(folder: str, storage: Storage | None = None) -> Iterator[StoredFile]:
     """Yield every file in a folder of the storage, by default that of data.
 
     folder: without a slash at its end.
     """
     storage = storage or storages["data"]
     if hasattr(storage, "list_files"):
-        yield from (Listed(*row) for row in storage.list_files(folder))
+        yield from (StoredFile(*row) for row in storage.list_files(folder))
         return
     with contextlib.suppress(FileNotFoundError):
         for file in storage.listdir(folder)[1]:
             name = f"{folder}/{file}"
             with contextlib.suppress(FileNotFoundError):
-                yield Listed(name, storage.size(name), storage.get_modified_time(name))
+                yield StoredFile(name, storage.size(name), storage.get_modified_time(name))
 
 
 def _copies() -> Path:

@@ -7,10 +7,10 @@ setting ASSAY_QUESTION_KINDS lists the kinds; labeling/apps.py passes it on.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from labeling.kinds.base import About, Kind, load
+from labeling.kinds.base import DrawingContext, Kind, load
 from labeling.kinds.votes import Verdict
 
-__all__ = ["KINDS", "About", "Kind", "Verdict"]
+__all__ = ["KINDS", "DrawingContext", "Kind", "Verdict"]
 
 
 class Kinds(Mapping[str, Kind]):

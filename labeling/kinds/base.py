@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
 from labeling.sentences import gettext
 
@@ -46,7 +46,7 @@ class GivenProposal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class About:
+class DrawingContext:
     """The context of a drawing: the object's category and the image size in upright pixels.
 
     For a step: its name and what it shows beside the image. proposals: the model's on this seat, by
@@ -144,7 +144,7 @@ class Kind(ABC):
 
     @abstractmethod
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         """Return the validated answer. context: only if the kind has_geometry. Raises Refusal."""
 
@@ -183,7 +183,7 @@ class Kind(ABC):
         return []
 
     @abstractmethod
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Return the verdict of these answers, one per person."""
 
     def agrees(self, value: Any, reference: Any) -> bool:
@@ -197,11 +197,11 @@ class Kind(ABC):
         """
         return float(value == gold)
 
-    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         """Return whether the answer counts as the known one."""
         return self.grade(value, gold) >= 1
 
-    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
+    def fits(self, value: Any, settled: Any, policy: WholePolicy) -> bool:
         """Return whether the answer agrees with the settled value.
 
         A settled value may have another shape than a known one, which is_right reads.
@@ -223,7 +223,7 @@ class ChoiceKind(Kind):
         return offered(self.options)
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         return checked(value, self.options)
 
@@ -241,7 +241,7 @@ class ChoiceKind(Kind):
     def tally_name(self, value: Any) -> str:
         return str(value)
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Return the plurality; see votes.plurality."""
         return plurality([self.vote(value) for value in values], policy)
 
@@ -258,13 +258,13 @@ class DrawnKind(Kind):
 
     @abstractmethod
     def settle_weighted(
-        self, values: Sequence[Any], weights: Sequence[float], policy: Policy
+        self, values: Sequence[Any], weights: Sequence[float], policy: WholePolicy
     ) -> Verdict:
         """Settle like `settle`, with a weight for each person's answer."""
 
     @abstractmethod
     def learn(
-        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: WholePolicy
     ) -> Mapping[str, object]:
         """Return what a calibration stores of people.
 

@@ -18,7 +18,16 @@ from labeling.boxes.rules import BoxRules
 from labeling.geometry.boxes import Box
 from labeling.kinds.boxes import STEPS
 
-__all__ = ["ASIDE", "REVIEW", "Asked", "Replayed", "Wanted", "content_of", "first", "replay"]
+__all__ = [
+    "ASIDE",
+    "REVIEW",
+    "PairQuestion",
+    "ReplayedPair",
+    "Wanted",
+    "content_of",
+    "first",
+    "replay",
+]
 
 # In the content of a question that was put aside: it comes back. One that a researcher withdrew
 # does not.
@@ -28,7 +37,7 @@ UNSHOWN = (ASIDE, "proposals", "unshown")
 SETTLED, DROPPED, WITHDRAWN = ("settled", "dropped", "withdrawn")
 
 
-class Content(TypedDict, total=False):
+class PairContent(TypedDict, total=False):
     """The content of a question and its number in the pair; see kinds/boxes.py."""
 
     number: int
@@ -53,7 +62,7 @@ class RejectedBox(TypedDict):
 
 
 @dataclass(frozen=True)
-class Asked:
+class PairQuestion:
     """An existing question of the pair.
 
     state: of its row. value: of its latest settlement. people: ids of those who answered; once it
@@ -63,7 +72,7 @@ class Asked:
     id: int
     step: str
     state: str
-    content: Content
+    content: PairContent
     rules: BoxRules
     value: Any = None
     people: frozenset[int] = frozenset()
@@ -83,34 +92,34 @@ class Wanted:
     """A question to open. barred: ids of people who must not answer it."""
 
     step: str
-    content: Content
+    content: PairContent
     barred: frozenset[int] = frozenset()
 
 
 @dataclass
-class Replayed:
+class ReplayedPair:
     """The state of a pair. path: its valid questions in order. open: question to open. reopen,
     withdraw: ids.
     """
 
     chain: Chain
-    path: list[Asked] = field(default_factory=list)
+    path: list[PairQuestion] = field(default_factory=list)
     open: Wanted | None = None
     reopen: list[int] = field(default_factory=list)
     withdraw: list[int] = field(default_factory=list)
 
 
-def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
+def replay(pair: str, questions: Sequence[PairQuestion]) -> ReplayedPair:
     """Return the state of the pair of that name from its questions, at least the first, in any
     order.
     """
-    by_number: dict[int, list[Asked]] = {}
+    by_number: dict[int, list[PairQuestion]] = {}
     for question in sorted(questions, key=lambda row: row.id):
         by_number.setdefault(question.number, []).append(question)
     first = by_number[0][0]
     proposals = [as_box(box) for box in first.content.get("proposals", ())]
-    replayed = Replayed(chains.begin(pair, first.rules, proposals))
-    current: Asked | None = _decided(replayed.chain, by_number) or first
+    replayed = ReplayedPair(chains.begin(pair, first.rules, proposals))
+    current: PairQuestion | None = _decided(replayed.chain, by_number) or first
     while current is not None:
         replayed.path.append(current)
         if current.state not in (SETTLED, DROPPED):
@@ -138,7 +147,7 @@ def replay(pair: str, questions: Sequence[Asked]) -> Replayed:
     return replayed
 
 
-def again(chain: Chain) -> Content:
+def again(chain: Chain) -> PairContent:
     """Return the content of a question for a reviewer's unrequested decision."""
     return {
         "number": chain.number,
@@ -147,7 +156,7 @@ def again(chain: Chain) -> Content:
     }
 
 
-def _decided(chain: Chain, by_number: Mapping[int, Sequence[Asked]]) -> Asked | None:
+def _decided(chain: Chain, by_number: Mapping[int, Sequence[PairQuestion]]) -> PairQuestion | None:
     """Return a reviewer's first decision on the chain in its current state."""
     review_content = again(chain)
     rows = by_number.get(chain.number, ())
@@ -166,9 +175,9 @@ def first(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
     return Wanted(chain.step, first_content)
 
 
-def content_of(chain: Chain) -> Content:
+def content_of(chain: Chain) -> PairContent:
     """Return the content of the chain's next question, which also identifies it."""
-    content: Content = {
+    content: PairContent = {
         "number": chain.number,
         "boxes": [list(boxed.box) for boxed in chain.boxes],
     }
@@ -188,7 +197,7 @@ def content_of(chain: Chain) -> Content:
     return content
 
 
-def _serves(question: Asked, content: Content, barred: frozenset[int]) -> bool:
+def _serves(question: PairQuestion, content: PairContent, barred: frozenset[int]) -> bool:
     """Return whether this question has that content and is barred for these people.
 
     More people may be barred than when it was opened: for example a person who checked a box that
@@ -199,17 +208,17 @@ def _serves(question: Asked, content: Content, barred: frozenset[int]) -> bool:
     return question.state in (SETTLED, DROPPED) or barred <= question.barred
 
 
-def _shown(content: Content) -> object:
+def _shown(content: PairContent) -> object:
     return {key: value for key, value in content.items() if key not in UNSHOWN}
 
 
-def _said(question: Asked) -> chains.Answer:
+def _said(question: PairQuestion) -> chains.Answer:
     if question.state == DROPPED:
         return chains.Dropped()
     return STEPS[question.step].answer(question.value)
 
 
-def _barred(chain: Chain, path: Sequence[Asked]) -> frozenset[int]:
+def _barred(chain: Chain, path: Sequence[PairQuestion]) -> frozenset[int]:
     """Return the people who must not answer the next question.
 
     A box is checked, redrawn, and its coverage judged by others than its author; a second look
@@ -223,7 +232,7 @@ def _barred(chain: Chain, path: Sequence[Asked]) -> frozenset[int]:
     if chain.step == DRAW:
         return last.people if last.step == DRAW else frozenset()
     if chain.step == COVER:
-        since: list[Asked] = []
+        since: list[PairQuestion] = []
         for row in reversed(path):
             if row.step != COVER:
                 break
@@ -234,5 +243,5 @@ def _barred(chain: Chain, path: Sequence[Asked]) -> frozenset[int]:
     return frozenset()
 
 
-def _people(rows: Iterable[Asked]) -> frozenset[int]:
+def _people(rows: Iterable[PairQuestion]) -> frozenset[int]:
     return frozenset().union(*(row.people for row in rows))

@@ -1,9 +1,9 @@
 """Boxes: three steps, repeated until each instance of a class has a box.
 
-A question is one step of a pair of image and class (boxes/chain.py chooses the next), and `content` what
-it shows: {"boxes": accepted ones, "box": the one to check or None, "came", "rejected": the last attempt
-with its reason or None, "at": a point in an instance or None}. Answers by step; boxes are upright pixels
-[x0, y0, x1, y1] on tenths:
+A question is one step of a pair of image and class (boxes/chain.py chooses the next), and
+`content` what it shows: {"boxes": accepted ones, "box": the one to check or None, "came",
+"rejected": the last attempt with its reason or None, "at": a point in an instance or None}.
+Answers by step; boxes are upright pixels [x0, y0, x1, y1] on tenths:
 
     draw    {"box": […], "how": "drag" or "clicks", "points": four of them, "flags": […]} or "none"
     check   "good", a reason, {"reason", "sides": […]}, or of a proposal {"box", "flags"} as mended
@@ -48,9 +48,9 @@ from labeling.boxes.rules import GOOD, BoxRules
 from labeling.boxes.shaking import SIDES
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, iou
-from labeling.kinds.base import BOXES, CHAINS, About, Answer, Kind
+from labeling.kinds.base import BOXES, CHAINS, Answer, DrawingContext, Kind
 from labeling.kinds.policies import RULES_OF
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, offered
 from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
@@ -132,10 +132,10 @@ class Step(Kind):
         return tuple(word for word, _, _ in self.options)
 
     @abstractmethod
-    def seats(self, policy: Policy) -> int:
+    def seats(self, policy: WholePolicy) -> int:
         """Return the number of seats of a new question of this step."""
 
-    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
+    def fits(self, value: Any, settled: Any, policy: WholePolicy) -> bool:
         return self.agrees(value, settled)
 
     @abstractmethod
@@ -143,13 +143,13 @@ class Step(Kind):
         """Convert a settled value into an event of the chain."""
 
 
-class Draw(Step):
+class DrawStep(Step):
     step = DRAW
     title = _("Draw a box around one")
     options = (("box", _("Box"), ""), (NONE, _("Nothing is left to draw"), "n"))
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         """Return the validated answer.
 
@@ -187,10 +187,10 @@ class Draw(Step):
     def tally_name(self, value: Any) -> str:
         return "box" if isinstance(value, dict) else str(value)
 
-    def seats(self, policy: Policy) -> int:
+    def seats(self, policy: WholePolicy) -> int:
         return policy["draws"]
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Return the mean box of the largest group that drew the same object, once enough people
         drew.
 
@@ -235,7 +235,7 @@ class Draw(Step):
             return float(gold == value)
         return max(iou(as_box(value["box"]), box) for box in known.boxes)
 
-    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         """Return whether the best IoU reaches the policy's threshold.
 
         It is lower for small objects, by the usual disagreement between people.
@@ -250,13 +250,13 @@ class Draw(Step):
         )
 
 
-class Check(Step):
+class CheckStep(Step):
     step = CHECK
     title = _("Is this box good?")
     options = ((GOOD, _("Good"), "g"), *REASONS)
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         assert context is not None
         if isinstance(value, str):
@@ -272,10 +272,10 @@ class Check(Step):
             return str(value)
         return str(value.get("reason", GOOD))
 
-    def seats(self, policy: Policy) -> int:
+    def seats(self, policy: WholePolicy) -> int:
         return policy["checks"]
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Return the result that enough checks agree on.
 
         For good, the mean of all corrections; else the most frequent reason, with the sides named
@@ -311,7 +311,7 @@ class Check(Step):
         return float((self.tally_name(value) == GOOD) == (gold == GOOD))
 
 
-class Cover(Step):
+class CoverStep(Step):
     step = COVER
     title = _("Does every one have a box?")
     options = (
@@ -320,7 +320,7 @@ class Cover(Step):
     )
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         assert context is not None
         if value == COMPLETE:
@@ -337,10 +337,10 @@ class Cover(Step):
     def tally_name(self, value: Any) -> str:
         return "missing" if isinstance(value, dict) else str(value)
 
-    def seats(self, policy: Policy) -> int:
+    def seats(self, policy: WholePolicy) -> int:
         return 1
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         return Verdict("settled", values[0]) if values else Verdict("open", more=1)
 
     def answer(self, value: Any) -> chain.Covered:
@@ -362,7 +362,7 @@ class Cover(Step):
         return sum(hit) / len(hit)
 
 
-class Review(Step):
+class ReviewStep(Step):
     """A reviewer's decision on a pair: after too many attempts, or on overlapping boxes."""
 
     step = REVIEW
@@ -375,7 +375,7 @@ class Review(Step):
     )
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         assert context is not None
         if not isinstance(value, dict) or set(value) != {"boxes", "state"}:
@@ -393,10 +393,10 @@ class Review(Step):
     def tally_name(self, value: Any) -> str:
         return str(value["state"] if isinstance(value, dict) else value)
 
-    def seats(self, policy: Policy) -> int:
+    def seats(self, policy: WholePolicy) -> int:
         return 0
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         return Verdict("review")
 
     def answer(self, value: Any) -> chain.Reviewed:
@@ -407,7 +407,9 @@ class Review(Step):
         return chain.Reviewed(boxes, value["state"])
 
 
-STEPS: dict[str, Step] = {step.step: step for step in (Draw(), Check(), Cover(), Review())}
+STEPS: dict[str, Step] = {
+    step.step: step for step in (DrawStep(), CheckStep(), CoverStep(), ReviewStep())
+}
 
 
 class Boxes(Kind):
@@ -455,7 +457,7 @@ class Boxes(Kind):
         return topic
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         assert context is not None
         return STEPS[context.step].clean(value, settings, context)
@@ -466,7 +468,7 @@ class Boxes(Kind):
     def tally_name(self, value: Any) -> str:
         return _step_of(value).tally_name(value)
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         return _step_of(values[0]).settle(values, policy)
 
     def agrees(self, value: Any, reference: Any) -> bool:
@@ -475,10 +477,10 @@ class Boxes(Kind):
     def grade(self, value: Any, gold: Any) -> float:
         return _step_of(value).grade(value, gold)
 
-    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         return _step_of(value).is_right(value, gold, policy)
 
-    def fits(self, value: Any, settled: Any, policy: Policy) -> bool:
+    def fits(self, value: Any, settled: Any, policy: WholePolicy) -> bool:
         return _step_of(value).fits(value, settled, policy)
 
 
@@ -495,7 +497,7 @@ def _step_of(value: Any) -> Step:
     return STEPS[COVER if value == COMPLETE else DRAW if value == NONE else CHECK]
 
 
-def _clean_row(row: object, context: About) -> dict[str, object]:
+def _clean_row(row: object, context: DrawingContext) -> dict[str, object]:
     if not isinstance(row, dict) or not {"box"} <= set(row) <= {"box", "flags", "came"}:
         raise refusal('A box of a review is {"box", "flags"}.')
     came = row.get("came", DRAWN)
@@ -517,7 +519,7 @@ def _clean_reason(value: Mapping[str, Any]) -> Answer:
     return {"reason": reason, "sides": known_sides} if known_sides else str(reason)
 
 
-def _clean_mended(value: Mapping[str, Any], context: About) -> Answer:
+def _clean_mended(value: Mapping[str, Any], context: DrawingContext) -> Answer:
     """Return an accepted box; for a proposal with corrected edges and flags."""
     statement = value.get(GOOD, value)
     if not isinstance(statement, dict) or set(statement) - {"box", "flags"}:

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from labeling.kinds.base import CANDIDATES, CONTAINS, ChoiceKind
-from labeling.kinds.policies import Rule, checked_number
+from labeling.kinds.policies import PolicyRule, checked_number
 from labeling.sentences import gettext_noop as _
 
 SETTINGS = {
-    "precision": Rule(
+    "precision": PolicyRule(
         0.997, 0.5, 0.9999, "A class is stopped once its stated precision reaches this."
     ),
-    "wanted": Rule(500, 1, 10_000_000, "… but not before so many of its images are yes."),
-    "audited": Rule(
+    "wanted": PolicyRule(500, 1, 10_000_000, "… but not before so many of its images are yes."),
+    "audited": PolicyRule(
         100,
         0,
         1_000_000,
         "… nor before so many yes of all classes were audited. 0 believes vote tables unaudited.",
     ),
-    "budget": Rule(0.0, 0, 1e9, "A class that has cost this is stopped; 0 for no limit."),
+    "budget": PolicyRule(0.0, 0, 1e9, "A class that has cost this is stopped; 0 for no limit."),
 }
 
 

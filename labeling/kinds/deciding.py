@@ -18,7 +18,7 @@ from labeling.estimators.aggregation import posterior_binary, vote_gains
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
 from labeling.kinds.base import BINARY, DrawnKind, Kind
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, votes_wanted
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others for ever.
@@ -73,7 +73,7 @@ NONE = Skills()
 def judge(
     kind: Kind,
     votes: Sequence[Vote],
-    policy: Policy,
+    policy: WholePolicy,
     skills: Skills,
     *,
     topic: str = "",
@@ -106,7 +106,7 @@ def judge(
         size = min(len(cast), size + verdict.more)
 
 
-def _for_review(verdict: Verdict, policy: Policy) -> Verdict:
+def _for_review(verdict: Verdict, policy: WholePolicy) -> Verdict:
     if verdict.state == "settled" and policy["review"] == "all":
         return replace(verdict, state="review")
     # Policies from before this rule do not name it.
@@ -115,7 +115,7 @@ def _for_review(verdict: Verdict, policy: Policy) -> Verdict:
     return verdict
 
 
-def _first_look(cast: Sequence[Vote], policy: Policy, since: datetime | None) -> int:
+def _first_look(cast: Sequence[Vote], policy: WholePolicy, since: datetime | None) -> int:
     """Return the number of votes when this policy was first applied with these skills."""
     first = policies.first_votes(policy)
     if since is not None:
@@ -133,7 +133,7 @@ def _weigh(
     kind: Kind,
     people: Sequence[int],
     values: Sequence[Any],
-    policy: Policy,
+    policy: WholePolicy,
     skills: Skills,
     topic: str,
     inner: bool,
@@ -161,7 +161,7 @@ def _weigh(
 
 
 def _best(
-    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
+    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
 ) -> tuple[str, float]:
     """Return the most probable answer and its probability."""
     if len(skills.classes) > 2:
@@ -171,7 +171,7 @@ def _best(
 
 
 def probability_of_yes(
-    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
+    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
 ) -> float:
     """Return P(yes | votes): by the topic's vote table, if that is the method and it exists, else
     by Bayes' rule with everyone's skills.
@@ -190,7 +190,7 @@ def probability_of_yes(
 
 
 def _best_of_many(
-    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills
+    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills
 ) -> tuple[str, float]:
     """Return the most probable of many classes and its probability, with a uniform prior.
 
@@ -227,7 +227,7 @@ def clip(probability: float) -> float:
     return min(max(probability, LEAST), 1 - LEAST)
 
 
-def expected_votes(policy: Policy) -> float:
+def expected_votes(policy: WholePolicy) -> float:
     """Return the expected votes per question, before anything is known of the people.
 
     By majority with a fixed number, that number. Else the exact mean of the random walk of the log
@@ -259,16 +259,16 @@ def expected_votes(policy: Policy) -> float:
     return total
 
 
-def _open(votes: int, lead: int, policy: Policy) -> bool:
+def _open(votes: int, lead: int, policy: WholePolicy) -> bool:
     able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
     return votes_wanted(able, 0, policy) > 0
 
 
-def _unsure(votes: int, lead: int, policy: Policy) -> bool:
+def _unsure(votes: int, lead: int, policy: WholePolicy) -> bool:
     return votes < policy["min_votes"] or not _sure(lead, policy)
 
 
-def _sure(lead: int, policy: Policy) -> bool:
+def _sure(lead: int, policy: WholePolicy) -> bool:
     gain = gains_of_accuracy(policy["assumed_accuracy"])[1]
     yes = posterior_binary(clip(policy["prior_yes"]), [lead * gain])
     return min(yes, 1 - yes) <= policy["target_error"]

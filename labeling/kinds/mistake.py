@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from labeling.errors import Refusal
-from labeling.kinds.base import JUDGED, PAIRS, About, Answer, ChoiceKind
+from labeling.kinds.base import JUDGED, PAIRS, Answer, ChoiceKind, DrawingContext
 from labeling.sentences import gettext_noop as _
 
 # The keys of an answer with tags.
@@ -90,7 +90,7 @@ class Mistake(ChoiceKind):
         return f"Is “{topic}” right for the image?"
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         """Return the word; with tags, the object with each tag once, in order. Raises Refusal."""
         if not isinstance(value, dict):

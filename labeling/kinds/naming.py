@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labeling.errors import Refusal
-from labeling.kinds.base import CLASS, IMAGES, About, Answer, ChoiceKind
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.base import CLASS, IMAGES, Answer, ChoiceKind, DrawingContext
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict
 from labeling.sentences import gettext_noop as _
 
@@ -73,7 +73,7 @@ class Naming(ChoiceKind):
         return str(settings.get("question", "What does this image show?"))
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
         """Return {"key": class}, with `most` {"keys": up to as many, each once}, "none" or "hard".
 
@@ -130,7 +130,7 @@ class Naming(ChoiceKind):
         others = sorted(points.keys() - set(first), key=lambda key: (-points[key], key))
         return [*first, *others][:MOST] if points else []
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         verdict = super().settle(values, policy)
         if verdict.state != "settled" or verdict.value == "none":
             return verdict

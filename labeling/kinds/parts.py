@@ -16,8 +16,8 @@ from typing import Any, TypedDict
 from labeling.errors import Refusal, TooLarge
 from labeling.geometry import polygons, regions
 from labeling.geometry.polygons import PolygonLists
-from labeling.kinds.base import OBJECTS, About, DrawnKind
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.base import OBJECTS, DrawingContext, DrawnKind
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
 from labeling.parts.joining import Came, Drawn, PartAnswer, is_assisted, labels_in
@@ -69,7 +69,7 @@ class Skipped(TypedDict):
     skip: str
 
 
-class Skill(TypedDict):
+class DrawingSkill(TypedDict):
     """A person's drawing skill in a calibration."""
 
     accuracy: float
@@ -126,7 +126,7 @@ class Parts(DrawnKind):
         return super().words(settings) | {WORD: gettext("Drawn")}
 
     def clean(
-        self, value: object, settings: Mapping[str, Any], context: About | None = None
+        self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Skipped | Drawn:
         """Return the validated answer; idempotent. Raises Refusal, which names the part."""
         assert context is not None
@@ -169,7 +169,7 @@ class Parts(DrawnKind):
             key: joining.likeness(mine.get(key), known) for key, known in labels_in(gold).items()
         }
 
-    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         """Return whether its grade reaches the policy's gold_iou."""
         # A hair's breadth for sums that are not exact in binary.
         return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
@@ -184,12 +184,12 @@ class Parts(DrawnKind):
         """
         return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
 
-    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Settle like settle_weighted, with equal weights."""
         return self.settle_weighted(values, [1.0] * len(values), policy)
 
     def settle_weighted(
-        self, values: Sequence[Any], weights: Sequence[float], policy: Policy
+        self, values: Sequence[Any], weights: Sequence[float], policy: WholePolicy
     ) -> Verdict:
         """Return the joined drawing (joining.joined), once any two people agree on each part.
 
@@ -217,8 +217,8 @@ class Parts(DrawnKind):
         return Verdict("review", proposal)
 
     def learn(
-        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
-    ) -> dict[str, dict[str, Skill]]:
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: WholePolicy
+    ) -> dict[str, dict[str, DrawingSkill]]:
         """Return {"annotators": {id: Skill}} with accuracies in (0, 1).
 
         votes: for each question the answers by person id, and the known answer or None. On gold a
@@ -278,7 +278,7 @@ def _clean_half(half: object) -> bool | None:
 
 
 def _clean_outline(
-    outline: object, settings: Mapping[str, object], context: About
+    outline: object, settings: Mapping[str, object], context: DrawingContext
 ) -> PolygonLists | None:
     if outline is None or outline == []:
         return None
@@ -287,7 +287,7 @@ def _clean_outline(
     return polygons.as_json(_clean_polygons(outline, context, "The outline of the object"))
 
 
-def _clean_polygons(value: object, context: About, subject: str) -> polygons.Polygons:
+def _clean_polygons(value: object, context: DrawingContext, subject: str) -> polygons.Polygons:
     """Validate like polygons.clean; refusals have the code by which the page returns a drawing."""
     try:
         return polygons.clean(value, context.width, context.height, subject)
@@ -297,7 +297,7 @@ def _clean_polygons(value: object, context: About, subject: str) -> polygons.Pol
 
 
 def _clean_parts(
-    parts: dict[Any, object], category: AskedCategory, context: About
+    parts: dict[Any, object], category: AskedCategory, context: DrawingContext
 ) -> dict[str, PartAnswer]:
     known = {part["key"]: part for part in category["parts"]}
     if unknown := sorted(str(key) for key in set(parts) - set(known)):
@@ -308,7 +308,7 @@ def _clean_parts(
     return {key: _clean_part(parts[key], known[key], context) for key in sorted(parts)}
 
 
-def _clean_part(label: object, part: AskedPart, context: About) -> PartAnswer:
+def _clean_part(label: object, part: AskedPart, context: DrawingContext) -> PartAnswer:
     subject = f"The part {part['name']!r}"
     state = label.get("state") if isinstance(label, dict) else None
     if not isinstance(label, dict) or not isinstance(state, str) or state not in STATES:
@@ -336,7 +336,7 @@ def _clean_part(label: object, part: AskedPart, context: About) -> PartAnswer:
 
 
 def _clean_came(
-    came: object, drawn: polygons.Polygons, part: str, context: About, subject: str
+    came: object, drawn: polygons.Polygons, part: str, context: DrawingContext, subject: str
 ) -> Came | None:
     """Return how the drawing used a proposal; None if it used none, or the proposal has changed.
 

@@ -9,7 +9,7 @@ from labeling.boxes.rules import LIMITS, BoxRules
 from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Kind
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import votes_wanted
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
+class PolicyRule:
     """A numeric key of a policy with its meaning and range."""
 
     default: float
@@ -31,7 +31,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PolicyChoice:
     """A key of a policy with a few values: {value: meaning}.
 
     when_absent: the value for older policies without the key, if not the default.
@@ -50,8 +50,8 @@ ACTIONS = {
     "pause": "Pause until a researcher looks",
     "block": "Block, and void their answers",
 }
-RULES: dict[str, Rule | Choice] = {
-    "method": Choice(
+RULES: dict[str, PolicyRule | PolicyChoice] = {
+    "method": PolicyChoice(
         "majority",
         {
             "majority": "Majority of a fixed number of votes",
@@ -60,8 +60,8 @@ RULES: dict[str, Rule | Choice] = {
         },
         "How answers become a consensus.",
     ),
-    "votes": Rule(5, 1, 25, "People who answer each question, by majority."),
-    "stop_early": Choice(
+    "votes": PolicyRule(5, 1, 25, "People who answer each question, by majority."),
+    "stop_early": PolicyChoice(
         "decided",
         {
             "decided": "Once the verdict is certain",
@@ -70,28 +70,30 @@ RULES: dict[str, Rule | Choice] = {
         "By majority: when the rest of the votes is not asked for any more.",
         when_absent="never",
     ),
-    "max_votes": Rule(9, 1, 50, "At most this many answers; then a reviewer decides."),
-    "min_votes": Rule(2, 1, 25, "Without a fixed number of votes: at least this many."),
-    "target_error": Rule(
+    "max_votes": PolicyRule(9, 1, 50, "At most this many answers; then a reviewer decides."),
+    "min_votes": PolicyRule(2, 1, 25, "Without a fixed number of votes: at least this many."),
+    "target_error": PolicyRule(
         0.005, 0.0001, 0.5, "Settle when wrong at most this often: 0.005 is 1 in 200."
     ),
-    "inner_no_error": Rule(
+    "inner_no_error": PolicyRule(
         0.001,
         0.0001,
         0.5,
         "For a no to a question that others hang on: a wrong one costs all their labels.",
     ),
-    "prior_yes": Rule(0.5, 0.001, 0.999, "Share of yes expected before anything was learned."),
-    "assumed_accuracy": Rule(
+    "prior_yes": PolicyRule(
+        0.5, 0.001, 0.999, "Share of yes expected before anything was learned."
+    ),
+    "assumed_accuracy": PolicyRule(
         0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet."
     ),
-    "calibrate_answers": Rule(
+    "calibrate_answers": PolicyRule(
         2_000, 50, 1_000_000, "Recompute reputations after this many answers, and every night."
     ),
-    "drop_share": Rule(
+    "drop_share": PolicyRule(
         0.6, 0, 1, "Drop the image when more than this share of its answers could not be given."
     ),
-    "review": Choice(
+    "review": PolicyChoice(
         "disputed",
         {
             "disputed": "Only what the answers could not decide",
@@ -99,89 +101,105 @@ RULES: dict[str, Rule | Choice] = {
         },
         "What a reviewer looks at.",
     ),
-    "undecided": Choice(
+    "undecided": PolicyChoice(
         "review",
         {"review": "A reviewer decides", "drop": "The question is dropped"},
         "When people do not agree after at most so many answers.",
     ),
-    "return_hours": Rule(
+    "return_hours": PolicyRule(
         48, 1, 1000, "Hours to mend what a reviewer sent back; then others are asked too."
     ),
-    "agree_iou": Rule(
+    "agree_iou": PolicyRule(
         0.5,
         0,
         1,
         "Drawings of one part agree when they overlap at least so much (IoU); else more are asked.",
     ),
-    "gold_iou": Rule(0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU)."),
-    "lease_minutes": Rule(20, 1, 1440, "Minutes a person may hold a question unanswered."),
-    "revise_minutes": Rule(10, 0, 1440, "Minutes in which a mind may be changed."),
-    "revise_answers": Rule(20, 0, 1000, "Or until this many further answers."),
-    "gold_share": Rule(0.1, 0, 0.5, "Share of questions with a known answer, mixed in."),
-    "gold_share_firm": Rule(
+    "gold_iou": PolicyRule(
+        0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU)."
+    ),
+    "lease_minutes": PolicyRule(20, 1, 1440, "Minutes a person may hold a question unanswered."),
+    "revise_minutes": PolicyRule(10, 0, 1440, "Minutes in which a mind may be changed."),
+    "revise_answers": PolicyRule(20, 0, 1000, "Or until this many further answers."),
+    "gold_share": PolicyRule(0.1, 0, 0.5, "Share of questions with a known answer, mixed in."),
+    "gold_share_firm": PolicyRule(
         0.03, 0, 0.5, "To which that share falls as a person's reputation firms up."
     ),
-    "gold_fail_people": Rule(5, 2, 1000, "Retire gold after this many trusted people met it …"),
-    "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it."),
-    "training_questions": Rule(
+    "gold_fail_people": PolicyRule(
+        5, 2, 1000, "Retire gold after this many trusted people met it …"
+    ),
+    "gold_fail_share": PolicyRule(0.5, 0, 1, "… and more than this share failed it."),
+    "training_questions": PolicyRule(
         0, 0, 100, "Questions with feedback before the first real one; 0 for no training."
     ),
-    "training_pass": Rule(
+    "training_pass": PolicyRule(
         0.0, 0, 1, "Training goes on until this share of so many latest ones is right; 0: it ends."
     ),
-    "test_questions": Rule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
-    "test_pass": Rule(0.8, 0, 1, "Share of the test that must be right."),
-    "test_attempts": Rule(2, 1, 10, "How often the test may be taken."),
-    "good_accuracy": Rule(
+    "test_questions": PolicyRule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
+    "test_pass": PolicyRule(0.8, 0, 1, "Share of the test that must be right."),
+    "test_attempts": PolicyRule(2, 1, 10, "How often the test may be taken."),
+    "good_accuracy": PolicyRule(
         0.9, 0.5, 0.999, "Sequential test on gold: somebody good is right this often …"
     ),
-    "bad_accuracy": Rule(0.7, 0.01, 0.99, "… and somebody bad this often."),
-    "reject_good": Rule(0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test."),
-    "accept_bad": Rule(0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test."),
-    "test_cap": Rule(80, 5, 1000, "Gold answers after which one test is decided in any case."),
-    "gold_action": Choice("pause", ACTIONS, "When the sequential test rejects a person."),
-    "speed_share": Rule(
+    "bad_accuracy": PolicyRule(0.7, 0.01, 0.99, "… and somebody bad this often."),
+    "reject_good": PolicyRule(
+        0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test."
+    ),
+    "accept_bad": PolicyRule(
+        0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test."
+    ),
+    "test_cap": PolicyRule(
+        80, 5, 1000, "Gold answers after which one test is decided in any case."
+    ),
+    "gold_action": PolicyChoice("pause", ACTIONS, "When the sequential test rejects a person."),
+    "speed_share": PolicyRule(
         0.25, 0, 1, "Too fast: half of the answers take less than this share of what others take."
     ),
-    "speed_action": Choice("none", ACTIONS, "When somebody is too fast."),
-    "run_length": Rule(40, 2, 10_000, "The same answer this often in a row, against the odds."),
-    "run_action": Choice("none", ACTIONS, "When somebody gives the same answer for too long."),
-    "chance_agreement": Rule(
+    "speed_action": PolicyChoice("none", ACTIONS, "When somebody is too fast."),
+    "run_length": PolicyRule(
+        40, 2, 10_000, "The same answer this often in a row, against the odds."
+    ),
+    "run_action": PolicyChoice(
+        "none", ACTIONS, "When somebody gives the same answer for too long."
+    ),
+    "chance_agreement": PolicyRule(
         0.1, -1, 1, "Agreement with others beyond chance that is too little: 0 is chance, 1 always."
     ),
-    "chance_action": Choice("none", ACTIONS, "When somebody agrees no more than by chance."),
-    "signal_answers": Rule(40, 5, 10_000, "Answers before the last three signals say anything."),
-    "page_size": Rule(20, 1, 100, "Questions handed out at once."),
-    "seconds_per_answer": Rule(
+    "chance_action": PolicyChoice("none", ACTIONS, "When somebody agrees no more than by chance."),
+    "signal_answers": PolicyRule(
+        40, 5, 10_000, "Answers before the last three signals say anything."
+    ),
+    "page_size": PolicyRule(20, 1, 100, "Questions handed out at once."),
+    "seconds_per_answer": PolicyRule(
         4.0, 0.1, 3600, "Expected seconds an answer takes, for the estimate."
     ),
-    "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering."),
+    "cost_per_hour": PolicyRule(0.0, 0, 10_000, "Pay for an hour of answering."),
 }
 # By what kinds ask: rules that policies of others do not have.
-RULES_OF: dict[str, dict[str, Rule]] = {
+RULES_OF: dict[str, dict[str, PolicyRule]] = {
     CHAINS: {
-        "draws": Rule(1, 1, 9, "People who draw each box."),
-        "checks": Rule(
+        "draws": PolicyRule(1, 1, 9, "People who draw each box."),
+        "checks": PolicyRule(
             BoxRules.checks,
             *LIMITS["checks"],
             "As many checks must agree, for a box or against it.",
         ),
-        "second_looks": Rule(
+        "second_looks": PolicyRule(
             BoxRules.second_looks,
             *LIMITS["second_looks"],
             "Share of images with one box where a second person looks for more.",
         ),
-        "most_draws": Rule(
+        "most_draws": PolicyRule(
             BoxRules.most_draws,
             *LIMITS["most_draws"],
             "Attempts at one object; then a reviewer draws it.",
         ),
-        "most_in_vain": Rule(
+        "most_in_vain": PolicyRule(
             BoxRules.most_in_vain,
             *LIMITS["most_in_vain"],
             "Times that one person sees something missing and another cannot draw it.",
         ),
-        "gold_iou_small": Rule(
+        "gold_iou_small": PolicyRule(
             0.6,
             0.05,
             1,
@@ -190,11 +208,11 @@ RULES_OF: dict[str, dict[str, Rule]] = {
     }
 }
 _ABSENT: Any = {
-    key: (rule.when_absent if isinstance(rule, Choice) and rule.when_absent else rule.default)
+    key: (rule.when_absent if isinstance(rule, PolicyChoice) and rule.when_absent else rule.default)
     for key, rule in RULES.items()
 } | {"currency": "EUR"}
 # What the keys mean that a policy does not name.
-DEFAULTS: Policy = _ABSENT
+DEFAULTS: WholePolicy = _ABSENT
 # What a new policy says of those that older ones do not name and take otherwise.
 NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]}
 
@@ -204,17 +222,17 @@ def own_defaults(kind: Kind) -> dict[str, float]:
     return {key: rule.default for key, rule in RULES_OF.get(kind.asks, {}).items()}
 
 
-def of(campaign: "Campaign") -> Policy:
+def of(campaign: "Campaign") -> WholePolicy:
     """Return the campaign's policy with every key, including later ones."""
     return whole(campaign.policy.content if campaign.policy else {})
 
 
-def whole(content: Any) -> Policy:
+def whole(content: Any) -> WholePolicy:
     """Return the policy of these validated keys, completed with defaults."""
     return DEFAULTS | content
 
 
-def first_votes(policy: Policy) -> int:
+def first_votes(policy: WholePolicy) -> int:
     """Return the seats of a new question: the fewest votes with which the method can decide.
 
     >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW_DEFAULTS)
@@ -227,12 +245,12 @@ def first_votes(policy: Policy) -> int:
     return policy["min_votes"]
 
 
-def asks_all(policy: Policy) -> bool:
+def asks_all(policy: WholePolicy) -> bool:
     """Return whether every question gets a fixed number of votes."""
     return policy["method"] == "majority" and policy["stop_early"] == "never"
 
 
-def clean(content: Mapping[str, object] | None) -> Policy:
+def clean(content: Mapping[str, object] | None) -> WholePolicy:
     """Return a whole policy: the defaults updated by `content`.
 
     Raises Refusal with the key, the value and the expectation.
@@ -257,12 +275,12 @@ def clean(content: Mapping[str, object] | None) -> Policy:
     return policy
 
 
-def clean_new(content: Mapping[str, object] | None) -> Policy:
+def clean_new(content: Mapping[str, object] | None) -> WholePolicy:
     """Return the whole policy of a new campaign; like clean, with the defaults for new policies."""
     return clean({**NEW_DEFAULTS, **(content or {})})
 
 
-def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
+def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> WholePolicy:
     """Return the campaign's next whole policy; like clean.
 
     Keys that only new policies have keep their values unless content has them.
@@ -272,7 +290,7 @@ def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
     return clean({**kept, **own_defaults(KINDS[campaign.kind]), **content})
 
 
-def check_kind(kind: Kind, policy: Policy) -> None:
+def check_kind(kind: Kind, policy: WholePolicy) -> None:
     """Raise Refusal if the method cannot judge votes of this kind, or for rules of other kinds."""
     known_keys = {*RULES, "currency", *own_defaults(kind)}
     if foreign := sorted(set(policy) - known_keys):
@@ -299,7 +317,7 @@ def _clean_value(key: str, value: object) -> float | str:
     if rule is None:
         known = ", ".join(sorted(DEFAULTS))
         raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
-    if isinstance(rule, Rule):
+    if isinstance(rule, PolicyRule):
         return checked_number(key, value, rule.low, rule.high, whole=rule.whole)
     if not isinstance(value, str) or value not in rule.words:
         raise Refusal(f"{key} is {value!r}; give one of: {', '.join(rule.words)}.", field=key)

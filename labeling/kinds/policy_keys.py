@@ -3,7 +3,7 @@
 from typing import NotRequired, TypedDict
 
 
-class Policy(TypedDict):
+class WholePolicy(TypedDict):
     """A whole policy: a value for each key of policies.RULES, and the currency of its costs."""
 
     method: str

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from labeling.errors import Refusal
-from labeling.kinds.policy_keys import Policy
+from labeling.kinds.policy_keys import WholePolicy
 from labeling.sentences import gettext
 
 # (value, label, key), in the order of the page.
@@ -31,7 +31,7 @@ class Verdict:
     more: int = 0
 
 
-def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
+def plurality(votes: Sequence[str | None], policy: WholePolicy) -> Verdict:
     """Return the choice with the most votes; a tie requests one more.
 
     votes: one per person; None is an abstention. Below policy["votes"] more are needed: all missing
@@ -55,7 +55,7 @@ def plurality(votes: Sequence[str | None], policy: Policy) -> Verdict:
     return Verdict("settled", value=winner, probability=count / able.total())
 
 
-def votes_wanted(able: Counter[str], abstained: int, policy: Policy) -> int:
+def votes_wanted(able: Counter[str], abstained: int, policy: WholePolicy) -> int:
     """Return the fewest further votes that could decide a majority of policy["votes"]; 0 if
     decided.
 

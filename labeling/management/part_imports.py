@@ -7,7 +7,7 @@ from pathlib import Path
 from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import part_imports
-from labeling.exchange.part_report import Report
+from labeling.exchange.part_report import PartImportReport
 from labeling.files import BadInput
 from labeling.formats.reading import skipped_sentence
 from labeling.management.contract import ContractCommand, Result
@@ -45,10 +45,10 @@ def import_parts(
     if options.vocabulary:
         _take(dataset, options.vocabulary)
     how = part_imports.ImportOptions(options.source, CAP, options.repair)
-    report = Report()
+    report = PartImportReport()
     with command.progress(None, "object", "objects") as bar:
 
-        def keep(report: Report) -> None:
+        def keep(report: PartImportReport) -> None:
             bar.update(report.read - bar.n)
 
         try:
@@ -88,7 +88,7 @@ def _take(dataset: Dataset, name: str) -> None:
         raise BadInput(refusal.message.rstrip("."), file=name) from None
 
 
-def _warnings(report: Report) -> Iterator[str]:
+def _warnings(report: PartImportReport) -> Iterator[str]:
     for row in report.refused[:WARNED]:
         yield f"refused: {row['place']}: {row['why']}"
     if report.refused_count > WARNED:

@@ -18,7 +18,7 @@ OTHER, LARGER, BYTES, FIRST = (
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownImage:
     """An image to compare.
 
     origin: its set; "" for the set from which images may be removed. fingerprint: None for an image
@@ -44,7 +44,7 @@ class Removed:
     why: str
 
 
-def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
+def choose(images: Sequence[KnownImage], distance: int = DISTANCE) -> list[Removed]:
     """Return the images to remove, in order, so that no two remaining ones are near-duplicates.
 
     Images of other sets are kept. Of the others the one with more pixels is kept, then the one with
@@ -70,7 +70,7 @@ def choose(images: Sequence[Known], distance: int = DISTANCE) -> list[Removed]:
 
 
 def _near_kept(
-    images: Sequence[Known], waiting: Sequence[int], distance: int
+    images: Sequence[KnownImage], waiting: Sequence[int], distance: int
 ) -> dict[int, tuple[int, int]]:
     """Return the images to remove in the order of preference, each with the nearest kept one."""
     stacked = [fingerprint for at in waiting if (fingerprint := images[at].fingerprint) is not None]
@@ -93,7 +93,7 @@ def _near_kept(
     return gone
 
 
-def _final(removed: dict[int, Removed], at: int, images: Sequence[Known]) -> Removed:
+def _final(removed: dict[int, Removed], at: int, images: Sequence[KnownImage]) -> Removed:
     """Return the row with the image that is finally kept, if the nearest one is removed too."""
     row = removed[at]
     instead = removed.get(row.kept)
@@ -103,11 +103,11 @@ def _final(removed: dict[int, Removed], at: int, images: Sequence[Known]) -> Rem
     return Removed(at, instead.kept, instead.distance, why)
 
 
-def _rank(image: Known, at: int) -> tuple[bool, int, int, int]:
+def _rank(image: KnownImage, at: int) -> tuple[bool, int, int, int]:
     return (not image.origin, -image.pixels, -image.bytes, at)
 
 
-def _why(kept: Known, gone: Known) -> str:
+def _why(kept: KnownImage, gone: KnownImage) -> str:
     if kept.origin:
         return OTHER
     if kept.pixels > gone.pixels:
@@ -115,7 +115,9 @@ def _why(kept: Known, gone: Known) -> str:
     return BYTES if kept.bytes > gone.bytes else FIRST
 
 
-def with_names(images: Sequence[Known], rows: Sequence[Removed]) -> Iterator[dict[str, object]]:
+def with_names(
+    images: Sequence[KnownImage], rows: Sequence[Removed]
+) -> Iterator[dict[str, object]]:
     """Yield the rows with names instead of indices."""
     for row in rows:
         kept = images[row.kept]

@@ -27,7 +27,7 @@ from labeling.parts.model import (
 from labeling.vocabulary.types import Category, PartName, folded
 
 if TYPE_CHECKING:
-    from labeling.geometry.alpha_shapes import Merged
+    from labeling.geometry.alpha_shapes import MergedPieces
 
 # An alpha shape of radius r joins pieces about 2 r apart: a fifth of the object's diagonal, as much
 # as a fence or a neighbour's leg hides of it. Further apart, the shape would be mostly gap.
@@ -109,7 +109,7 @@ def merged(merge: Merge) -> tuple[Merge, Polygons]:
     return replace(merge, radius=made.radius, apart=made.apart), made.polygons
 
 
-def alpha_of(merge: Merge) -> "Merged":
+def alpha_of(merge: Merge) -> "MergedPieces":
     """Return the alpha shape of the raw pieces by the merge's settings, with its areas."""
     # Imported here: a web process needs no triangulation until somebody merges.
     from labeling.geometry import alpha_shapes

@@ -29,11 +29,11 @@ def main(decoder: str, preparation: str, memory: str, seconds: str) -> None:
     os.dup2(2, 1)
     _limit(int(memory), int(seconds))
     from labeling.files import BadInput
-    from labeling.promptable.network import Decoder, Preparation
+    from labeling.promptable.network import Decoder, EncoderPreparation
 
     try:
         network = Decoder(Path(decoder), threads=1)
-        prepared = Preparation.of(json.loads(preparation))
+        prepared = EncoderPreparation.of(json.loads(preparation))
     except BadInput as refusal:
         _reply(replies, {"broken": str(refusal)})
         return

@@ -40,7 +40,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)
-class Preparation:
+class EncoderPreparation:
     """Preprocessing of an image for the encoder.
 
     size: the longer side in pixels. mean, std: of colours in [0, 1]; unused if the encoder
@@ -56,7 +56,7 @@ class Preparation:
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> "Preparation":
+    def of(cls, content: Mapping[str, Any]) -> "EncoderPreparation":
         return cls(
             int(content["size"]),
             tuple(content["mean"]),
@@ -83,7 +83,7 @@ class Preparation:
         return filled
 
 
-class Value(Protocol):
+class NetworkValue(Protocol):
     """An input or output of a network file."""
 
     name: str
@@ -94,9 +94,9 @@ class Value(Protocol):
 class Session(Protocol):
     """The interface of onnxruntime's session."""
 
-    def get_inputs(self) -> list[Value]: ...
+    def get_inputs(self) -> list[NetworkValue]: ...
 
-    def get_outputs(self) -> list[Value]: ...
+    def get_outputs(self) -> list[NetworkValue]: ...
 
     def run(
         self, outputs: Sequence[str] | None, feeds: Mapping[str, Floats]
@@ -186,7 +186,11 @@ class Decoder:
         )
 
     def decode(
-        self, embedding: Floats, prompts: Prompts, size: tuple[int, int], preparation: Preparation
+        self,
+        embedding: Floats,
+        prompts: Prompts,
+        size: tuple[int, int],
+        preparation: EncoderPreparation,
     ) -> tuple[NDArray[np.bool_], float]:
         """Return the most likely mask (h, w) in the encoder's frame, and its predicted IoU.
 
@@ -270,7 +274,7 @@ def _preparation(
     size: int | None,
     mean: tuple[float, ...],
     std: tuple[float, ...],
-) -> Preparation:
+) -> EncoderPreparation:
     axes = list(shape)
     if len(axes) == 4 and axes[0] in (1, *_free(axes[0])) and axes[1] == 3:
         sides = {side for side in axes[2:] if isinstance(side, int)}
@@ -289,13 +293,13 @@ def _preparation(
     fixed = next(iter(sides), None)
     if fixed is not None and size is not None and fixed != size:
         raise BadInput(f"takes images of {fixed} pixels", file=path, cure=f"give --size {fixed}")
-    side = fixed or size or Preparation.size
+    side = fixed or size or EncoderPreparation.size
     if not SIDES[0] <= side <= SIDES[1]:
         raise _unfit(path, f"takes images of {side} pixels, expected {SIDES[0]} to {SIDES[1]}")
     if any(not math.isfinite(value) or value <= 0 for value in std):
         raise BadInput("a deviation of colours is not above 0", cure="give --std R,G,B above 0")
     (r, g, b), (sr, sg, sb) = mean, std
-    return Preparation(side, (r, g, b), (sr, sg, sb), raw)
+    return EncoderPreparation(side, (r, g, b), (sr, sg, sb), raw)
 
 
 def _free(side: object) -> tuple[object, ...]:

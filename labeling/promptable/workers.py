@@ -132,7 +132,7 @@ class _Worker:
 
 
 @dataclass
-class Pool:
+class DecoderPool:
     """A process for each network in use; one request at a time."""
 
     _turn: threading.Lock = field(default_factory=threading.Lock)
@@ -191,4 +191,4 @@ class Pool:
             self._workers.clear()
 
 
-POOL = Pool()
+POOL = DecoderPool()

@@ -17,7 +17,7 @@ from labeling.db.sql import Locked, batches, lock_questions, retried, writing
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS
-from labeling.kinds.policies import RULES, Rule
+from labeling.kinds.policies import RULES, PolicyRule
 from labeling.models import Campaign, Decision, Policy, Question, Seat, Settlement, User
 from labeling.plurals import count_of
 
@@ -47,13 +47,13 @@ def move(
     return outcome
 
 
-def same_version(campaign: Campaign, content: policies.Policy) -> Policy | None:
+def same_version(campaign: Campaign, content: policies.WholePolicy) -> Policy | None:
     """Return the campaign's policy version with this meaning, even if it lacks newer keys."""
     versions = campaign.policies.order_by("version")
     return next((row for row in versions if policies.whole(row.content) == content), None)
 
 
-def version_of(campaign: Campaign, content: policies.Policy) -> Policy:
+def version_of(campaign: Campaign, content: policies.WholePolicy) -> Policy:
     """Return the campaign's policy version with this content; create one, not current, if there is
     none.
     """
@@ -73,7 +73,7 @@ def ask_more(
     Conflict for a closed campaign.
     """
     most = RULES["votes"]
-    assert isinstance(most, Rule)
+    assert isinstance(most, PolicyRule)
     if not 1 <= more <= most.high:
         raise Refusal(f"people is {more}; give 1 to {most.high:g}.", field="people")
     if KINDS[campaign.kind].asks == CHAINS:
@@ -144,7 +144,7 @@ def _versions(
     ]
 
 
-def _with_votes(policy: policies.Policy, votes: int) -> policies.Policy:
+def _with_votes(policy: policies.WholePolicy, votes: int) -> policies.WholePolicy:
     longest = max(policy["max_votes"], votes)
     if policy["method"] == "majority":
         return policy | {"votes": votes, "stop_early": "never", "max_votes": longest}

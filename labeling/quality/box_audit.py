@@ -22,7 +22,7 @@ from labeling.db.sql import batches
 from labeling.estimators.intervals import mean_interval
 from labeling.follow_ups import chaining
 from labeling.geometry.boxes import Box, iou
-from labeling.kinds import About
+from labeling.kinds import DrawingContext
 from labeling.kinds.boxes import NONE
 from labeling.models import Answer, Audit, Calibration, Campaign, Question
 
@@ -63,7 +63,7 @@ def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, li
     return boxes_by_id
 
 
-def question_context(audit: Audit) -> About:
+def question_context(audit: Audit) -> DrawingContext:
     """Return what the auditor sees: a point in the middle of the object's box, which is hidden, and
     the other boxes of the pair.
     """
@@ -75,7 +75,7 @@ def question_context(audit: Audit) -> About:
         box, others = boxes
         middle = [round((box[0] + box[2]) / 2, 1), round((box[1] + box[3]) / 2, 1)]
         content = {"boxes": [list(neighbour) for neighbour in others], "at": middle}
-    return About(question.topic, image.width, image.height, DRAW, content)
+    return DrawingContext(question.topic, image.width, image.height, DRAW, content)
 
 
 @dataclass(frozen=True)

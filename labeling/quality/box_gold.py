@@ -34,7 +34,7 @@ from labeling.db.sql import batches
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking, chaining
 from labeling.geometry.boxes import Box
-from labeling.kinds.box_pairs import Content
+from labeling.kinds.box_pairs import PairContent
 from labeling.kinds.boxes import BAD, NONE
 from labeling.models import Campaign, Decision, Gold, Image, Question, Seat, User
 
@@ -80,7 +80,7 @@ class Made:
     """A gold question: its step, its content and the known answer."""
 
     step: str
-    content: Content
+    content: PairContent
     answer: Any
     explanation: str = ""
 
@@ -257,7 +257,7 @@ def _draw(known: Known, chance: random.Random) -> Made:
     order = chance.sample(known.boxes, len(known.boxes))
     if chance.random() < NOTHING_LEFT:
         at = _elsewhere(known, chance)
-        content: Content = {"boxes": _drawn(known, order, chance), "at": at}
+        content: PairContent = {"boxes": _drawn(known, order, chance), "at": at}
         return Made(DRAW, content, NONE, "Every one has a box.")
     boxed = chance.randrange(len(order))
     left = order[boxed:]
@@ -283,7 +283,7 @@ def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
     off = None if is_good else _bad(known, box, chance)
     box_to_check = off or shaking.good(box, known.width, known.height, chance)
     ways = (DRAWN, CLICKED, PROPOSED) if proposals else (DRAWN, CLICKED)
-    content: Content = {
+    content: PairContent = {
         "boxes": _drawn(known, order[:boxed], chance),
         "box": list(box_to_check),
         "came": chance.choice(ways),
@@ -300,7 +300,7 @@ def _cover(known: Known, chance: random.Random) -> list[Made]:
     order = chance.sample(known.boxes, len(known.boxes))
     whole = len(order) == 1 or chance.random() < 0.5
     boxes = order if whole else order[:-1]
-    content: Content = {"boxes": _drawn(known, boxes, chance)}
+    content: PairContent = {"boxes": _drawn(known, boxes, chance)}
     if whole:
         return [Made(COVER, content, COMPLETE)]
     return [Made(COVER, content, {"missing": [list(order[-1])]})]

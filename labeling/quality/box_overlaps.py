@@ -29,7 +29,7 @@ from labeling.geometry.boxes import Box, iou
 from labeling.jobs import queue
 from labeling.kinds import KINDS, box_pairs
 from labeling.kinds.base import CHAINS
-from labeling.kinds.box_pairs import Replayed
+from labeling.kinds.box_pairs import ReplayedPair
 from labeling.models import Campaign, Decision, Question, Settlement, User
 from labeling.quality.box_audit import sigmas
 
@@ -138,10 +138,10 @@ def find(campaign: Campaign, after: int = 0) -> Page:
     return Page(page, items[-1] if len(items) == SCAN else None)
 
 
-Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, Replayed]
+Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, ReplayedPair]
 
 
-def _found(pairs: Mapping[str, Replayed], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
+def _found(pairs: Mapping[str, ReplayedPair], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
     """Return the findings in one image."""
     done = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
     for topic, pair in done.items():
@@ -246,7 +246,7 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
 
 
 def _merged(
-    campaign: Campaign, pair: Replayed, finding: Finding, *, weighted: bool
+    campaign: Campaign, pair: ReplayedPair, finding: Finding, *, weighted: bool
 ) -> list[Standing]:
     """Return the pair's boxes with the merged box in the first one's place, without the second."""
     known = sigmas(campaign) if weighted else {}
@@ -263,7 +263,12 @@ def _merged(
 
 
 def _settle(
-    campaign: Campaign, item: int, topic: str, pair: Replayed, boxes: Sequence[Standing], state: str
+    campaign: Campaign,
+    item: int,
+    topic: str,
+    pair: ReplayedPair,
+    boxes: Sequence[Standing],
+    state: str,
 ) -> int:
     """Create a question decided by a reviewer at the end of the pair's chain."""
     policy = Campaign.objects.values_list("policy", flat=True).get(pk=campaign.pk)

@@ -24,7 +24,7 @@ from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
 from labeling.jobs import queue
-from labeling.kinds import KINDS, About, policies
+from labeling.kinds import KINDS, DrawingContext, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import (
     Answer,
@@ -126,14 +126,17 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
                 field="object",
             )
         unassisted.check(row.get("answer"), f"Row {number}")
-        context = About(objects.category_of(item), item.image.width, item.image.height)
+        context = DrawingContext(objects.category_of(item), item.image.width, item.image.height)
         answer = _answer(campaign, row, number, context)
         drawn_rows.append(_Row(image, item.pk, context.topic, answer, row))
     return drawn_rows
 
 
 def _answer(
-    campaign: Campaign, row: Mapping[str, object], number: int, context: About | None = None
+    campaign: Campaign,
+    row: Mapping[str, object],
+    number: int,
+    context: DrawingContext | None = None,
 ) -> object:
     try:
         return KINDS[campaign.kind].clean(row.get("answer"), campaign.settings, context)
@@ -415,7 +418,7 @@ class Met:
     trusted: int
     trusted_failed: int
 
-    def fails(self, policy: policies.Policy) -> bool:
+    def fails(self, policy: policies.WholePolicy) -> bool:
         """Return whether it should be retired: enough trusted people answered, and too many were
         wrong.
         """
@@ -504,7 +507,7 @@ def _answered(
 
 
 def _is_trusted(
-    member: Membership, failed_here: bool, first_at: datetime, policy: policies.Policy
+    member: Membership, failed_here: bool, first_at: datetime, policy: policies.WholePolicy
 ) -> bool:
     """Return whether this person's answer to a gold question, first given at first_at, may retire
     it.

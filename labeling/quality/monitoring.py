@@ -116,7 +116,7 @@ def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
 
 
 def _watch_one(
-    campaign: Campaign, membership: Membership, policy: policies.Policy
+    campaign: Campaign, membership: Membership, policy: policies.WholePolicy
 ) -> Stopped | None:
     """Check this person and return the action taken, or None."""
     figures = measure(campaign, membership, policy)
@@ -155,7 +155,7 @@ class Shown(TypedDict):
     on: str
 
 
-def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> Figures:
+def measure(campaign: Campaign, membership: Membership, policy: policies.WholePolicy) -> Figures:
     """Return the four checks of a person.
 
     The pool is what others answered to the same questions, so that neither hard classes nor long
@@ -267,7 +267,7 @@ def _answers_of_others(
 
 
 def decide(
-    membership: Membership, policy: policies.Policy, reasons: Sequence[dict[str, str]]
+    membership: Membership, policy: policies.WholePolicy, reasons: Sequence[dict[str, str]]
 ) -> tuple[str, str]:
     """Return the strongest action of these reasons, and their sentences."""
     action = max((row["action"] for row in reasons), key=ACTIONS.index, default="none")
@@ -284,7 +284,7 @@ def _keep(
     membership: Membership,
     figures: Figures,
     reasons: Sequence[dict[str, str]],
-    policy: policies.Policy,
+    policy: policies.WholePolicy,
 ) -> bool:
     """Save the figures and reasons; return False if the person has left or restarted work."""
     tested, summary = figures["test"], standing_of(membership, figures, reasons)
@@ -362,7 +362,7 @@ def _stopped(membership: Membership, action: str, reason: str) -> Stopped:
     return Stopped(membership.pk, membership.user.pseudonym, action, reason)
 
 
-def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
+def preview(campaign: Campaign, policy: policies.WholePolicy) -> list[Stopped]:
     """Return whom this policy would train again, pause or block now, by pseudonym.
 
     The test is run again on their gold; the other signals are as last computed. Constant number of
@@ -385,7 +385,9 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
 
 
 def would_block_everyone(
-    campaign: Campaign, policy: policies.Policy, stopped_people: Sequence[Stopped] | None = None
+    campaign: Campaign,
+    policy: policies.WholePolicy,
+    stopped_people: Sequence[Stopped] | None = None,
 ) -> bool:
     """Return whether this policy would pause or block everybody at work, if anybody is."""
     stopped_people = preview(campaign, policy) if stopped_people is None else stopped_people
@@ -393,7 +395,9 @@ def would_block_everyone(
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 
-def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool = False) -> None:
+def check_policy(
+    campaign: Campaign, policy: policies.WholePolicy, *, confirmed: bool = False
+) -> None:
     """Raise Conflict if the policy would stop everybody at work and nobody has confirmed that."""
     if not confirmed and would_block_everyone(campaign, policy):
         raise Conflict(

@@ -176,7 +176,7 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
     )
 
 
-def _content(campaign: Campaign) -> policies.Policy:
+def _content(campaign: Campaign) -> policies.WholePolicy:
     current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
     # Tables need all ten votes, even if six decide the question.

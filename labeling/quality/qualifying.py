@@ -47,7 +47,7 @@ class Done:
     unseen: int
 
 
-def stage_for(membership: Membership, policy: policies.Policy) -> str:
+def stage_for(membership: Membership, policy: policies.WholePolicy) -> str:
     """Return the first stage of a new member: only annotators are trained and tested."""
     if membership.role != Membership.Role.ANNOTATOR:
         return Stage.WORKING
@@ -333,7 +333,7 @@ def _state(membership: Membership) -> Done:
     return Done(len(latest), right, of, left)
 
 
-def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.Policy, kind: Kind) -> bool:
+def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.WholePolicy, kind: Kind) -> bool:
     """Return whether enough of these (answer, known answer) are right to end training."""
     # Older policies lack this key.
     level = policy.get("training_pass", 0)

@@ -90,7 +90,7 @@ class GraphContent(TypedDict):
 
 
 @dataclass(frozen=True)
-class Graph:
+class QuestionGraph:
     """A checked graph. nodes: breadth-first, so that parents come before their children.
 
     Breadth-first is by depth (the longest way down from a root), then by the order of the file.
@@ -160,8 +160,8 @@ class Graph:
         return through
 
     @functools.cached_property
-    def masks(self) -> "Masks":
-        return Masks(self)
+    def masks(self) -> "NodeMasks":
+        return NodeMasks(self)
 
     def ids(self, mask: int) -> list[str]:
         """Return ids of the nodes in a bit set over positions, breadth-first."""
@@ -206,7 +206,7 @@ class Graph:
         """Of the canonical JSON of `content()`: the same graph has the same."""
         return canonical_sha256(self.content())
 
-    def diff(self, newer: "Graph") -> dict[str, list[Any]]:
+    def diff(self, newer: "QuestionGraph") -> dict[str, list[Any]]:
         """Return the ids that `newer` added, removed and changed, these with their fields."""
         changed = []
         for node in self.nodes:
@@ -222,14 +222,14 @@ class Graph:
         }
 
 
-class Masks:
+class NodeMasks:
     """Bit sets over node positions, as whole numbers: fast for one image at a time.
 
     below: all descendants. alone: those that only this node leads to. shared_next: the nodes with
     several parents one of which is this node or alone below it.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: QuestionGraph) -> None:
         self.roots = self.of(graph, graph.roots)
         self.parents = tuple(self.of(graph, node.parents) for node in graph.nodes)
         self.children = tuple(self.of(graph, node.children) for node in graph.nodes)
@@ -243,7 +243,7 @@ class Masks:
         )
 
     @staticmethod
-    def of(graph: Graph, names: Iterable[str]) -> int:
+    def of(graph: QuestionGraph, names: Iterable[str]) -> int:
         """Return the set of those ids."""
         return _bits(graph.index[name] for name in names)
 
@@ -301,13 +301,13 @@ def read(path: StrPath) -> dict[str, object]:
         raise BadInput(error.message, file=path, line=error.line) from None
 
 
-def shipped(name: str) -> Graph:
+def shipped(name: str) -> QuestionGraph:
     """Return a graph that comes with Assay: "ilsvrc"."""
     path = SHIPPED / {"ilsvrc": "ilsvrc_detection.json"}[name]
     return build(parse(path.read_text(encoding="utf-8"), path.name))
 
 
-def build(raw: Mapping[str, object]) -> Graph:
+def build(raw: Mapping[str, object]) -> QuestionGraph:
     """Return the graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
     entries, faults = _entries(raw)
     faults += _link(entries)
@@ -324,7 +324,7 @@ def build(raw: Mapping[str, object]) -> Graph:
         )
         nodes.append(replace(node, parents=parents, children=children, depth=depth[node.id]))
     nodes.sort(key=lambda node: (node.depth, position_of[node.id]))
-    return Graph(
+    return QuestionGraph(
         nodes=tuple(nodes),
         printed=tuple(printed),
         name=_text(raw.get("name")),

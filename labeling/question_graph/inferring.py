@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from labeling.question_graph import scenes
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 from labeling.question_graph.replaying import NO, UNKNOWN, YES
 from labeling.question_graph.scenes import Answers, Scenes, Utility
 from labeling.records import Record
@@ -53,7 +53,9 @@ class LearnedScenes(Record):
     algorithm_1: PricePoint | None = None
 
     @classmethod
-    def of(cls, graph: Graph, known: Scenes, error: float, finished: int) -> "LearnedScenes":
+    def of(
+        cls, graph: QuestionGraph, known: Scenes, error: float, finished: int
+    ) -> "LearnedScenes":
         return cls(
             classes=[graph.node(leaf).key for leaf in graph.leaves],
             weights=[round(float(share), DIGITS) for share in known.weights],
@@ -62,7 +64,7 @@ class LearnedScenes(Record):
             finished=finished,
         )
 
-    def scenes(self, graph: Graph) -> Scenes:
+    def scenes(self, graph: QuestionGraph) -> Scenes:
         """For a version of the graph, which may have classes that were not there before."""
         at = {key: index for index, key in enumerate(self.classes)}
         columns = [at.get(graph.node(leaf).key, len(at)) for leaf in graph.leaves]
@@ -76,13 +78,13 @@ class LearnedScenes(Record):
 class Inference:
     """Scenes in use. utility: what a question must save."""
 
-    graph: Graph
+    graph: QuestionGraph
     scenes: Scenes
     error: float
     utility: Utility
 
     @classmethod
-    def of(cls, graph: Graph, learned: LearnedScenes, utility: Utility) -> "Inference":
+    def of(cls, graph: QuestionGraph, learned: LearnedScenes, utility: Utility) -> "Inference":
         return cls(graph, learned.scenes(graph), learned.error, utility)
 
     def next(self, values: Mapping[str, str]) -> str | None:

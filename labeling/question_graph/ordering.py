@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 from labeling.question_graph.replaying import NO, YES, Replay
 from labeling.records import Record
 
@@ -50,7 +50,7 @@ class Statistics(Record):
 
 
 def learn(
-    graph: Graph,
+    graph: QuestionGraph,
     labels: npt.NDArray[np.int8],
     seconds: Mapping[str, tuple[int, float]] | None = None,
 ) -> Statistics:
@@ -73,7 +73,7 @@ def learn(
     )
 
 
-def _seconds(graph: Graph, seconds: Mapping[str, tuple[int, float]]) -> Floats:
+def _seconds(graph: QuestionGraph, seconds: Mapping[str, tuple[int, float]]) -> Floats:
     counts_and_totals = np.array(
         [seconds.get(node.id, (0, 0.0)) for node in graph.nodes], dtype=np.float64
     )
@@ -84,10 +84,10 @@ def _seconds(graph: Graph, seconds: Mapping[str, tuple[int, float]]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Order:
+class QuestionOrder:
     """A way to sort an image's candidates. statistics: for "learned" only."""
 
-    graph: Graph
+    graph: QuestionGraph
     kind: str = "breadth"
     mode: str = "safe"
     statistics: Statistics | None = field(default=None, repr=False)
@@ -185,7 +185,7 @@ class Order:
 class _Model:
     """Naive Bayes over the answers, within the images where the parent is "yes"."""
 
-    def __init__(self, graph: Graph, statistics: Statistics) -> None:
+    def __init__(self, graph: QuestionGraph, statistics: Statistics) -> None:
         count = len(graph.nodes)
         yes = np.array(statistics.yes, dtype=np.float64)
         both = np.diag(yes)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from labeling.question_graph import replaying
-from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, Graph, Replay
+from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, QuestionGraph, Replay
 
 # Which of an image's candidates to ask now: (graph, replay, candidates, those that are open).
-Choice = Callable[[Graph, Replay, list[str], set[str]], list[str]]
+Choice = Callable[[QuestionGraph, Replay, list[str], set[str]], list[str]]
 
 
-class Asked(NamedTuple):
+class AskedNode(NamedTuple):
     """A question of the image as it stands.
 
     state: that of its row. value: what its latest settlement says ("yes", "no" or "unknown"; None
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 @dataclass
-class Plan:
+class GraphPlan:
     """What to do: open these nodes, bring back and withdraw these questions (by id)."""
 
     open: list[str] = field(default_factory=list)
@@ -67,8 +67,8 @@ def agreed(values: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def stand(
-    graph: Graph,
-    questions: Sequence[Asked],
+    graph: QuestionGraph,
+    questions: Sequence[AskedNode],
     mode: str,
     known_labels: Mapping[str, str] | None = None,
     *,
@@ -109,12 +109,12 @@ def stand(
 
 
 def plan(
-    graph: Graph,
-    questions: Sequence[Asked],
+    graph: QuestionGraph,
+    questions: Sequence[AskedNode],
     mode: str,
     known_labels: Mapping[str, str] | None = None,
     choose: Choice | None = None,
-) -> Plan:
+) -> GraphPlan:
     """What to open, bring back and withdraw, so that the image asks what it should.
 
     questions: those of the image but gold, whose answers are in known_labels. choose: which
@@ -134,7 +134,7 @@ def plan(
     # What comes back because its answers count again is not chosen again.
     to_open = [node for node in rows if node in counts and node in withdrawn]
     to_open += (choose or breadth)(graph, replay, candidates, waiting)
-    return Plan(
+    return GraphPlan(
         open=[node for node in to_open if node not in rows],
         reopen=[rows[node].id for node in to_open if node in withdrawn],
         withdraw=leaving,
@@ -142,7 +142,9 @@ def plan(
 
 
 def known_values(
-    graph: Graph, questions: Iterable[Asked], known_labels: Mapping[str, str] | None = None
+    graph: QuestionGraph,
+    questions: Iterable[AskedNode],
+    known_labels: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """What each question says, by node: the answers to all that stand, whatever is above them, and
     what is known beforehand, which counts before them."""
@@ -155,11 +157,11 @@ def known_values(
 
 
 def plan_any(
-    graph: Graph,
-    questions: Sequence[Asked],
+    graph: QuestionGraph,
+    questions: Sequence[AskedNode],
     known_labels: Mapping[str, str] | None,
     choose: Callable[[dict[str, str]], str | None],
-) -> Plan:
+) -> GraphPlan:
     """As plan, where any node may be asked: one question at a time, the one that is chosen.
 
     choose: the node to ask after these answers, None where none is worth it: then what is open is
@@ -176,7 +178,7 @@ def plan_any(
         if question.node not in in_graph and question.state != "withdrawn"
     ]
     if any(question.state == "review" for question in in_graph.values()):
-        return Plan(withdraw=leaving)
+        return GraphPlan(withdraw=leaving)
     waiting = [
         node
         for node, question in in_graph.items()
@@ -185,20 +187,20 @@ def plan_any(
     if any(
         question.state == "open" and question.value is not None for question in in_graph.values()
     ):
-        return Plan(withdraw=leaving + [in_graph[node].id for node in waiting])
+        return GraphPlan(withdraw=leaving + [in_graph[node].id for node in waiting])
     node = choose(known_values(graph, questions, known_labels))
     known = replaying.replay(graph, (), known_labels=known_labels).known if waiting else {}
     if node is not None and len(waiting) == 1 and waiting[0] not in known:
-        return Plan(withdraw=leaving)
+        return GraphPlan(withdraw=leaving)
     leaving += [in_graph[waiting_node].id for waiting_node in waiting if waiting_node != node]
     if node is None or node in waiting:
-        return Plan(withdraw=leaving)
+        return GraphPlan(withdraw=leaving)
     if node in in_graph:
-        return Plan(reopen=[in_graph[node].id], withdraw=leaving)
-    return Plan(open=[node], withdraw=leaving)
+        return GraphPlan(reopen=[in_graph[node].id], withdraw=leaving)
+    return GraphPlan(open=[node], withdraw=leaving)
 
 
-def _reached(graph: Graph, replay: Replay, node: str, pending: set[str]) -> bool:
+def _reached(graph: QuestionGraph, replay: Replay, node: str, pending: set[str]) -> bool:
     """Return whether a parent that counts now opens the node.
 
     A parent that is pending opens nothing, unless it is known without its answers: a given "yes"
@@ -212,12 +214,16 @@ def _reached(graph: Graph, replay: Replay, node: str, pending: set[str]) -> bool
     )
 
 
-def breadth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
+def breadth(
+    graph: QuestionGraph, replay: Replay, candidates: list[str], waiting: set[str]
+) -> list[str]:
     """Return all candidates: they may be asked in any order, by many people at once."""
     return candidates
 
 
-def depth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
+def depth(
+    graph: QuestionGraph, replay: Replay, candidates: list[str], waiting: set[str]
+) -> list[str]:
     """Return one question at a time, in the order of an indented list: a "yes" is followed down
     first.
     """

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from labeling.errors import Refusal
-from labeling.question_graph.graph import Graph, GraphError, Node, build, parse, read, shipped
+from labeling.question_graph.graph import (
+    GraphError,
+    Node,
+    QuestionGraph,
+    build,
+    parse,
+    read,
+    shipped,
+)
 
 __all__ = [
     "EXPLICIT",
@@ -23,9 +31,9 @@ __all__ = [
     "NO",
     "UNKNOWN",
     "YES",
-    "Graph",
     "GraphError",
     "Node",
+    "QuestionGraph",
     "Replay",
     "build",
     "check_given",
@@ -56,7 +64,7 @@ class Replay:
     positions; closings: which "no" closed which of them.
     """
 
-    graph: Graph
+    graph: QuestionGraph
     explicit: dict[str, str]
     known: dict[str, str]
     ignored: list[tuple[str, str]]
@@ -112,7 +120,7 @@ class Replay:
 
 
 def replay(
-    graph: Graph,
+    graph: QuestionGraph,
     answers: Iterable[tuple[str, str]],
     mode: str = "safe",
     known_labels: Mapping[str, str] | None = None,
@@ -135,7 +143,9 @@ def replay(
     return settle(graph, answer_of, known, known_by)
 
 
-def _known(graph: Graph, known_labels: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _known(
+    graph: QuestionGraph, known_labels: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Labels known beforehand by node id, and for ancestors the node they follow from."""
     labels = [
         (node_id, value) for key, value in known_labels.items() if (node_id := graph.find(key))
@@ -152,7 +162,10 @@ def _known(graph: Graph, known_labels: Mapping[str, str]) -> tuple[dict[str, str
 
 
 def _safe(
-    graph: Graph, answer_of: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+    graph: QuestionGraph,
+    answer_of: Mapping[str, str],
+    known: dict[str, str],
+    known_by: dict[str, str],
 ) -> Replay:
     """Parents first: a "no" closes what only it leads to; a shared node is looked at once one of
     its parents is "no"."""
@@ -192,7 +205,10 @@ def _safe(
 
 
 def _strict(
-    graph: Graph, answer_of: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+    graph: QuestionGraph,
+    answer_of: Mapping[str, str],
+    known: dict[str, str],
+    known_by: dict[str, str],
 ) -> Replay:
     """In the order of the answers: a "no" closes everything below it that has no label yet."""
     masks, index = graph.masks, graph.index
@@ -222,7 +238,7 @@ def _strict(
 
 
 def gold_conflicts(
-    graph: Graph, rows: Iterable[tuple[str, str, str]], mode: str = "safe"
+    graph: QuestionGraph, rows: Iterable[tuple[str, str, str]], mode: str = "safe"
 ) -> list[str]:
     """Return one sentence for each answer that cannot stand beside the others of its image.
 
@@ -243,7 +259,7 @@ def gold_conflicts(
     return sentences
 
 
-def _contradictions(graph: Graph, answers: Mapping[str, str], mode: str) -> list[str]:
+def _contradictions(graph: QuestionGraph, answers: Mapping[str, str], mode: str) -> list[str]:
     """Answers "yes" to nodes that the "no" answers close."""
     # Only the "no" answers: in strict mode an answer that comes first would keep its node open.
     noes = [(node_id, value) for node_id, value in answers.items() if value == NO]
@@ -257,7 +273,7 @@ def _contradictions(graph: Graph, answers: Mapping[str, str], mode: str) -> list
 
 
 def check_given(
-    graph: Graph, rows: Iterable[tuple[str, str, str]], places: Sequence[str] = ()
+    graph: QuestionGraph, rows: Iterable[tuple[str, str, str]], places: Sequence[str] = ()
 ) -> None:
     """Nothing, when labels known beforehand fit the graph; else a Refusal that names the rows.
 
@@ -298,7 +314,7 @@ def check_given(
         raise Refusal("\n".join(faults[:SHOWN]) + more, field="file", code="not_in_graph")
 
 
-def _nearest(graph: Graph, key: str) -> str:
+def _nearest(graph: QuestionGraph, key: str) -> str:
     """A cure for an unknown class: the nearest name that the graph has."""
     near = difflib.get_close_matches(key, [*graph.by_key, *graph.index], n=1)
     return (

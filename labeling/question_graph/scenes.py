@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 
 Bools = npt.NDArray[np.bool_]
 Answers = npt.NDArray[np.int8]
@@ -79,13 +79,13 @@ class Utility:
         return self.false_cost / (1 + self.false_cost)
 
 
-def independent(graph: Graph, present: float) -> Scenes:
+def independent(graph: QuestionGraph, present: float) -> Scenes:
     """Return one scene in which every class is equally likely; present: classes an image."""
     leaves = len(graph.leaves)
     return Scenes(np.ones(1), np.full((1, leaves), np.clip(present / leaves, EDGE, 1 - EDGE)))
 
 
-def chances(graph: Graph, scenes: Scenes, answers: Answers, error: float) -> Floats:
+def chances(graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float) -> Floats:
     """(B, N): probability that each node is "yes", given the answers to an image.
 
     answers: (B, N), 1 yes, 0 no, -1 not asked. error: the share of answers that are wrong. Exact
@@ -101,7 +101,7 @@ def chances(graph: Graph, scenes: Scenes, answers: Answers, error: float) -> Flo
 
 
 def ask(
-    graph: Graph, scenes: Scenes, replies: Bools, error: float, utility: Utility
+    graph: QuestionGraph, scenes: Scenes, replies: Bools, error: float, utility: Utility
 ) -> tuple[Answers, Floats]:
     """(answers, chances) of images that are asked one question at a time until it pays no more.
 
@@ -126,7 +126,7 @@ def ask(
 
 
 def next_place(
-    graph: Graph, scenes: Scenes, answers: Answers, error: float, utility: Utility
+    graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float, utility: Utility
 ) -> int:
     """Return the position of the question to ask an image next; -1 where none is worth its price.
 
@@ -151,7 +151,7 @@ def saved(likely: float, error: float, utility: Utility) -> float:
 
 
 def learn(
-    graph: Graph, answers: Answers, error: float, seed: int = 0, most: int = SCENES
+    graph: QuestionGraph, answers: Answers, error: float, seed: int = 0, most: int = SCENES
 ) -> Scenes:
     """Return the scenes that explain the answers to images, by EM; at most so many.
 
@@ -231,7 +231,9 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
     return images[stays], yes[stays]
 
 
-def _step(graph: Graph, scenes: Scenes, answers: Answers, error: float, mean: Floats) -> Scenes:
+def _step(
+    graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float, mean: Floats
+) -> Scenes:
     """One step of EM; scenes that explain too few images go."""
     from labeling.question_graph import kernels_scenes as kernels
 
@@ -299,7 +301,7 @@ def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
     return np.array(groups)
 
 
-def links(graph: Graph) -> Links:
+def links(graph: QuestionGraph) -> Links:
     """Return the graph as kernels_scenes.py reads it."""
     leaf = np.full(len(graph.nodes), -1)
     leaf[[graph.index[name] for name in graph.leaves]] = np.arange(len(graph.leaves))

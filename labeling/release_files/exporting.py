@@ -19,10 +19,10 @@ from typing import IO
 from labeling.boxes.chain import COMPLETE
 from labeling.files import BadInput, StrPath, file_sha256
 from labeling.formats import FORMATS, Label, pictures
-from labeling.formats.label import NAMES, About, Pages, instances_of
+from labeling.formats.label import NAMES, ExportContext, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.formats.sidecar import file_path
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
@@ -50,7 +50,7 @@ Open = Callable[[str], IO[bytes]]
 
 
 @dataclass(frozen=True)
-class Options:
+class FormatOptions:
     """Options of a format.
 
     names: of COCO's categories, one of NAMES. rest: whether COCO includes what no part covers.
@@ -77,7 +77,7 @@ class Options:
         return {name: getattr(self, name) for name in known}
 
 
-DEFAULT = Options()
+DEFAULT = FormatOptions()
 OPTION_USES = {
     "names": "it names the categories of coco",
     "rest": "it is for coco of objects with parts",
@@ -126,7 +126,7 @@ def export(
     format_name: str,
     out: StrPath,
     open_image: Open | None = None,
-    options: Options = DEFAULT,
+    options: FormatOptions = DEFAULT,
     *,
     with_images: bool = False,
 ) -> Exported:
@@ -147,7 +147,7 @@ def export(
     chosen = options.of(format_name, kind)
     frozen.check_goal(Path(out))
     counts = _Counts()
-    release_info = About(
+    release_info = ExportContext(
         release.meta["campaign"]["title"],
         classes_of(release),
         release.parts(),
@@ -311,7 +311,7 @@ def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> La
     )
 
 
-def read_labels(reading: Reading, format_name: str = "") -> tuple[Pages, str]:
+def read_labels(reading: LabelReading, format_name: str = "") -> tuple[Pages, str]:
     """Return the labeled images of a file or folder, and their origin in words.
 
     A release or an export of one is checked against its hashes and takes precedence over other

@@ -23,7 +23,7 @@ from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, GRAPH, OBJECTS
 from labeling.parts.background import with_rest
 from labeling.parts.model import PartedObject, Photograph
-from labeling.question_graph.graph import Graph, build
+from labeling.question_graph.graph import QuestionGraph, build
 from labeling.question_graph.inferring import Inference, LearnedScenes
 from labeling.question_graph.scenes import Utility
 from labeling.release_files import frozen_boxes, frozen_labels, frozen_objects
@@ -136,7 +136,7 @@ class Frozen:
         """Return the labels known before anybody was asked, where questions follow a graph."""
         return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
 
-    def graph(self) -> Graph | None:
+    def graph(self) -> QuestionGraph | None:
         """Return the question graph, if the campaign had one."""
         if "graph.json" not in self.meta["files"]:
             return None
@@ -164,7 +164,7 @@ class Frozen:
         lines = images, self.answers(), self.known_labels(), self.kind.abstentions
         return frozen_labels.by_graph(graph, mode, *lines, self._inference(graph))
 
-    def _inference(self, graph: Graph) -> Inference | None:
+    def _inference(self, graph: QuestionGraph) -> Inference | None:
         if SCENES_FILE not in self.meta["files"]:
             return None
         content = json.loads((self.folder / SCENES_FILE).read_text(encoding="utf-8"))

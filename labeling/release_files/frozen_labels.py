@@ -10,7 +10,7 @@ from labeling.estimators.intervals import share_interval
 from labeling.formats.label import Geometry
 from labeling.question_graph import planning
 from labeling.question_graph.inferring import Inference
-from labeling.question_graph.planning import Asked
+from labeling.question_graph.planning import AskedNode
 from labeling.question_graph.replaying import (
     EXPLICIT,
     GIVEN,
@@ -19,8 +19,8 @@ from labeling.question_graph.replaying import (
     NO,
     UNKNOWN,
     YES,
-    Graph,
     Label,
+    QuestionGraph,
 )
 from labeling.release_files.frozen_boxes import LabelOfBoxes
 
@@ -140,7 +140,7 @@ def of_boxes(rows: Iterable[LabelOfBoxes]) -> Iterator[LabelLine]:
 
 
 def by_graph(
-    graph: Graph,
+    graph: QuestionGraph,
     mode: str,
     images: Iterable[str],
     answers: Iterable[AnswerLine],
@@ -157,7 +157,7 @@ def by_graph(
     for name in images:
         lines = answer_groups.of(name)
         questions = [
-            Asked(index, line["node"], "settled", WORDS[line["contains"]], line["order"])
+            AskedNode(index, line["node"], "settled", WORDS[line["contains"]], line["order"])
             for index, line in enumerate(lines)
         ]
         sure = {line["node"]: line for line in lines}
@@ -178,7 +178,10 @@ def by_graph(
 
 
 def _inferred(
-    inference: Inference, questions: list[Asked], before: dict[str, str], settled: dict[str, Label]
+    inference: Inference,
+    questions: list[AskedNode],
+    before: dict[str, str],
+    settled: dict[str, Label],
 ) -> tuple[dict[str, Label], dict[str, float | None]]:
     """Return (labels, probabilities of the inferred ones) of the leaves.
 

@@ -177,7 +177,7 @@ def _part(row: PartLine, name: str) -> Part:
     )
 
 
-class Tally:
+class PartTally:
     """Counts parts by category, part and state."""
 
     def __init__(self, categories: Categories) -> None:

@@ -14,7 +14,7 @@ from labeling.files import BadInput
 from labeling.release_files.frozen import AGAIN, Line
 from labeling.release_files.frozen_objects import ObjectLine
 
-__all__ = ["Line", "Objects", "by_category"]
+__all__ = ["Line", "ObjectLines", "by_category"]
 
 T = TypeVar("T")
 # Lines are canonical: only the box comes before the category.
@@ -22,7 +22,7 @@ CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
 
 
 @dataclass
-class Objects(Sequence[T]):
+class ObjectLines(Sequence[T]):
     """Some of the lines, read on access."""
 
     path: Path
@@ -44,12 +44,12 @@ def _line(file: IO[bytes], start: int) -> Any:
 
 
 @lru_cache(maxsize=16)
-def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
+def by_category(path: Path, sha256: str) -> dict[str, ObjectLines[ObjectLine]]:
     """Return the objects of each category, and of all under "", in the order of the file.
 
     sha256: the stated hash of the file. Reads the file once. Raises BadInput for another hash.
     """
-    lines_by_category = {"": Objects[ObjectLine](path)}
+    lines_by_category = {"": ObjectLines[ObjectLine](path)}
     digest, start = hashlib.sha256(), 0
     try:
         with open(path, "rb") as file:
@@ -58,7 +58,7 @@ def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
                 match = CATEGORY.match(line)
                 key = match.group(1).decode() if match else ""
                 for name in {"", key}:
-                    lines_by_category.setdefault(name, Objects(path)).starts.append(start)
+                    lines_by_category.setdefault(name, ObjectLines(path)).starts.append(start)
                 start += len(line)
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=AGAIN) from None

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
+class FrozenQuestion(NamedTuple):
     """A settled or dropped question of a snapshot.
 
     settlement, first: ids of its last and first settlement. late: ids of answers that came after
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
         return int((self.content or {}).get("number", 0))
 
 
-class Settled(NamedTuple):
+class FrozenSettlement(NamedTuple):
     """A settlement as written in lines. number: of its calibration."""
 
     value: Any

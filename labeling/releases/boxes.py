@@ -23,8 +23,8 @@ from labeling.release_files.frozen_boxes import (
     merged_coverage,
 )
 from labeling.releases import stored
-from labeling.releases.asked import Asked, Settled
-from labeling.releases.votes import Vote
+from labeling.releases.asked import FrozenQuestion, FrozenSettlement
+from labeling.releases.votes import FrozenVote
 
 # Where the campaign's initial labels decide every class of every image.
 GRAPH_FILE = "graph.json"
@@ -35,7 +35,7 @@ class Lines(NamedTuple):
     coverage: list[CoverageLine]
 
 
-class Boxes:
+class FrozenBoxes:
     """Writes the (image, class) pairs of a campaign as release lines and counts them.
 
     calibration: id of the calibration that states the drawing errors of people.
@@ -56,12 +56,12 @@ class Boxes:
 
     def lines(
         self,
-        asked_questions: Iterable[Asked],
-        settled: Mapping[int, Settled],
-        votes: Mapping[int, Sequence[Vote]],
+        asked_questions: Iterable[FrozenQuestion],
+        settled: Mapping[int, FrozenSettlement],
+        votes: Mapping[int, Sequence[FrozenVote]],
     ) -> Lines:
         """Return the lines of these questions' pairs; the questions include all of their images."""
-        by_pair: dict[tuple[str, str], list[Asked]] = defaultdict(list)
+        by_pair: dict[tuple[str, str], list[FrozenQuestion]] = defaultdict(list)
         for question in asked_questions:
             by_pair[question.image, question.topic].append(question)
         lines = Lines([], [])
@@ -80,10 +80,12 @@ class Boxes:
                 lines.boxes.append(self._line(image, topic, boxed, drawn))
         return lines
 
-    def _asked(self, question: Asked, settled: Mapping[int, Settled]) -> box_pairs.Asked:
+    def _asked(
+        self, question: FrozenQuestion, settled: Mapping[int, FrozenSettlement]
+    ) -> box_pairs.PairQuestion:
         settlement = settled.get(question.pk)
-        content: box_pairs.Content = question.content or {}  # type: ignore[assignment]
-        return box_pairs.Asked(
+        content: box_pairs.PairContent = question.content or {}  # type: ignore[assignment]
+        return box_pairs.PairQuestion(
             question.pk,
             question.step,
             question.state,
@@ -95,9 +97,9 @@ class Boxes:
     def _drawn(
         self,
         boxed: Standing,
-        pair: box_pairs.Replayed,
-        settled: Mapping[int, Settled],
-        votes: Mapping[int, Sequence[Vote]],
+        pair: box_pairs.ReplayedPair,
+        settled: Mapping[int, FrozenSettlement],
+        votes: Mapping[int, Sequence[FrozenVote]],
     ) -> list[tuple[int, Any]]:
         """Return who drew the box; nobody for a box that was proposed or drawn by a reviewer."""
         if boxed.drawing is None:

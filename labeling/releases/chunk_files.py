@@ -21,9 +21,9 @@ from labeling.models import Answer, Policy, Question, Settlement
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE
 from labeling.releases import boxes, graph, parts
-from labeling.releases.asked import Asked, Settled
-from labeling.releases.snapshots import Context, read_chunk
-from labeling.releases.votes import Vote, Votes
+from labeling.releases.asked import FrozenQuestion, FrozenSettlement
+from labeling.releases.snapshots import SnapshotContext, read_chunk
+from labeling.releases.votes import FrozenVote, FrozenVotes
 
 # Questions held in memory at once: two queries a batch.
 BATCH = 500
@@ -39,7 +39,7 @@ def write(source: Path, folder: Path, watch: Callable[[int], object] | None = No
     """
     context, questions = read_chunk(source)
     with batch.reading(), ExitStack() as opened:
-        writer = _Writer(folder, context, opened)
+        writer = _ChunkWriter(folder, context, opened)
         for rows in _batches(questions, FEW if writer.by_parts else BATCH):
             _write_batch(writer, rows)
             if watch:
@@ -60,26 +60,26 @@ def unpack(packed: Path, folder: Path) -> None:
         archive.extractall(folder)
 
 
-class _Writer:
+class _ChunkWriter:
     """The open files of a chunk with its counts."""
 
-    def __init__(self, folder: Path, context: Context, opened: ExitStack) -> None:
+    def __init__(self, folder: Path, context: SnapshotContext, opened: ExitStack) -> None:
         self.folder = folder
         self.kind = KINDS[context.kind]
         self.counts: Counter[str] = Counter()
         # Ids of the calibrations behind the settlements of this chunk.
         self.calibrations: set[int] = set()
         self.answers = opened.enter_context(LineFile(folder / "answers.jsonl"))
-        self.votes = Votes(folder, opened)
+        self.votes = FrozenVotes(folder, opened)
         self.policies = Policy.objects.filter(campaign=context.campaign).in_bulk()
         self.by_graph = graph.Nodes.of(context.graph)
         self.by_parts = self.objects = None
         if self.kind.release == OBJECTS:
-            self.by_parts = parts.Objects(context.categories)
+            self.by_parts = parts.FrozenObjects(context.categories)
             self.objects = opened.enter_context(LineFile(folder / "objects.jsonl"))
-        self.by_boxes: boxes.Boxes | None = None
+        self.by_boxes: boxes.FrozenBoxes | None = None
         if self.kind.release == BOXES:
-            self.by_boxes = boxes.Boxes(context.calibration, self.policies)
+            self.by_boxes = boxes.FrozenBoxes(context.calibration, self.policies)
             self.boxes = opened.enter_context(LineFile(folder / BOXES_FILE))
             self.coverage = opened.enter_context(LineFile(folder / COVERAGE_FILE))
 
@@ -101,9 +101,9 @@ class _Writer:
         (self.folder / COUNTED).write_text(json.dumps(counted))
 
 
-def _batches(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
+def _batches(questions: Iterator[FrozenQuestion], size: int) -> Iterator[list[FrozenQuestion]]:
     """Yield batches of about this size; questions of one image or object stay together."""
-    rows: list[Asked] = []
+    rows: list[FrozenQuestion] = []
     for _, item_questions in groupby(questions, lambda row: row.item):
         rows += item_questions
         if len(rows) >= size:
@@ -113,7 +113,7 @@ def _batches(questions: Iterator[Asked], size: int) -> Iterator[list[Asked]]:
         yield rows
 
 
-def _write_batch(writer: _Writer, rows: list[Asked]) -> None:
+def _write_batch(writer: _ChunkWriter, rows: list[FrozenQuestion]) -> None:
     by_graph, by_parts = writer.by_graph, writer.by_parts
     kind = writer.kind
     with batch.lookups():
@@ -170,11 +170,11 @@ def _write_batch(writer: _Writer, rows: list[Asked]) -> None:
 class _BatchHistory:
     """The settlement and all answers of each question."""
 
-    settled: dict[int, Settled] = field(default_factory=dict)
-    votes: dict[int, list[Vote]] = field(default_factory=dict)
+    settled: dict[int, FrozenSettlement] = field(default_factory=dict)
+    votes: dict[int, list[FrozenVote]] = field(default_factory=dict)
 
 
-def _read_history(rows: Sequence[Asked]) -> _BatchHistory:
+def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
     history = _BatchHistory()
     settlements = [question.settlement for question in rows if question.settlement]
     for question, value, probability, answers, *rest in Settlement.objects.filter(
@@ -184,7 +184,7 @@ def _read_history(rows: Sequence[Asked]) -> _BatchHistory:
         *("calibration_id", "calibration__number"),
     ):
         ids = [str(answer) for answer in answers]
-        history.settled[question] = Settled(value, probability, ids, *rest)
+        history.settled[question] = FrozenSettlement(value, probability, ids, *rest)
     question_ids = [question_ids.pk for question_ids in rows]
     for question, pk, *rest in Answer.objects.filter(
         assignment__question__in=question_ids
@@ -192,12 +192,15 @@ def _read_history(rows: Sequence[Asked]) -> _BatchHistory:
         *("assignment__question_id", "pk", "assignment__annotator_id", "value", "duration_ms"),
         *("late", "revision"),
     ):
-        history.votes.setdefault(question, []).append(Vote(str(pk), *rest))
+        history.votes.setdefault(question, []).append(FrozenVote(str(pk), *rest))
     return history
 
 
 def _answer_line(
-    kind: Kind, question: Asked, settled: Settled | None, policies: dict[int, Policy]
+    kind: Kind,
+    question: FrozenQuestion,
+    settled: FrozenSettlement | None,
+    policies: dict[int, Policy],
 ) -> Line:
     dropped = question.state == Question.State.DROPPED
     value = None if dropped or settled is None else settled.value
@@ -216,7 +219,7 @@ def _answer_line(
 
 
 def _tags(
-    kind: Kind, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
+    kind: Kind, settled: FrozenSettlement, counted: Collection[str], votes: Sequence[FrozenVote]
 ) -> dict[str, int]:
     """Count each tag among the people who gave the settled answer."""
     name = kind.tally_name(settled.value)
@@ -228,7 +231,11 @@ def _tags(
 
 
 def _ranked(
-    kind: Kind, question: Asked, settled: Settled, counted: Collection[str], votes: Sequence[Vote]
+    kind: Kind,
+    question: FrozenQuestion,
+    settled: FrozenSettlement,
+    counted: Collection[str],
+    votes: Sequence[FrozenVote],
 ) -> list[str]:
     """Return the classes named in counted answers, the settled one first."""
     dropped = question.state == Question.State.DROPPED

@@ -8,10 +8,10 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from labeling.graphs import learned_order, store
 from labeling.models import Campaign, GivenLabel, Gold, Image, Question
-from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
+from labeling.question_graph.replaying import NO, UNKNOWN, YES, QuestionGraph
 from labeling.question_graph.scenes import FALSE_COST
 from labeling.release_files.frozen_labels import Geometry, GivenLine
-from labeling.releases.asked import Asked
+from labeling.releases.asked import FrozenQuestion
 
 # Source of labels known as gold; a release does not distinguish gold from other labels.
 KNOWN = "known beforehand"
@@ -53,7 +53,7 @@ def scenes_of(campaign: Campaign) -> ScenesContent | None:
 class Nodes:
     """The nodes of the graph in force, as named in release lines."""
 
-    graph: Graph
+    graph: QuestionGraph
 
     @classmethod
     def of(cls, graph_id: int | None) -> "Nodes | None":
@@ -116,9 +116,9 @@ def images_of(campaign: Campaign) -> QuerySet[Image]:
     return Image.objects.filter(Exists(questions), dataset_id=campaign.dataset_id)
 
 
-def orders(questions: Sequence[Asked]) -> dict[int, int]:
+def orders(questions: Sequence[FrozenQuestion]) -> dict[int, int]:
     """Number the questions of each image from 1 in the order of their first settlement."""
-    by_item: dict[int, list[Asked]] = {}
+    by_item: dict[int, list[FrozenQuestion]] = {}
     for question in questions:
         by_item.setdefault(question.item, []).append(question)
     return {

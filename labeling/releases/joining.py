@@ -12,7 +12,7 @@ from labeling.release_files.frozen import FORMAT, Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, ErrorTally
 from labeling.releases import boxes, chunk_files, parts, votes
 from labeling.releases.snapshots import Snapshot
-from labeling.releases.votes import Votes
+from labeling.releases.votes import FrozenVotes
 
 BLOCK = 1 << 20
 
@@ -29,10 +29,10 @@ def join(
     made: the folders of the chunks in order; each may be removed once the next is requested.
     states: number of questions by state.
     """
-    joined = _Joined(snapshot)
+    joined = _JoinedFiles(snapshot)
     made_coverage = scratch / COVERAGE_FILE
-    with LineFile(scratch / Votes.RAW) as raw, LineFile(scratch / Votes.INDEX) as index:
-        files = {Votes.RAW: raw, Votes.INDEX: index, **snapshot.files}
+    with LineFile(scratch / FrozenVotes.RAW) as raw, LineFile(scratch / FrozenVotes.INDEX) as index:
+        files = {FrozenVotes.RAW: raw, FrozenVotes.INDEX: index, **snapshot.files}
         if snapshot.waiting is not None:
             files[COVERAGE_FILE] = LineFile(made_coverage)
         for folder in made:
@@ -66,22 +66,22 @@ def join(
 
 
 @dataclass
-class _Joined:
+class _JoinedFiles:
     """The growing files with the counts of their chunks."""
 
     snapshot: Snapshot
     counts: Counter[str] = field(default_factory=Counter)
     people: set[int] = field(default_factory=set)
     calibrations: set[int] = field(default_factory=set)
-    tally: frozen_objects.Tally | None = None
+    tally: frozen_objects.PartTally | None = None
     stated: ErrorTally = field(default_factory=ErrorTally)
 
     def __post_init__(self) -> None:
         if "objects.jsonl" in self.snapshot.files:
-            self.tally = frozen_objects.Tally(self.snapshot.campaign.settings["categories"])
+            self.tally = frozen_objects.PartTally(self.snapshot.campaign.settings["categories"])
 
     def add(self, folder: Path, files: Mapping[str, LineFile]) -> None:
-        for name in (Votes.RAW, Votes.INDEX, *chunk_files.LINES):
+        for name in (FrozenVotes.RAW, FrozenVotes.INDEX, *chunk_files.LINES):
             if name in files:
                 _append(folder / name, files[name])
         counted = json.loads((folder / chunk_files.COUNTED).read_text())
@@ -95,7 +95,7 @@ class _Joined:
             self.stated.join(counted["stated"])
 
 
-def _cover(snapshot: Snapshot, joined: _Joined, made: LineFile) -> Line:
+def _cover(snapshot: Snapshot, joined: _JoinedFiles, made: LineFile) -> Line:
     """Write the coverage and return its keys of release.json.
 
     They are the box error of each class and the state of classes that the coverage omits.
@@ -136,7 +136,7 @@ def _calibration_line(row: Calibration) -> Line:
     }
 
 
-def _counts(joined: _Joined, states: Mapping[str, int]) -> dict[str, int]:
+def _counts(joined: _JoinedFiles, states: Mapping[str, int]) -> dict[str, int]:
     files = joined.snapshot.files
     every = {"open": 0, "review": 0, "withdrawn": 0, **states}
     return {

@@ -13,7 +13,7 @@ from labeling.kinds.parts import AskedCategory
 from labeling.models import Campaign, GivenLabel, Item
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
-from labeling.releases.asked import Asked, Settled
+from labeling.releases.asked import FrozenQuestion, FrozenSettlement
 
 # labels: their number, since removing a label leaves the latest date as it was.
 PartFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
@@ -22,16 +22,16 @@ PartFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored
 
 
 @dataclass
-class Objects:
+class FrozenObjects:
     """Writes the objects of a campaign as release lines and counts them."""
 
     categories: dict[str, AskedCategory]
     known: dict[int, PartedObject] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tally = frozen_objects.Tally(self.categories)
+        self.tally = frozen_objects.PartTally(self.categories)
 
-    def describe(self, questions: Iterable[Asked]) -> None:
+    def describe(self, questions: Iterable[FrozenQuestion]) -> None:
         """Load the given labels of these questions' objects for line()."""
         regions = {question.item: question.region for question in questions}
         items = Item.objects.in_bulk(regions)
@@ -39,7 +39,7 @@ class Objects:
             item.region = regions[pk]
         self.known = objects.described(items.values())
 
-    def box_note(self, question: Asked) -> dict[str, bool]:
+    def box_note(self, question: FrozenQuestion) -> dict[str, bool]:
         """Return {"boxed": …} for an object as large as its image: whether its row had a box."""
         known = self.known[question.item]
         assert known.size is not None, "described with its image"
@@ -47,7 +47,7 @@ class Objects:
         return {"boxed": known.is_boxed} if is_whole else {}
 
     def line(
-        self, question: Asked, settled: Settled, by: dict[str, int]
+        self, question: FrozenQuestion, settled: FrozenSettlement, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:
         """Return the line of a settled object: given labels and answers. by: what settled it."""
         known, value = self.known[question.item], settled.value or {}
@@ -60,7 +60,7 @@ class Objects:
         return line
 
 
-def head(campaign: Campaign, tally: frozen_objects.Tally) -> dict[str, object]:
+def head(campaign: Campaign, tally: frozen_objects.PartTally) -> dict[str, object]:
     """Return keys of release.json: counts by category and part, and the vocabulary."""
     vocabulary = campaign.vocabulary
     version = vocabulary and {"version": vocabulary.version, "sha256": vocabulary.sha256}

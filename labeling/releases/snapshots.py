@@ -28,7 +28,7 @@ from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
 from labeling.releases import boxes, graph, parts, queries
-from labeling.releases.asked import Asked
+from labeling.releases.asked import FrozenQuestion
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
 # Rows fetched at once.
@@ -65,7 +65,7 @@ class Snapshot:
         return len(self.chunks) <= FEW_CHUNKS
 
 
-class Context(NamedTuple):
+class SnapshotContext(NamedTuple):
     """Values shared by all chunks of a snapshot, by the ids of immutable rows."""
 
     layout: int
@@ -102,7 +102,7 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         with LineFile(waiting) as file:
             for line in boxes.unasked(campaign, _by("item__image__name", "topic")):
                 file.write(line)
-    context = Context(
+    context = SnapshotContext(
         LAYOUT,
         campaign.pk,
         campaign.kind,
@@ -137,17 +137,17 @@ def chunk_size(campaign: Campaign) -> int:
     return CHUNK_OF_DRAWINGS if KINDS[campaign.kind].release == OBJECTS else CHUNK
 
 
-def read_chunk(path: Path) -> tuple[Context, Iterator[Asked]]:
+def read_chunk(path: Path) -> tuple[SnapshotContext, Iterator[FrozenQuestion]]:
     """Return the shared context of a chunk and its questions."""
 
-    def questions() -> Iterator[Asked]:
+    def questions() -> Iterator[FrozenQuestion]:
         with open(path, "rb") as rows:
             next(rows)
             for row in rows:
-                yield Asked(*json.loads(row))
+                yield FrozenQuestion(*json.loads(row))
 
     with open(path, "rb") as rows:
-        return Context(*json.loads(next(rows))), questions()
+        return SnapshotContext(*json.loads(next(rows))), questions()
 
 
 class _Images:
@@ -176,7 +176,7 @@ class _Images:
 class _Chunks:
     """Writes questions into chunk files, the context first; an image is never split."""
 
-    def __init__(self, folder: Path, context: Context, size: int) -> None:
+    def __init__(self, folder: Path, context: SnapshotContext, size: int) -> None:
         self.folder = folder
         self.context = canonical(context) + b"\n"
         self.size = size
@@ -188,7 +188,7 @@ class _Chunks:
         if len(self.rows) >= self.size:
             self._end()
 
-    def add(self, question: Asked) -> None:
+    def add(self, question: FrozenQuestion) -> None:
         self.rows.append(json.dumps(question, separators=(",", ":")).encode() + b"\n")
 
     def close(self) -> list[Path]:
@@ -205,7 +205,7 @@ class _Chunks:
         self.rows = []
 
 
-def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
+def _rows(campaign: Campaign) -> Iterator[tuple[int, FrozenQuestion, tuple[Any, ...]]]:
     """Yield (image id, question, image fields) in the order of the release."""
     late: dict[int, list[str]] = {}
     for pk, answer in _late(campaign).iterator(chunk_size=BATCH):
@@ -216,7 +216,7 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, Asked, tuple[Any, ...]]]:
         for image, pk, *rest in batch:
             question_fields, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
             more = sorted(late.get(pk, ())), queries_by_question.get(pk, [])
-            yield image, Asked._make([pk, *question_fields, *more]), fields
+            yield image, FrozenQuestion._make([pk, *question_fields, *more]), fields
 
 
 def _listed(campaign: Campaign) -> QuerySet[Question, Any]:

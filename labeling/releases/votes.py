@@ -15,7 +15,7 @@ from labeling.kinds import Kind
 from labeling.release_files.frozen import Line, LineFile
 
 
-class Vote(NamedTuple):
+class FrozenVote(NamedTuple):
     """An answer as a line of votes.jsonl."""
 
     pk: str
@@ -26,7 +26,7 @@ class Vote(NamedTuple):
     revision: int
 
 
-class Votes:
+class FrozenVotes:
     """The votes of a range with row ids in place of people, and what is counted of them.
 
     Beside them, for each question (all its rounds), who gave which revision and how many bytes that
@@ -44,7 +44,7 @@ class Votes:
         self.rows: list[tuple[int, int, int]] = []
 
     def write(
-        self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[Vote]
+        self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[FrozenVote]
     ) -> dict[str, int]:
         """Return the tally of the counted answers; write these votes and the late ones.
 
@@ -97,7 +97,10 @@ def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFi
     # The first key of a line, whose keys are sorted.
     before = {person: canonical({"annotator": person})[:-1] for person in names}
     after = {person: canonical({"annotator": name})[:-1] for person, name in names.items()}
-    with open(folder / Votes.RAW, "rb") as raw, open(folder / Votes.INDEX, "rb") as index:
+    with (
+        open(folder / FrozenVotes.RAW, "rb") as raw,
+        open(folder / FrozenVotes.INDEX, "rb") as index,
+    ):
         for row in index:
             votes = []
             for person, revision, size in json.loads(row):

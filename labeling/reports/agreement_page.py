@@ -23,7 +23,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class PartRow:
+class PartAgreementRow:
     """Agreement on a part: means over objects, of the mean over pairs of people.
 
     boundary_f: None if no pair was compared. worst: the objects with the least IoU first.
@@ -41,22 +41,22 @@ class PartRow:
 
 
 @dataclass(frozen=True)
-class CategoryRow:
+class CategoryAgreement:
     key: str
     name: str
     objects: int
-    parts: list[PartRow]
+    parts: list[PartAgreementRow]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class CampaignAgreement:
     """objects: number of objects that several people drew."""
 
     objects: int
-    categories: list[CategoryRow]
+    categories: list[CategoryAgreement]
 
 
-class Compared(TypedDict):
+class StoredAgreement(TypedDict):
     """The agreement on one part in a settlement (joining.py)."""
 
     iou: float | None
@@ -69,7 +69,7 @@ class _Part:
     boundaries: list[float] = field(default_factory=list)
 
 
-def agreement(campaign: Campaign) -> Agreement:
+def agreement(campaign: Campaign) -> CampaignAgreement:
     """Return the agreement on each part, from the drawings before any correction by a reviewer.
 
     Three queries.
@@ -85,10 +85,10 @@ def agreement(campaign: Campaign) -> Agreement:
             if likeness["boundary_f"] is not None:
                 part.boundaries.append(likeness["boundary_f"])
     categories = campaign.settings.get("categories", {})
-    return Agreement(
+    return CampaignAgreement(
         objects=sum(len(pks) for pks in objects.values()),
         categories=[
-            CategoryRow(
+            CategoryAgreement(
                 key=topic,
                 name=categories[topic]["name"],
                 objects=len(objects[topic]),
@@ -99,7 +99,7 @@ def agreement(campaign: Campaign) -> Agreement:
     )
 
 
-def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Compared]]]:
+def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, StoredAgreement]]]:
     """Return (question, topic, agreement in its latest settlement with figures)."""
     rows = (
         Settlement.objects.filter(
@@ -115,7 +115,7 @@ def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Compared]]]:
     return [row for row in latest.values() if row[1] in known]
 
 
-def _rows(parts: list[dict[str, str]], parts_by_key: dict[str, _Part]) -> list[PartRow]:
+def _rows(parts: list[dict[str, str]], parts_by_key: dict[str, _Part]) -> list[PartAgreementRow]:
     names = [(part["key"], part["name"]) for part in parts] + [(OUTLINE, "whole object")]
     return [
         _row(key, name, parts_by_key[key])
@@ -124,10 +124,10 @@ def _rows(parts: list[dict[str, str]], parts_by_key: dict[str, _Part]) -> list[P
     ]
 
 
-def _row(key: str, name: str, part: _Part) -> PartRow:
+def _row(key: str, name: str, part: _Part) -> PartAgreementRow:
     iou = sum(iou for iou, _ in part.ious) / len(part.ious)
     boundary = sum(part.boundaries) / len(part.boundaries) if part.boundaries else None
-    return PartRow(
+    return PartAgreementRow(
         key=key,
         name=name,
         objects=len(part.ious),

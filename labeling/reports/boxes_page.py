@@ -36,7 +36,7 @@ CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Propose
 
 
 @dataclass(frozen=True)
-class Share:
+class CountShare:
     """A count and its share with the 95 % interval (Wilson); None of a total of 0."""
 
     words: str
@@ -53,18 +53,18 @@ class Share:
 
 
 @dataclass(frozen=True)
-class StepRow:
+class BoxStepRow:
     """A step: answers, answers per finished box, median seconds, and gold."""
 
     words: str
     answers: int
     each: float | None
     seconds: float | None
-    gold: Share
+    gold: CountShare
 
 
 @dataclass(frozen=True)
-class ClassRow:
+class BoxClassRow:
     """A class: pairs, finished pairs, boxes, and accepted proposals.
 
     uses_proposals: whether its proposals are expected to save time; None without any.
@@ -74,7 +74,7 @@ class ClassRow:
     pairs: int
     done: int
     boxes: int
-    accepted: Share
+    accepted: CountShare
     uses_proposals: bool | None
 
 
@@ -89,25 +89,25 @@ class AssistedRow:
 
 
 @dataclass(frozen=True)
-class Figures:
+class BoxCampaignFigures:
     """seconds_per_box: see BoxFigures. least: the acceptance rate above which a proposal saves
     time.
     """
 
     at: datetime
-    pairs: list[Share]
+    pairs: list[CountShare]
     boxes: int
-    came: list[Share]
-    steps: list[StepRow]
+    came: list[CountShare]
+    steps: list[BoxStepRow]
     draws: list[tuple[str, float]]
     seconds_per_box: float | None
-    planted: Share
+    planted: CountShare
     assisted: list[AssistedRow]
     least: float
-    classes: list[ClassRow]
+    classes: list[BoxClassRow]
 
 
-def figures(campaign: Campaign, limit: int = 200) -> Figures | None:
+def figures(campaign: Campaign, limit: int = 200) -> BoxCampaignFigures | None:
     """Return the figures with the `limit` largest classes, the largest first.
 
     None before the first calibration. Three queries.
@@ -120,11 +120,11 @@ def figures(campaign: Campaign, limit: int = 200) -> Figures | None:
     seconds = SECONDS | (content.seconds or {})
     least = least_chance(seconds[DRAW], seconds[CHECK], policies.of(campaign)["checks"])
     pairs, boxes = sum(measured.pairs.values()), sum(measured.boxes.values())
-    return Figures(
+    return BoxCampaignFigures(
         at=row.created_at,
-        pairs=[Share(words, measured.pairs.get(state, 0), pairs) for state, words in STATES],
+        pairs=[CountShare(words, measured.pairs.get(state, 0), pairs) for state, words in STATES],
         boxes=boxes,
-        came=[Share(words, measured.boxes.get(came, 0), boxes) for came, words in CAME],
+        came=[CountShare(words, measured.boxes.get(came, 0), boxes) for came, words in CAME],
         steps=[_step(measured, step, words, boxes) for step, words in STEPS],
         draws=[
             (words, measured.draws[how])
@@ -132,7 +132,7 @@ def figures(campaign: Campaign, limit: int = 200) -> Figures | None:
             if how in measured.draws
         ],
         seconds_per_box=measured.seconds_per_box,
-        planted=Share("found", *measured.planted),
+        planted=CountShare("found", *measured.planted),
         assisted=[
             _assisted("With proposals", measured.assisted),
             _assisted("Without", measured.unassisted),
@@ -144,14 +144,14 @@ def figures(campaign: Campaign, limit: int = 200) -> Figures | None:
     )
 
 
-def _step(measured: BoxFigures, step: str, words: str, boxes: int) -> StepRow:
+def _step(measured: BoxFigures, step: str, words: str, boxes: int) -> BoxStepRow:
     row = measured.steps[step]
-    return StepRow(
+    return BoxStepRow(
         words,
         row.answers,
         row.answers / boxes if boxes else None,
         row.seconds,
-        Share("right", row.right, row.gold),
+        CountShare("right", row.right, row.gold),
     )
 
 
@@ -165,7 +165,7 @@ def _classes(
     acceptance: dict[str, list[int]],
     least: float,
     limit: int,
-) -> list[ClassRow]:
+) -> list[BoxClassRow]:
     largest = sorted(measured.classes, key=lambda topic: (-measured.classes[topic][0], topic))[
         :limit
     ]
@@ -174,14 +174,14 @@ def _classes(
     for topic in largest:
         pairs, done, boxes = measured.classes[topic]
         good, tried = acceptance.get(topic, (0, 0))
-        accepted = Share("accepted", good, tried)
+        accepted = CountShare("accepted", good, tried)
         pays = accepted.share is not None and accepted.share > least
         name = names.get(topic, topic)
-        rows.append(ClassRow(name, pairs, done, boxes, accepted, pays if tried else None))
+        rows.append(BoxClassRow(name, pairs, done, boxes, accepted, pays if tried else None))
     return rows
 
 
-def csv_rows(content: Figures) -> Sequence[Sequence[object]]:
+def csv_rows(content: BoxCampaignFigures) -> Sequence[Sequence[object]]:
     """Return the table of classes with its head. A quote precedes names that a spreadsheet would
     run.
     """

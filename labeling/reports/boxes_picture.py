@@ -34,7 +34,7 @@ def flag_rows() -> list[dict[str, str]]:
     ]
 
 
-class Rejected(TypedDict):
+class ShownRejection(TypedDict):
     """The last attempt at an instance, and its faults."""
 
     box: Sides
@@ -42,7 +42,7 @@ class Rejected(TypedDict):
     sides: list[str]
 
 
-class Shown(TypedDict):
+class ShownStep(TypedDict):
     """Contents of a step's page: the step, the image size in upright pixels, boxes and points."""
 
     step: str
@@ -52,12 +52,12 @@ class Shown(TypedDict):
     box: NotRequired[Sides]
     came: NotRequired[str]
     flags: NotRequired[list[str]]
-    rejected: NotRequired[Rejected]
+    rejected: NotRequired[ShownRejection]
     at: NotRequired[Sides]
 
 
 @dataclass(frozen=True)
-class Layer:
+class BoxLayer:
     """Boxes of one style. look: a class of static/css/boxes.css. words: for the legend."""
 
     look: str
@@ -84,22 +84,22 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Picture:
+class BoxesPicture:
     """An image with boxes and points, for _boxes_picture.html. view: the visible box, by default
     all.
     """
 
     width: int
     height: int
-    layers: Sequence[Layer] = ()
+    layers: Sequence[BoxLayer] = ()
     points: Sequence[Points] = ()
     label: str = ""
     view: Box | None = None
 
     @property
-    def legend(self) -> list[Layer | Points]:
+    def legend(self) -> list[BoxLayer | Points]:
         """Return the layers and points that have words."""
-        rows: list[Layer | Points] = [*self.layers, *self.points]
+        rows: list[BoxLayer | Points] = [*self.layers, *self.points]
         return [row for row in rows if row.words and row.d]
 
     @property
@@ -108,11 +108,11 @@ class Picture:
         return f"{x0:g} {y0:g} {x1 - x0:g} {y1 - y0:g}"
 
 
-def shows(question: Question) -> Shown:
+def shows(question: Question) -> ShownStep:
     """Return the contents of a question's page."""
     content = question.content or {}
     image = question.item.image
-    page: Shown = {
+    page: ShownStep = {
         "step": question.step,
         "width": image.width,
         "height": image.height,
@@ -122,7 +122,7 @@ def shows(question: Question) -> Shown:
     return page
 
 
-def heading(page: Shown) -> str:
+def heading(page: ShownStep) -> str:
     """Return the key of the heading in templates/annotator/kinds/boxes.html."""
     if page["step"] != DRAW:
         return page["step"]
@@ -134,21 +134,21 @@ def heading(page: Shown) -> str:
 
 
 def picture(
-    page: Shown,
-    more: Iterable[Layer] = (),
+    page: ShownStep,
+    more: Iterable[BoxLayer] = (),
     points: Iterable[Points] = (),
     label: str = "",
-) -> Picture:
+) -> BoxesPicture:
     """Return the image with the contents of its page and further layers."""
-    layers = [Layer("standing", page["boxes"], gettext("boxes that stand"))]
+    layers = [BoxLayer("standing", page["boxes"], gettext("boxes that stand"))]
     if page["step"] == DRAW and "rejected" in page:
-        layers.append(Layer("rejected", [page["rejected"]["box"]], gettext("sent back")))
+        layers.append(BoxLayer("rejected", [page["rejected"]["box"]], gettext("sent back")))
     if page["step"] == CHECK and "box" in page:
-        layers.append(Layer("checked", [page["box"]], gettext("the box to check")))
+        layers.append(BoxLayer("checked", [page["box"]], gettext("the box to check")))
     places = list(points)
     if "at" in page:
         places.append(Points("at", [page["at"]], gettext("one was seen here")))
-    return Picture(
+    return BoxesPicture(
         page["width"],
         page["height"],
         [*layers, *more],

@@ -12,7 +12,7 @@ from labeling.models import (
 from labeling.plurals import count_of
 from labeling.quality import box_overlaps
 from labeling.reports import forecasts, progress
-from labeling.reports.progress import Annotator, Progress
+from labeling.reports.progress import Annotator, CampaignProgress
 
 # Members on the campaign's own page, which is read again every few seconds.
 MEMBERS = 20
@@ -34,9 +34,9 @@ class CampaignFacts:
     member has answered.
     """
 
-    progress: Progress
+    progress: CampaignProgress
     without_anybody: int
-    estimate: forecasts.Estimate | None
+    estimate: forecasts.CostEstimate | None
     annotators: list[Annotator]
     more_annotators: bool
     failed_jobs: list[Job]

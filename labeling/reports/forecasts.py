@@ -21,7 +21,7 @@ from labeling.graphs import learned_order, store
 from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Job, Question
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 from labeling.simulation import simulating_queries
 
 # Classes on an image: what was measured on the detection set of ILSVRC, or half of a small graph.
@@ -57,7 +57,7 @@ def known_number(questions: int) -> Forecast:
 
 @functools.lru_cache(maxsize=64)
 def per_image(
-    graph: Graph, mode: str = "safe", order: str = "breadth", present: float | None = None
+    graph: QuestionGraph, mode: str = "safe", order: str = "breadth", present: float | None = None
 ) -> tuple[float, float, float]:
     """Return (low, likely, high) questions per image if every answer is right.
 
@@ -79,7 +79,7 @@ def per_image(
 
 
 def of_images(
-    graph: Graph,
+    graph: QuestionGraph,
     images: int,
     mode: str = "safe",
     order: str = "breadth",
@@ -103,7 +103,7 @@ def of_pairs(pairs: int, second_looks: float) -> Forecast:
     )
 
 
-def answers_each(policy: policies.Policy) -> float:
+def answers_each(policy: policies.WholePolicy) -> float:
     """Return the expected answers per question; for boxes, the mean over the three steps."""
     if "checks" in policy:
         return answers_per_question(policy)
@@ -194,7 +194,7 @@ def _images(
 
 
 @dataclass(frozen=True)
-class Estimate(lifecycle.Cost):
+class CostEstimate(lifecycle.Cost):
     """The cost of the likely, fewest and most questions.
 
     answers: to gold too. hours: of people's time. cost: in currency. low, high: equal unless a
@@ -205,9 +205,9 @@ class Estimate(lifecycle.Cost):
     high: lifecycle.Cost
 
 
-def estimate(forecast: Forecast, policy: Mapping[str, object]) -> Estimate:
+def estimate(forecast: Forecast, policy: Mapping[str, object]) -> CostEstimate:
     """Return the cost of these questions under the policy."""
     rules = policies.whole(policy)
     each = answers_each(rules)
     low, likely, high = (lifecycle.estimate(number, rules, each) for number in forecast)
-    return Estimate(**vars(likely), low=low, high=high)
+    return CostEstimate(**vars(likely), low=low, high=high)

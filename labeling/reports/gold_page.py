@@ -13,11 +13,11 @@ from labeling.models import (
     Image,
     Question,
 )
-from labeling.reports.question_page import Value, topic_names, value_words
+from labeling.reports.question_page import AnswerValue, topic_names, value_words
 
 
 @dataclass(frozen=True)
-class GoldRow(Value):
+class GoldRow(AnswerValue):
     """A gold question: its answer, how many people met it and how many of them failed."""
 
     question: Question

@@ -7,7 +7,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from labeling.db.cached import cached
 from labeling.models import Campaign, Question, Settlement
-from labeling.question_graph.replaying import Graph, Node
+from labeling.question_graph.replaying import Node, QuestionGraph
 
 # Deeper nodes are listed at this level: a page cannot nest for ever.
 DEEPEST = 30
@@ -17,7 +17,7 @@ Counts = dict[str, dict[str, int]]
 
 
 @dataclass
-class Row:
+class OutlineRow:
     """A node at one position of the outline."""
 
     node: Node
@@ -27,10 +27,10 @@ class Row:
     elsewhere: str = ""
     opened: bool = False
     is_match: bool = False
-    children: list["Row"] = field(default_factory=list)
+    children: list["OutlineRow"] = field(default_factory=list)
 
 
-def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
+def outline(graph: QuestionGraph, counts: Counts, search: str = "") -> list[OutlineRow]:
     """Return the roots with their descendants; with a search, only the matches and their ancestors.
 
     A node with several parents appears under each; its children only under the first, so the
@@ -38,7 +38,7 @@ def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
     """
     matching = _found(graph, search) if search else None
     kept = None if matching is None else matching | _above(graph, matching)
-    rows: list[Row] = []
+    rows: list[OutlineRow] = []
     seen: set[str] = set()
     # A stack, not recursion: a graph may be a chain of thousands.
     todo = [(root, 0, "", rows) for root in reversed(graph.roots)]
@@ -48,7 +48,7 @@ def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
             continue
         node = graph.node(node_id)
         others = [graph.node(parent_id).title for parent_id in node.parents if parent_id != parent]
-        row = Row(
+        row = OutlineRow(
             node,
             counts.get(node_id) or dict.fromkeys(COUNTED, 0),
             first=node_id not in seen,
@@ -64,7 +64,7 @@ def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
     return rows
 
 
-def _found(graph: Graph, search: str) -> set[str]:
+def _found(graph: QuestionGraph, search: str) -> set[str]:
     words = search.casefold().split()
     return {node.id for node in graph.nodes if all(word in _text_of(node) for word in words)}
 
@@ -74,7 +74,7 @@ def _text_of(node: Node) -> str:
     return " ".join(texts).casefold()
 
 
-def _above(graph: Graph, node_ids: set[str]) -> set[str]:
+def _above(graph: QuestionGraph, node_ids: set[str]) -> set[str]:
     above: set[str] = set()
     for node_id in node_ids:
         above.update(graph.ancestors(node_id))

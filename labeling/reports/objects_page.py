@@ -11,7 +11,7 @@ from labeling.geometry import crops, regions, svg
 from labeling.geometry.polygons import Polygons
 from labeling.models import Dataset, GivenLabel, Item
 from labeling.parts.model import OUTLINE, Merge, Part, PartedObject
-from labeling.vocabulary.types import Category, Vocabulary
+from labeling.vocabulary.types import Category, PartVocabulary
 
 FLAGS = {
     "apart": "Pieces too far apart",
@@ -23,7 +23,7 @@ TILE_PX = 160
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPart:
     """A part as drawn on a page. d: of its path; "" if there is none."""
 
     part: Part
@@ -38,14 +38,14 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Tile:
+class ObjectTile:
     """An object in a list, cropped with context."""
 
     item: Item
     category: str
     crop: tuple[int, int, int, int]
     view_box: str
-    drawn: list[Drawn]
+    drawn: list[DrawnPart]
     room: bool
 
     @property
@@ -75,7 +75,7 @@ def categories(dataset: Dataset) -> list[CategoryCount]:
     return sorted(counts, key=lambda row: (-row.count, row.name))
 
 
-def name_of(vocabulary: Vocabulary | None, key: str) -> str:
+def name_of(vocabulary: PartVocabulary | None, key: str) -> str:
     """Return the category's name; its wnid if the vocabulary lacks it."""
     category = vocabulary.category(key) if vocabulary else None
     return category.name if category else key
@@ -103,7 +103,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
     return items.values_list("pk", flat=True)  # type: ignore[return-value]
 
 
-def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
+def tiles(dataset: Dataset, pks: Sequence[int]) -> list[ObjectTile]:
     """Return tiles of these ids in their order, in a fixed number of queries."""
     vocabulary = vocabulary_store.of(dataset)
     items = Item.objects.in_bulk(pks)
@@ -111,7 +111,9 @@ def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
     return [_tile(items[pk], described[pk], vocabulary) for pk in pks if pk in items]
 
 
-def drawn(parted: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
+def drawn(
+    parted: PartedObject, category: Category | None, coarse_px: float = 0.0
+) -> list[DrawnPart]:
     """Return the object's parts in the order of its category, then others.
 
     coarse_px: tolerance when corners are removed.
@@ -122,7 +124,7 @@ def drawn(parted: PartedObject, category: Category | None, coarse_px: float = 0.
     for nth, part in enumerate(parts):
         index = order.get(part.key, len(order) + nth)
         made.append(
-            Drawn(part, _word(part, category), colour(index), _path(part.polygons, coarse_px))
+            DrawnPart(part, _word(part, category), colour(index), _path(part.polygons, coarse_px))
         )
     return made
 
@@ -132,10 +134,10 @@ def _word(part: Part, category: Category | None) -> str:
     return known.name if known else part.key
 
 
-def _tile(item: Item, parted: PartedObject, vocabulary: Vocabulary | None) -> Tile:
+def _tile(item: Item, parted: PartedObject, vocabulary: PartVocabulary | None) -> ObjectTile:
     crop, room = objects.crop_of(item)
     coarse = max(crop[2] - crop[0], crop[3] - crop[1]) / TILE_PX
-    return Tile(
+    return ObjectTile(
         item=item,
         category=name_of(vocabulary, parted.category),
         crop=crop,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from labeling.geometry.boxes import Box
 from labeling.models import Campaign
 from labeling.quality.box_overlaps import CLASSES, FINER, SAME, Finding
-from labeling.reports.boxes_picture import Layer, Picture
+from labeling.reports.boxes_picture import BoxesPicture, BoxLayer
 
 # Around the boxes so much of their longer side is seen.
 AROUND = 0.6
@@ -37,7 +37,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Action:
+class OverlapAction:
     value: str
     words: str
     key: str
@@ -47,8 +47,8 @@ class Action:
 class OverlapRow:
     finding: Finding
     title: str
-    picture: Picture
-    actions: list[Action]
+    picture: BoxesPicture
+    actions: list[OverlapAction]
 
 
 def rows(campaign: Campaign, findings: Sequence[Finding]) -> list[OverlapRow]:
@@ -61,17 +61,18 @@ def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
     first, second = (names.get(topic, topic) for topic in finding.topics)
     titles = {"first": first, "second": second}
     if finding.kind == FINER:
-        layers = [Layer("second", finding.boxes, f"boxes of {second}")]
+        layers = [BoxLayer("second", finding.boxes, f"boxes of {second}")]
     else:
         words = ("yellow", "blue") if finding.kind == SAME else (first, second)
         layers = [
-            Layer("first", finding.boxes[:1], words[0]),
-            Layer("second", finding.boxes[1:], words[1]),
+            BoxLayer("first", finding.boxes[:1], words[0]),
+            BoxLayer("second", finding.boxes[1:], words[1]),
         ]
     title = TITLES[finding.kind].format(**titles)
-    picture = Picture(finding.width, finding.height, layers, label=title, view=_near(finding))
+    picture = BoxesPicture(finding.width, finding.height, layers, label=title, view=_near(finding))
     actions = [
-        Action(value, words.format(**titles), key) for value, words, key in WORDS[finding.kind]
+        OverlapAction(value, words.format(**titles), key)
+        for value, words, key in WORDS[finding.kind]
     ]
     return OverlapRow(finding, title, picture, actions)
 

@@ -10,7 +10,7 @@ from labeling.follow_ups import chaining
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Question, Settlement
 from labeling.reports import boxes_picture, question_page
-from labeling.reports.boxes_picture import Layer, Picture, Points
+from labeling.reports.boxes_picture import BoxesPicture, BoxLayer, Points
 
 STEP_WORDS = {DRAW: "Draw", CHECK: "Check", COVER: "Look for more", REVIEW: "Review"}
 COVERAGE_WORDS = {
@@ -22,14 +22,14 @@ COVERAGE_WORDS = {
 
 
 @dataclass(frozen=True)
-class StepRow:
+class PairStepRow:
     """One question of the pair. number: from 1. settled: its result; "" while it is open."""
 
     question: Question
     number: int
     words: str
-    picture: Picture
-    answers: list[question_page.AnswerRow]
+    picture: BoxesPicture
+    answers: list[question_page.QuestionAnswerRow]
     settled: str
 
 
@@ -42,7 +42,7 @@ class BoxRow(TypedDict):
 
 
 @dataclass(frozen=True)
-class History:
+class PairHistory:
     """The state of a pair.
 
     boxes: current ones, from which a reviewer starts. words: the known state. steps: valid
@@ -52,10 +52,10 @@ class History:
     boxes: list[BoxRow]
     coverage: str
     words: str
-    steps: list[StepRow]
+    steps: list[PairStepRow]
 
 
-def of(campaign: Campaign, question: Question) -> History:
+def of(campaign: Campaign, question: Question) -> PairHistory:
     """Return the pair of a question, in a fixed number of queries."""
     pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
     pks = [step.id for step in pair.path]
@@ -94,16 +94,16 @@ def of(campaign: Campaign, question: Question) -> History:
         }
         for standing_box in chain.boxes
     ]
-    return History(boxes, chain.coverage, known, steps)
+    return PairHistory(boxes, chain.coverage, known, steps)
 
 
 def _step(
     question: Question,
     number: int,
-    rows: Sequence[question_page.AnswerRow],
+    rows: Sequence[question_page.QuestionAnswerRow],
     settlement: Settlement | None,
     labels: dict[str, str],
-) -> StepRow:
+) -> PairStepRow:
     values = [row.answer.value for row in rows if not row.replaced and not row.void]
     value: Any = settlement.value if settlement else None
     settled = ""
@@ -111,7 +111,7 @@ def _step(
         settled = "dropped"
     elif value is not None:
         settled = boxes_picture.words_of(value, labels)
-    return StepRow(
+    return PairStepRow(
         question,
         number,
         STEP_WORDS[question.step],
@@ -121,14 +121,14 @@ def _step(
     )
 
 
-def picture(question: Question, answers: Sequence[Any], value: Any = None) -> Picture:
+def picture(question: Question, answers: Sequence[Any], value: Any = None) -> BoxesPicture:
     """Return the contents of a question, with its answers and the boxes of a reviewer."""
     objects = [answer for answer in answers if isinstance(answer, dict)]
-    drawn = Layer("mine", [answer["box"] for answer in objects if "box" in answer], "drawn")
+    drawn = BoxLayer("mine", [answer["box"] for answer in objects if "box" in answer], "drawn")
     points = [point for answer in objects for point in answer.get("missing", ())]
     layers = [drawn]
     if isinstance(value, dict) and "state" in value:
-        layers.append(Layer("known", [row["box"] for row in value["boxes"]], "as reviewed"))
+        layers.append(BoxLayer("known", [row["box"] for row in value["boxes"]], "as reviewed"))
     seen = Points("pin", points, "has no box")
     label = f"{STEP_WORDS[question.step]}: what was shown and said"
     return boxes_picture.picture(boxes_picture.shows(question), layers, [seen], label)

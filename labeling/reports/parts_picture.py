@@ -89,7 +89,7 @@ def editor_setup(
 
 
 @dataclass(frozen=True)
-class PartRow:
+class PartPictureRow:
     """A part or the outline in a picture.
 
     given: only the import has it. d: of its path. voters, iou, boundary_f: the agreement.
@@ -108,7 +108,7 @@ class PartRow:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PersonDrawing:
     """The drawing of one person. d: of the path of all its parts."""
 
     answer: Answer
@@ -118,7 +118,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PartsPicture:
     """An object of a question with all its drawings.
 
     settlement: the latest one; value: its parts. several: whether several people drew. notes: of
@@ -129,13 +129,13 @@ class Picture:
     value: Mapping[str, Any] | None
     name: str
     view_box: str
-    parts: list[PartRow]
-    people: list[Drawing]
+    parts: list[PartPictureRow]
+    people: list[PersonDrawing]
     several: bool
     notes: list[SentBack]
 
 
-def question_picture(campaign: Campaign, question: Question) -> Picture:
+def question_picture(campaign: Campaign, question: Question) -> PartsPicture:
     """Return the picture of a question, in a fixed number of queries."""
     parted = objects.described([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
@@ -143,7 +143,7 @@ def question_picture(campaign: Campaign, question: Question) -> Picture:
     people = _people(question, settlement)
     rows = part_rows(campaign, question.topic, parted, value)
     notes = SentBack.objects.filter(assignment__question=question)
-    return Picture(
+    return PartsPicture(
         settlement=settlement,
         value=value,
         name=question.item.name,
@@ -161,7 +161,7 @@ def _has_parts(value: object) -> bool:
 
 def part_rows(
     campaign: Campaign, topic: str, parted: PartedObject, value: Mapping[str, Any] | None
-) -> list[PartRow]:
+) -> list[PartPictureRow]:
     """Return a row for each part of the category, and one for the outline if there is one."""
     labels = labels_in(value) if value else {}
     known_parts = {part.key: PartLabel(part.state, part.polygons) for part in parted.parts}
@@ -184,10 +184,10 @@ def _part_row(
     label: PartLabel | None,
     known: PartLabel | None,
     agreement: Mapping[str, Any],
-) -> PartRow:
+) -> PartPictureRow:
     current = label or known
     words = STATE_WORDS[current.state] if current else "nothing said"
-    return PartRow(
+    return PartPictureRow(
         key=key,
         name=name,
         number=number + 1,
@@ -201,7 +201,7 @@ def _part_row(
     )
 
 
-def _people(question: Question, settlement: Settlement | None) -> list[Drawing]:
+def _people(question: Question, settlement: Settlement | None) -> list[PersonDrawing]:
     """Return the people with counted drawings, in the order of their seats."""
     if settlement is not None:
         ids: Iterable[str] = settlement.answers
@@ -210,7 +210,7 @@ def _people(question: Question, settlement: Settlement | None) -> list[Drawing]:
         ids = [vote.revisions[-1][1] for vote in votes]
     answers = Answer.objects.filter(pk__in=list(ids)).select_related("assignment__annotator")
     return [
-        Drawing(
+        PersonDrawing(
             answer,
             number,
             tone_of(number + 3),

@@ -26,7 +26,7 @@ SHOWN = 40
 
 
 @dataclass(frozen=True)
-class AnswerRow:
+class PersonAnswerRow:
     """A person's answer beside the gold or settled one, which may be "".
 
     agrees: None without one, and for an abstention.
@@ -45,7 +45,7 @@ class AnswerRow:
     agrees: bool | None
 
 
-def recent_answers(membership: Membership, limit: int = SHOWN) -> list[AnswerRow]:
+def recent_answers(membership: Membership, limit: int = SHOWN) -> list[PersonAnswerRow]:
     """Return the person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
@@ -83,7 +83,7 @@ def _row(
     current: Any,
     words: dict[str, str],
     names: dict[str, str],
-) -> AnswerRow:
+) -> PersonAnswerRow:
     kind = KINDS[campaign.kind]
     value, name, agrees = kind.tally_name(answer.value), "", None
     gold = question.state == Question.State.GOLD
@@ -93,7 +93,7 @@ def _row(
         if gold or kind.vote(answer.value) is not None:
             compare = kind.is_right if gold else kind.fits
             agrees = compare(answer.value, current, policies.of(campaign))
-    return AnswerRow(
+    return PersonAnswerRow(
         question=question,
         image=question.item.image,
         topic=names.get(question.topic, question.topic),
@@ -145,7 +145,7 @@ def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.
 
 
 @dataclass(frozen=True)
-class Check:
+class PersonCheck:
     """A check of a person in words: last value, threshold and consequence.
 
     past: whether the threshold is exceeded.
@@ -160,7 +160,7 @@ class Check:
     accuracy: gold_results.Accuracy | None
 
 
-def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
+def signals_of(membership: Membership, policy: policies.WholePolicy) -> list[PersonCheck]:
     kept = membership.standing
     reasons = {row["signal"] for row in kept.get("reasons", [])}
     gold = accuracy_of(membership)
@@ -171,7 +171,7 @@ def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
         ("chance", CHANCE, _chance(kept), _least(policy), policy["chance_action"]),
     )
     return [
-        Check(
+        PersonCheck(
             name,
             title,
             result,
@@ -202,7 +202,7 @@ def _test(kept: Mapping[str, Any]) -> str:
     return summary + (f" The test that runs: {right} of {total} right." if total else "")
 
 
-def _test_threshold(policy: policies.Policy) -> str:
+def _test_threshold(policy: policies.WholePolicy) -> str:
     return (
         f"the answers fit {policy['bad_accuracy']:.0%} right better than "
         f"{policy['good_accuracy']:.0%}"
@@ -219,7 +219,7 @@ def _speed(kept: Mapping[str, Any]) -> str:
     )
 
 
-def _speed_threshold(policy: policies.Policy) -> str:
+def _speed_threshold(policy: policies.WholePolicy) -> str:
     return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
 
 
@@ -237,7 +237,7 @@ def _runs(kept: Mapping[str, Any]) -> str:
     return f"{sentence}; going by the answers of others, {would}."
 
 
-def _runs_threshold(policy: policies.Policy) -> str:
+def _runs_threshold(policy: policies.WholePolicy) -> str:
     return f"{policy['run_length']} or more, where the answers of others make it unlikely"
 
 
@@ -251,5 +251,5 @@ def _chance(kept: Mapping[str, Any]) -> str:
     )
 
 
-def _least(policy: policies.Policy) -> str:
+def _least(policy: policies.WholePolicy) -> str:
     return f"surely below {policy['chance_agreement']:g}"

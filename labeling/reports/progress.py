@@ -24,20 +24,20 @@ FEW = 50
 ACTIVE = timedelta(minutes=15)
 
 
-class Counted(NamedTuple):
+class CountedQuestions(NamedTuple):
     """The current questions of a campaign, and the forecast of all."""
 
     counts: Counts
     forecast: forecasts.Forecast
 
 
-def count(campaign: Campaign) -> Counted:
+def count(campaign: Campaign) -> CountedQuestions:
     counts = question_counts.of(campaign.pk)
-    return Counted(counts, forecasts.of_campaign(campaign, counts))
+    return CountedQuestions(counts, forecasts.of_campaign(campaign, counts))
 
 
 @dataclass(kw_only=True)
-class Progress(Record):
+class CampaignProgress(Record):
     """Questions by state, answers given and still needed, cost so far and to come, time left.
 
     With a graph, the needed answers include those to questions that are likely to follow; the
@@ -61,7 +61,7 @@ class Progress(Record):
     minutes_left: float | None
 
 
-def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
+def progress(campaign: Campaign, counted: CountedQuestions | None = None) -> CampaignProgress:
     """Return the progress of the campaign from counters of memberships, without reading answers.
 
     counted: if it is known.
@@ -76,7 +76,7 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
     each = forecasts.answers_each(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
-    return Progress(
+    return CampaignProgress(
         questions=total,
         by_state=counts.by_state,
         finished=finished,
@@ -135,7 +135,7 @@ def without_anybody(campaign: Campaign, counts: Counts) -> int:
     return int(count)
 
 
-def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:
+def _answers_to_come(campaign: Campaign, policy: policies.WholePolicy, counts: Counts) -> int:
     """Return the expected answers beyond the current seats.
 
     Votes are requested one at a time until a question is decided; 0 if all are requested at once,
@@ -220,6 +220,8 @@ def accuracies_of(
     return gold_results.accuracies(campaign, unseen) | kept
 
 
-def estimate_of(campaign: Campaign, counted: Counted | None = None) -> forecasts.Estimate:
+def estimate_of(
+    campaign: Campaign, counted: CountedQuestions | None = None
+) -> forecasts.CostEstimate:
     """Return the cost of all the campaign's questions under its policy."""
     return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))

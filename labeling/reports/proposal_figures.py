@@ -38,7 +38,7 @@ class Mean(Record):
 
 
 @dataclass(kw_only=True)
-class Share(Record):
+class ProposalShare(Record):
     """`count` of `of`, with the 95 % interval."""
 
     count: int
@@ -61,7 +61,7 @@ class Arm(Record):
     median_seconds_per_part: float | None
     gold_iou: Mean
     others_iou: Mean
-    bad: Share
+    bad: ProposalShare
 
 
 @dataclass(kw_only=True)
@@ -99,7 +99,7 @@ class ProposalFigures(Record):
     taken: int
     mended: int
     refused: int
-    bad_proposals: Share
+    bad_proposals: ProposalShare
 
 
 @dataclass
@@ -240,7 +240,7 @@ def _add(values: _Values, seat: _DrawnSeat, alone: Iterable[_DrawnSeat]) -> None
 
 def _bad_proposals(
     seats: Sequence[_DrawnSeat], proposals: Mapping[tuple[int, str], Proposal]
-) -> Share:
+) -> ProposalShare:
     """Return the share of bad proposals, by the last one for each part of gold."""
     bad_proposals = accepted = 0
     for seat in seats:
@@ -292,8 +292,8 @@ def _mean(values: Sequence[float]) -> Mean:
     )
 
 
-def _share(count: int, of: int) -> Share:
-    return Share(
+def _share(count: int, of: int) -> ProposalShare:
+    return ProposalShare(
         count=count,
         of=of,
         value=count / of if of else None,

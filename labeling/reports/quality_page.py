@@ -43,7 +43,7 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Bar:
+class VoteBar:
     """The number of questions with n answers. share: relative to the longest bar."""
 
     n: int
@@ -52,7 +52,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Figures:
+class QualityFigures:
     """Figures of the sample; None if nothing was decided or only one answer was given.
 
     sampled: number of decided questions read. alpha: Krippendorff's, over questions with two votes
@@ -64,12 +64,12 @@ class Figures:
     sampled: int
     alpha: float | None
     votes: float | None
-    histogram: list[Bar]
+    histogram: list[VoteBar]
     abstained: float | None
     disputed: list[int]
 
 
-def figures(campaign: Campaign) -> Figures:
+def figures(campaign: Campaign) -> QualityFigures:
     total = question_counts.of(campaign.pk).decided
     if total <= SAMPLE:
         return _figures(campaign, total)
@@ -77,13 +77,13 @@ def figures(campaign: Campaign) -> Figures:
     return replace(sampled, decided=total)
 
 
-def _figures(campaign: Campaign, total: int) -> Figures:
+def _figures(campaign: Campaign, total: int) -> QualityFigures:
     pks = sample(campaign, total)
     tallies = settling.tallies(campaign, pks)
     able = {pk: _able(campaign, tallies.get(pk, Counter())) for pk in pks}
     answers = {pk: tallies[pk].total() if pk in tallies else 0 for pk in pks}
     total_answers = sum(answers.values())
-    return Figures(
+    return QualityFigures(
         decided=total,
         sampled=len(pks),
         alpha=_alpha(list(able.values())),
@@ -126,13 +126,13 @@ def _alpha(votes: Sequence[Counter[str]]) -> float | None:
     return None if math.isnan(alpha) else alpha
 
 
-def _histogram(answers: Sequence[int]) -> list[Bar]:
+def _histogram(answers: Sequence[int]) -> list[VoteBar]:
     counts = Counter(answers)
     if not counts:
         return []
     top = max(counts.values())
     # A count that never occurred between two that did must show as a gap.
-    return [Bar(n, counts[n], counts[n] / top) for n in range(min(counts), max(counts) + 1)]
+    return [VoteBar(n, counts[n], counts[n] / top) for n in range(min(counts), max(counts) + 1)]
 
 
 def _disputed(able: dict[int, Counter[str]]) -> list[int]:

@@ -21,7 +21,7 @@ from labeling.reports.campaign_page import Decided, in_words
 
 
 @dataclass(frozen=True)
-class Value:
+class AnswerValue:
     """An answer: its tally name and its label."""
 
     value: str
@@ -29,12 +29,12 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Tally(Value):
+class AnswerTally(AnswerValue):
     count: int
 
 
 @dataclass(frozen=True)
-class Settled(Value):
+class SettledValue(AnswerValue):
     share: float | None
     support: settling.Support | None
 
@@ -46,8 +46,8 @@ class QuestionRow:
     question: Question
     image: Image
     topic: str
-    votes: list[Tally]
-    value: Settled | None
+    votes: list[AnswerTally]
+    value: SettledValue | None
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
@@ -68,7 +68,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
             image=question.item.image,
             topic=names.get(question.topic, question.topic),
             votes=[
-                Tally(value, words.get(value, value), count)
+                AnswerTally(value, words.get(value, value), count)
                 for value, count in votes.get(question.pk, Counter()).most_common()
             ],
             value=_settled(question, current.get(question.pk), campaign, words, support),
@@ -83,11 +83,13 @@ def _settled(
     campaign: Campaign,
     words: dict[str, str],
     support: dict[int, settling.Support],
-) -> Settled | None:
+) -> SettledValue | None:
     if question.state != Question.State.SETTLED or settlement is None:
         return None
     name = KINDS[campaign.kind].tally_name(settlement.value)
-    return Settled(name, words.get(name, name), settlement.probability, support.get(question.pk))
+    return SettledValue(
+        name, words.get(name, name), settlement.probability, support.get(question.pk)
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
 
 
 @dataclass(frozen=True)
-class AnswerRow(Value):
+class QuestionAnswerRow(AnswerValue):
     """An answer with its author.
 
     counted: in the last settlement. void: the author is blocked. replaced: by a later answer of
@@ -125,15 +127,15 @@ class AnswerRow(Value):
 
 
 @dataclass(frozen=True)
-class History:
+class QuestionHistory:
     """Answers, settlements and reviewers' decisions of a question."""
 
-    answers: list[AnswerRow]
+    answers: list[QuestionAnswerRow]
     settlements: list[SettlementRow]
     decisions: list[Decided]
 
 
-def question_history(campaign: Campaign, question: Question) -> History:
+def question_history(campaign: Campaign, question: Question) -> QuestionHistory:
     words = value_words(campaign)
     answers = answers_to([question.pk])
     settlements = list(question.settlements.select_related("policy").order_by("pk"))
@@ -141,7 +143,7 @@ def question_history(campaign: Campaign, question: Question) -> History:
     decisions = campaign.decisions.filter(
         kind=Decision.Kind.REVIEW, content__question=question.pk
     ).select_related("actor")
-    return History(
+    return QuestionHistory(
         answers=answer_rows(campaign, answers, counted),
         settlements=[
             SettlementRow(row, _settled_words(row, campaign, words)) for row in settlements
@@ -161,14 +163,14 @@ def answers_to(question_ids: Sequence[int]) -> list[Answer]:
 
 def answer_rows(
     campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
-) -> list[AnswerRow]:
+) -> list[QuestionAnswerRow]:
     """Return a row for each answer. counted: ids of those that settled their question."""
     kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
     blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
     void = set(blocked.values_list("user", flat=True))
     return [
-        AnswerRow(
+        QuestionAnswerRow(
             value=kind.tally_name(answer.value),
             words=kind.in_words(answer.value, campaign.settings),
             answer=answer,

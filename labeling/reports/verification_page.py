@@ -100,7 +100,7 @@ def matching_classes(
 
 
 @dataclass(frozen=True)
-class Picture:
+class PrecisionPicture:
     """A class's precision on a line from the page's floor (0) to 100 % (1).
 
     It has the interval, the estimate, the table's value and the target.
@@ -114,7 +114,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class ClassRow:
+class CandidateClassRow:
     """state: in words. tone: style of its badge. picture: None without an estimate."""
 
     row: Verification
@@ -122,10 +122,12 @@ class ClassRow:
     tone: str
     stated: float | None
     below: bool
-    picture: Picture | None
+    picture: PrecisionPicture | None
 
 
-def class_rows(campaign: Campaign, rows: Sequence[Verification]) -> tuple[list[ClassRow], float]:
+def class_rows(
+    campaign: Campaign, rows: Sequence[Verification]
+) -> tuple[list[CandidateClassRow], float]:
     """Return a row for each class, and the floor of their pictures."""
     rules = stop_rules(campaign.settings)
     floor = _floor(rows, rules)
@@ -142,7 +144,7 @@ def _floor(rows: Iterable[Verification], rules: StopRules) -> float:
     return next((floor for floor in FLOORS if floor <= 1 - 2 * (1 - least)), 0.0)
 
 
-def _row(row: Verification, rules: StopRules, floor: float) -> ClassRow:
+def _row(row: Verification, rules: StopRules, floor: float) -> CandidateClassRow:
     stated = verifying.stated_precision(row)
     below = stated is not None and stated < rules.precision
     state, tone = _state(row, rules, below)
@@ -150,8 +152,8 @@ def _row(row: Verification, rules: StopRules, floor: float) -> ClassRow:
     if stated is not None:
         places = [row.low, row.high, stated, row.by_table, rules.precision]
         low, high, *rest = (None if at is None else _place(at, floor) for at in places)
-        picture = Picture(low, high, rest[0], rest[1], rest[2] or 0.0)
-    return ClassRow(row, state, tone, stated, below, picture)
+        picture = PrecisionPicture(low, high, rest[0], rest[1], rest[2] or 0.0)
+    return CandidateClassRow(row, state, tone, stated, below, picture)
 
 
 def _place(share: float, floor: float) -> float:

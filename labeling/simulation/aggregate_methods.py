@@ -29,7 +29,7 @@ UNANSWERED = -2
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AggregationOutcome:
     """What a method says. labels: (I,), -1 unanswered; accuracies: (A,), NaN unknown."""
 
     labels: NDArray[np.int32]
@@ -41,7 +41,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Task:
+class AggregationTask:
     """The input, checked. known: as known_labels gives it."""
 
     path: Path
@@ -72,12 +72,12 @@ def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> N
     return np.array(known, np.int32)
 
 
-def by_majority(task: Task) -> Outcome:
+def by_majority(task: AggregationTask) -> AggregationOutcome:
     labels, shares, ties = aggregation.majority(task.answers)
-    return Outcome(labels, shares, ties, _agreeing(task, labels, ties))
+    return AggregationOutcome(labels, shares, ties, _agreeing(task, labels, ties))
 
 
-def by_dawid_skene(task: Task) -> Outcome:
+def by_dawid_skene(task: AggregationTask) -> AggregationOutcome:
     answers, options, teaching = task.answers, task.options, task.teaching
     settings = {"prior": options["prior"], **LIMITS}
     try:
@@ -106,7 +106,7 @@ def by_dawid_skene(task: Task) -> Outcome:
     posteriors, unanswered = fitted.posteriors, task.known == UNANSWERED
     if unanswered.any():
         posteriors[unanswered] = _posterior(task, fitted.confusions, fitted.priors)[unanswered]
-    return Outcome(
+    return AggregationOutcome(
         *_of_answered(answers, posteriors, fitted.priors),
         fitted.accuracies * _shares(answers, teaching),
         settings,
@@ -114,7 +114,7 @@ def by_dawid_skene(task: Task) -> Outcome:
     )
 
 
-def by_posterior(task: Task) -> Outcome:
+def by_posterior(task: AggregationTask) -> AggregationOutcome:
     """Bayes with the confusions that people show on gold.
 
     A row of someone's confusions is (count + prior) / (total + K × prior); who never met gold of
@@ -149,10 +149,12 @@ def by_posterior(task: Task) -> Outcome:
         "gold_images": int((task.known != -1).sum()),
         "class_prior": dict(zip(answers.classes, shares.tolist(), strict=True)),
     }
-    return Outcome(*_of_answered(answers, probabilities, shares), accuracies, settings, confusions)
+    return AggregationOutcome(
+        *_of_answered(answers, probabilities, shares), accuracies, settings, confusions
+    )
 
 
-def by_vote_table(task: Task) -> Outcome:
+def by_vote_table(task: AggregationTask) -> AggregationOutcome:
     """P(yes | votes) learned on gold images, or without gold on the majorities of all votes."""
     answers = task.answers
     yes = _yes_class(task)
@@ -191,10 +193,10 @@ def by_vote_table(task: Task) -> Outcome:
         "strength": vote_tables.STRENGTH,
         "topics": len(tables) - 1,
     }
-    return Outcome(labels, probabilities, ties, _agreeing(task, labels, ties), settings)
+    return AggregationOutcome(labels, probabilities, ties, _agreeing(task, labels, ties), settings)
 
 
-METHODS: dict[str, Callable[[Task], Outcome]] = {
+METHODS: dict[str, Callable[[AggregationTask], AggregationOutcome]] = {
     "majority": by_majority,
     "dawid-skene": by_dawid_skene,
     "posterior": by_posterior,
@@ -202,7 +204,7 @@ METHODS: dict[str, Callable[[Task], Outcome]] = {
 }
 
 
-def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
+def report(answers: Answers, outcome: AggregationOutcome, method: str) -> dict[str, Any]:
     """Return the result but for the accuracy."""
     classes, counts = answers.classes, answers.counts
     answers_by_person = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
@@ -257,7 +259,7 @@ def _of_answered(
     return labels, probabilities, ties
 
 
-def _posterior(task: Task, confusions: Floats, prior: Floats) -> Floats:
+def _posterior(task: AggregationTask, confusions: Floats, prior: Floats) -> Floats:
     answers = task.answers
     return aggregation.posterior(
         answers.annotators,
@@ -269,7 +271,7 @@ def _posterior(task: Task, confusions: Floats, prior: Floats) -> Floats:
     )
 
 
-def _agreeing(task: Task, labels: NDArray[np.int32], ties: NDArray[np.bool_]) -> Floats:
+def _agreeing(task: AggregationTask, labels: NDArray[np.int32], ties: NDArray[np.bool_]) -> Floats:
     """(A,) the share of each annotator's answers to untied images that are the label."""
     answers = task.answers
     right = task.teaching & (answers.labels == labels[answers.items])
@@ -297,7 +299,7 @@ def _rates(counts: NDArray[Any], prior: float, instead: Floats) -> Floats:
     return np.where(total > 0, seen, instead)
 
 
-def _yes_class(task: Task) -> int:
+def _yes_class(task: AggregationTask) -> int:
     classes, chosen_class = task.answers.classes, task.options["yes"]
     if len(classes) > 2:
         raise BadInput(

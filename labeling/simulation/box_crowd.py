@@ -135,7 +135,7 @@ def _clean(
 
 
 @dataclass(frozen=True)
-class Pair:
+class SimulatedPair:
     """An image and a class that is in it. instances: their true boxes. proposals: one for each
     instance."""
 
@@ -159,11 +159,11 @@ class World:
         )
         self.pairs = [self._pair(number % crowd.classes) for number in range(pairs)]
 
-    def _pair(self, topic: int) -> Pair:
+    def _pair(self, topic: int) -> SimulatedPair:
         count = 1 + self.chance.poisson(self.crowd.more)
         instances = tuple(self._instance() for _ in range(count))
         good = self.chance.random(count) < self.proposed[topic]
-        return Pair(topic, instances, tuple(map(self._proposal, instances, good.tolist())))
+        return SimulatedPair(topic, instances, tuple(map(self._proposal, instances, good.tolist())))
 
     def _instance(self) -> Box:
         low, high = SMALL if self.chance.random() < self.crowd.small else LARGE
@@ -181,7 +181,9 @@ class World:
         moved = (instance[2] - instance[0]) * (1 - target_iou) / (1 + target_iou)
         return instance[0] + moved, instance[1], instance[2] + moved, instance[3]
 
-    def drawn(self, pair: Pair, boxes: list[Box], person: int, aim: Point | None) -> Box | None:
+    def drawn(
+        self, pair: SimulatedPair, boxes: list[Box], person: int, aim: Point | None
+    ) -> Box | None:
         """What somebody draws who should draw the instance at `aim`, or any without a box."""
         crowd, chance = self.crowd, self.chance
         left = without_box(pair, boxes)
@@ -199,7 +201,7 @@ class World:
         x0, y0, x1, y1 = np.asarray(box) + self.chance.normal(0, self.sigma[person] * longer, 4)
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
-    def checked(self, pair: Pair, boxes: list[Box], box: Box) -> str:
+    def checked(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> str:
         """What somebody says of a box: GOOD, or what is wrong with it."""
         crowd = self.crowd
         best, of_boxed = fit(pair, boxes, box)
@@ -210,7 +212,7 @@ class World:
         chance = crowd.accepts / (1 + np.exp(-steep)) + crowd.careless
         return GOOD if self.chance.random() < chance else "shifted"
 
-    def mended(self, pair: Pair, boxes: list[Box], box: Box) -> Box | None:
+    def mended(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> Box | None:
         """Return the box as one of those who found it good has mended it; None where they
         left it.
         """
@@ -222,7 +224,7 @@ class World:
             return None
         return self._around(meant, int(self.chance.integers(self.crowd.people)))
 
-    def missing(self, pair: Pair, boxes: list[Box]) -> tuple[Point, ...]:
+    def missing(self, pair: SimulatedPair, boxes: list[Box]) -> tuple[Point, ...]:
         """Return where somebody sees instances that have no box."""
         crowd, seen = self.crowd, []
         for instance in without_box(pair, boxes):
@@ -234,7 +236,7 @@ class World:
         return tuple(seen)
 
 
-def matched(pair: Pair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
+def matched(pair: SimulatedPair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
     """Of each box in their order the instance that it fits best of those left, and their IoU. One
     that overlaps none by half is of none, and takes none."""
     left, matches = dict(enumerate(pair.instances)), []
@@ -249,13 +251,13 @@ def matched(pair: Pair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
     return matches
 
 
-def without_box(pair: Pair, boxes: Sequence[Box]) -> list[Box]:
+def without_box(pair: SimulatedPair, boxes: Sequence[Box]) -> list[Box]:
     """Return the instances that none of these boxes is of."""
     has = {number for number, _ in matched(pair, boxes)}
     return [box for number, box in enumerate(pair.instances) if number not in has]
 
 
-def fit(pair: Pair, boxes: list[Box], box: Box) -> tuple[float, bool]:
+def fit(pair: SimulatedPair, boxes: list[Box], box: Box) -> tuple[float, bool]:
     """Its best IoU with an instance that has no box yet, and whether it fits one with a box
     better than that."""
     left = without_box(pair, boxes)

@@ -100,7 +100,7 @@ def _clean_accuracy(value: Any) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class People:
+class SimulatedPeople:
     """The crowd, one entry a person: what kind they are, and how often right when they try."""
 
     kind: Ints
@@ -126,7 +126,7 @@ class People:
         return replies
 
 
-def gather(crowd: Crowd, chance: np.random.Generator) -> People:
+def gather(crowd: Crowd, chance: np.random.Generator) -> SimulatedPeople:
     """Return the people of the crowd, in an order that says nothing of them."""
     kind = np.full(crowd.people, HONEST)
     order = chance.permutation(crowd.people)
@@ -142,4 +142,4 @@ def gather(crowd: Crowd, chance: np.random.Generator) -> People:
     accuracy = chance.uniform(*crowd.accuracy, crowd.people)
     accuracy[(kind == RANDOM) | (kind == COPIER)] = 0.5
     seconds = np.where(kind == HONEST, crowd.seconds, crowd.cheating_seconds)
-    return People(kind, accuracy, crowd.awake, seconds)
+    return SimulatedPeople(kind, accuracy, crowd.awake, seconds)

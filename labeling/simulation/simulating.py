@@ -29,7 +29,7 @@ POOL = 2_000
 CONFUSION_PRIOR = np.array([[2.0, 1.0], [1.0, 2.0]])
 
 
-def simulate(policy: policies.Policy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
+def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
     """What the campaign came to, as `simulate campaign` prints it.
 
     policy: a whole one (policies.clean). error: share of all questions whose label is wrong; those
@@ -48,7 +48,9 @@ def simulate(policy: policies.Policy, crowd: Crowd, seed: int = 0) -> dict[str, 
 class _Run:
     """The campaign as it goes: questions (Q,), people (P,), and the answers so far."""
 
-    def __init__(self, policy: policies.Policy, crowd: Crowd, chance: np.random.Generator) -> None:
+    def __init__(
+        self, policy: policies.WholePolicy, crowd: Crowd, chance: np.random.Generator
+    ) -> None:
         self.policy, self.crowd, self.chance = policy, crowd, chance
         self.people = gather(crowd, chance)
         self.adaptive = policy["method"] != "majority"

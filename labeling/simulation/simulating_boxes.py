@@ -18,14 +18,14 @@ from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, PROPOSED, Chain
 from labeling.boxes.rules import GOOD, BoxRules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
-from labeling.simulation.box_crowd import MEND, BoxCrowd, Pair, World, matched, without_box
+from labeling.simulation.box_crowd import MEND, BoxCrowd, SimulatedPair, World, matched, without_box
 
 # When proposals are shown: never, always, or where their learned chance says that it saves time.
 NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
 
 
 @dataclass
-class Run:
+class BoxRun:
     """What came of the pairs. ious: of each finished box and its instance, 0 where it is of none;
     proposed: the same of those that were proposals. complete: pairs in which every instance has a
     box; reviewed: that a reviewer got. planted, noticed: boxes that were taken away at the end, and
@@ -62,9 +62,9 @@ class Pairs:
         topics = [pair.topic for pair in self.world.pairs]
         least = least_chance(crowd.draw_seconds, crowd.check_seconds, rules.checks)
         self.learned = Acceptance(topics, crowd.classes, least)
-        self.found = Run()
+        self.found = BoxRun()
 
-    def run(self, proposals: str = NEVER) -> Run:
+    def run(self, proposals: str = NEVER) -> BoxRun:
         """Take them all; proposals: NEVER, ALWAYS or LEARNED."""
         for number, pair in enumerate(self.world.pairs):
             shows_proposals = proposals != NEVER and not is_unassisted(str(number))
@@ -73,7 +73,7 @@ class Pairs:
             self._pair(str(number), pair, pair.proposals if shows_proposals else ())
         return self.found
 
-    def _pair(self, name: str, pair: Pair, proposals: Sequence[Box]) -> None:
+    def _pair(self, name: str, pair: SimulatedPair, proposals: Sequence[Box]) -> None:
         chain, seconds = chains.begin(name, self.rules, proposals), 0.0
         while chain.step in chains.STEPS:
             boxes = [boxed.box for boxed in chain.boxes]
@@ -93,7 +93,7 @@ class Pairs:
                 self.found.proposed.append(value)
 
     def _answer(
-        self, pair: Pair, chain: Chain, boxes: list[Box]
+        self, pair: SimulatedPair, chain: Chain, boxes: list[Box]
     ) -> tuple[chains.Drawn | chains.Checked | chains.Covered, int]:
         """What the step comes to, and how many people it took."""
         world = self.world
@@ -119,7 +119,12 @@ class Pairs:
         )
 
     def _mend(
-        self, pair: Pair, chain: Chain, boxes: list[Box], votes: Sequence[str], verdict: str
+        self,
+        pair: SimulatedPair,
+        chain: Chain,
+        boxes: list[Box],
+        votes: Sequence[str],
+        verdict: str,
     ) -> Box | None:
         """The mean of what those who found a proposal good have mended, as in a campaign."""
         assert chain.box is not None
@@ -137,7 +142,7 @@ class Pairs:
         median, spread = self.crowd.time_of(step)
         return float(np.exp(self.world.chance.normal(np.log(median), spread, times)).sum())
 
-    def _look_for_planted(self, pair: Pair, chain: Chain) -> None:
+    def _look_for_planted(self, pair: SimulatedPair, chain: Chain) -> None:
         """A box is taken away from some pairs of two or more, and people look for more."""
         boxes = list(chain.boxes)
         if len(boxes) < 2 or self.world.chance.random() >= self.crowd.planted or not self.covers:
@@ -169,7 +174,7 @@ def simulate(crowd: BoxCrowd, rules: BoxRules, images: int, seed: int = 0) -> di
     }
 
 
-def figures(run: Run, crowd: BoxCrowd) -> dict[str, object]:
+def figures(run: BoxRun, crowd: BoxCrowd) -> dict[str, object]:
     ious = np.asarray(run.ious)
     return {
         "pairs": run.pairs,
@@ -196,7 +201,7 @@ def quality(ious: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def accepted(run: Run) -> dict[str, object]:
+def accepted(run: BoxRun) -> dict[str, object]:
     """Return the figures of boxes that were proposals."""
     return {
         "boxes": len(run.proposed),
@@ -205,13 +210,13 @@ def accepted(run: Run) -> dict[str, object]:
 
 
 def per_box(
-    run: Run, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = (*chains.STEPS, MEND)
+    run: BoxRun, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = (*chains.STEPS, MEND)
 ) -> float:
     """Seconds of a finished box: of each step, how many it takes times the median time of one."""
     spent = sum(run.steps[step] * crowd.time_of(step, slow)[0] for step in steps)
     return spent / len(run.ious)
 
 
-def boxing(run: Run, crowd: BoxCrowd) -> float:
+def boxing(run: BoxRun, crowd: BoxCrowd) -> float:
     """Seconds of a finished box without the looks for more, which cost the same either way."""
     return per_box(run, crowd, steps=(DRAW, CHECK, MEND))

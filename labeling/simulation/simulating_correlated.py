@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from labeling.files import BadInput
 from labeling.question_graph import scenes
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 from labeling.question_graph.inferring import PricePoint
 from labeling.question_graph.scenes import Scenes, Utility
 from labeling.simulation.simulating_queries import Setting, leaves_below, scan
@@ -35,7 +35,7 @@ COLUMNS = ["image", "wnid"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CorrelatedOutcome:
     """Per image (B,): questions, missed and false labels, and what was stated of the last two."""
 
     questions: Floats
@@ -51,7 +51,7 @@ class Outcome:
         return np.array([self.questions, self.missed, self.false])
 
 
-def generate(graph: Graph, name: str, present: float, images: int, seed: int) -> Bools:
+def generate(graph: QuestionGraph, name: str, present: float, images: int, seed: int) -> Bools:
     """(images, L): which classes are there.
 
     An image shows one scene. Each class of the scene is there with the same chance, and so is each
@@ -68,7 +68,7 @@ def generate(graph: Graph, name: str, present: float, images: int, seed: int) ->
     return np.asarray(chance.random((images, leaves)) < share[chance.integers(number, size=images)])
 
 
-def read_labels(graph: Graph, path: Path) -> Bools:
+def read_labels(graph: QuestionGraph, path: Path) -> Bools:
     """(images, L) of a CSV with the columns image, wnid; sorted by image. Raises BadInput."""
     column = {graph.node(leaf).key: index for index, leaf in enumerate(graph.leaves)}
     pairs: list[tuple[str, int]] = []
@@ -101,7 +101,7 @@ def read_labels(graph: Graph, path: Path) -> Bools:
     return there
 
 
-def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
+def simulate(graph: QuestionGraph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
     """Return the learned order against Algorithm 1 on these images, both with setting.error wrong
     answers.
 
@@ -165,7 +165,7 @@ def simulate(graph: Graph, setting: Setting, there: Bools, first: int) -> dict[s
 
 
 def stated_curve(
-    graph: Graph, known: Scenes, error: float, price: float, seed: int = 0
+    graph: QuestionGraph, known: Scenes, error: float, price: float, seed: int = 0
 ) -> tuple[list[PricePoint], PricePoint]:
     """What these scenes state that asking costs, at this price and the usual ones, and by Algorithm
     1 (missed and false labels as they are drawn, at price 0): of DRAWN images drawn from them."""
@@ -189,7 +189,7 @@ def _point(price: float, *costs: Floats) -> PricePoint:
     return PricePoint(price=price, questions=questions, missed=missed, false=false)
 
 
-def _figures(outcome: Outcome, base: float) -> dict[str, float]:
+def _figures(outcome: CorrelatedOutcome, base: float) -> dict[str, float]:
     questions, missed, false = outcome.rows.mean(axis=1).tolist()
     return {
         "questions_per_image": questions,
@@ -199,24 +199,31 @@ def _figures(outcome: Outcome, base: float) -> dict[str, float]:
     }
 
 
-def _algorithm_1(graph: Graph, truth: Bools, replies: Bools, mode: str) -> Outcome:
+def _algorithm_1(
+    graph: QuestionGraph, truth: Bools, replies: Bools, mode: str
+) -> CorrelatedOutcome:
     was_asked, labels = scan(graph, replies, mode)
     return _outcome(graph, truth, was_asked, labels, labels.astype(np.float64))
 
 
 def _learned(
-    graph: Graph, known: Scenes, truth: Bools, replies: Bools, error: float, utility: Utility
-) -> Outcome:
+    graph: QuestionGraph,
+    known: Scenes,
+    truth: Bools,
+    replies: Bools,
+    error: float,
+    utility: Utility,
+) -> CorrelatedOutcome:
     answers, likely = scenes.ask(graph, known, replies, error, utility)
     return _outcome(graph, truth, answers >= 0, likely > utility.threshold, likely)
 
 
 def _outcome(
-    graph: Graph, truth: Bools, was_asked: Bools, labels: Bools, likely: Floats
-) -> Outcome:
+    graph: QuestionGraph, truth: Bools, was_asked: Bools, labels: Bools, likely: Floats
+) -> CorrelatedOutcome:
     leaf = [graph.index[name] for name in graph.leaves]
     truth, labels, likely = truth[:, leaf], labels[:, leaf], likely[:, leaf]
-    return Outcome(
+    return CorrelatedOutcome(
         questions=was_asked.sum(axis=1).astype(np.float64),
         missed=(truth & ~labels).sum(axis=1).astype(np.float64),
         false=(~truth & labels).sum(axis=1).astype(np.float64),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labeling.question_graph.graph import Graph
-from labeling.question_graph.ordering import Order, learn
+from labeling.question_graph.graph import QuestionGraph
+from labeling.question_graph.ordering import QuestionOrder, learn
 
 Bools = npt.NDArray[np.bool_]
 Labels = npt.NDArray[np.int8]
@@ -49,7 +49,7 @@ class Setting:
     quick: bool = False
 
 
-def simulate(graph: Graph, setting: Setting) -> dict[str, Any]:
+def simulate(graph: QuestionGraph, setting: Setting) -> dict[str, Any]:
     """Expected questions and wrong class labels of an image.
 
     exact: whether questions_per_image is a sum over probabilities; else half_width is that of its
@@ -72,7 +72,7 @@ def simulate(graph: Graph, setting: Setting) -> dict[str, Any]:
 
 
 def expected_questions(
-    graph: Graph,
+    graph: QuestionGraph,
     present: float = 2.8,
     mode: str = "safe",
     order: str = "breadth",
@@ -91,7 +91,7 @@ def expected_questions(
 
 
 def _summary(
-    graph: Graph,
+    graph: QuestionGraph,
     question_shares: Floats,
     wrong: tuple[float, float],
     half_width: float,
@@ -110,7 +110,7 @@ def _summary(
     }
 
 
-def _truthful(graph: Graph, setting: Setting) -> Floats | None:
+def _truthful(graph: QuestionGraph, setting: Setting) -> Floats | None:
     """(N,): exact probability that each node is asked when all answers are right.
 
     safe: any parent is "yes". strict: every parent that is asked before the node is "yes", since
@@ -149,13 +149,13 @@ def _all_there(sets: Bools, absent: float) -> float:
     )
 
 
-def leaves_below(graph: Graph) -> Bools:
+def leaves_below(graph: QuestionGraph) -> Bools:
     """(N, L): which leaves are below each node, a leaf below itself."""
     reach = graph.below | np.eye(len(graph.nodes), dtype=bool)
     return reach[:, [graph.index[leaf] for leaf in graph.leaves]]
 
 
-def _printed_under(graph: Graph, position: int) -> int:
+def _printed_under(graph: QuestionGraph, position: int) -> int:
     """The parent under which an indented list first prints the node."""
     rank = {node_id: n for n, node_id in enumerate(graph.printed)}
     node = graph.nodes[position]
@@ -163,7 +163,7 @@ def _printed_under(graph: Graph, position: int) -> int:
     return graph.index[max(earlier, key=rank.__getitem__)]
 
 
-def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str, Any]:
+def _drawn(graph: QuestionGraph, setting: Setting, truthful: Floats | None) -> dict[str, Any]:
     """The figures from drawn images.
 
     The exact truthful number is taken as a control: what is averaged is the difference to it on
@@ -207,11 +207,11 @@ def _half_width(differences: list[npt.NDArray[np.int64]]) -> float:
     return max(Z * float(flat.std(ddof=1)) / math.sqrt(len(flat)), 3 / len(flat))
 
 
-def _leaf(graph: Graph) -> Bools:
+def _leaf(graph: QuestionGraph) -> Bools:
     return np.array([node.leaf for node in graph.nodes])
 
 
-def draw(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
+def draw(graph: QuestionGraph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
     """(truth, what people would say), each (B, N) bool, until there are enough images."""
     chance = np.random.default_rng([setting.seed, stream])
     leaves = leaves_below(graph)
@@ -224,7 +224,9 @@ def draw(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bool
         yield truth, truth ^ flipped
 
 
-def scan(graph: Graph, replies: Bools, mode: str, order: str = "breadth") -> tuple[Bools, Bools]:
+def scan(
+    graph: QuestionGraph, replies: Bools, mode: str, order: str = "breadth"
+) -> tuple[Bools, Bools]:
     """(asked, label), each (B, N) bool: the graph's order, node by node over all images at once.
 
     replies: (B, N), what the answer to each question would be. Each node is met once: breadth-first
@@ -252,7 +254,7 @@ def scan(graph: Graph, replies: Bools, mode: str, order: str = "breadth") -> tup
 
 
 def step(
-    graph: Graph, replies: Bools, sorter: Order
+    graph: QuestionGraph, replies: Bools, sorter: QuestionOrder
 ) -> tuple[Bools, Bools, npt.NDArray[np.int64], Floats]:
     """(asked, label, questions, settled): every image asked one question at a time.
 
@@ -285,7 +287,7 @@ def step(
 
 
 def _choose(
-    sorter: Order, rank: Floats, open_now: Bools, settled: Bools, evidence: npt.NDArray[Any]
+    sorter: QuestionOrder, rank: Floats, open_now: Bools, settled: Bools, evidence: npt.NDArray[Any]
 ) -> npt.NDArray[np.intp]:
     """(B,): the place of the question that the order puts first."""
     # Scores are never negative; what has none comes after, in the graph's order.
@@ -296,14 +298,14 @@ def _choose(
     return np.where(open_now, worth, -np.inf).argmax(axis=1)
 
 
-def _children(graph: Graph) -> Bools:
+def _children(graph: QuestionGraph) -> Bools:
     is_child = np.zeros((len(graph.nodes), len(graph.nodes)), bool)
     for position, children in enumerate(graph.child_positions):
         is_child[position, list(children)] = True
     return is_child
 
 
-def _closing(graph: Graph, mode: str) -> Any:
+def _closing(graph: QuestionGraph, mode: str) -> Any:
     """A function (label, rows, places) that closes what a "no" to places closes, in place."""
     reach = graph.below if mode == "strict" else graph.alone
     parents = graph.parent_positions
@@ -326,17 +328,17 @@ def _closing(graph: Graph, mode: str) -> Any:
     return close
 
 
-def _sorter(graph: Graph, setting: Setting) -> Order:
+def _sorter(graph: QuestionGraph, setting: Setting) -> QuestionOrder:
     """The order that a training sample of settled images teaches."""
     sample = Setting(setting.present, 0, setting.mode, "learned", TRAINED_ON, setting.seed)
     truth = np.concatenate([truth for truth, _ in draw(graph, sample, stream=1)])
-    return Order(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
+    return QuestionOrder(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
 
 
-def _progress(graph: Graph, setting: Setting) -> dict[str, float]:
+def _progress(graph: QuestionGraph, setting: Setting) -> dict[str, float]:
     """Questions until 90 % of the class labels are settled: learned, and the graph's order."""
     few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
-    learned, plain = _sorter(graph, setting), Order(graph, "breadth", setting.mode)
+    learned, plain = _sorter(graph, setting), QuestionOrder(graph, "breadth", setting.mode)
     reached: dict[str, list[float]] = {"settled_90": [], "settled_90_breadth": []}
     for _, replies in draw(graph, few, stream=2):
         for name, sorter in (("settled_90", learned), ("settled_90_breadth", plain)):

@@ -63,7 +63,7 @@ def money(amount: float, currency: str = "EUR") -> str:
 
 
 @register.filter
-def is_range(estimate: forecasts.Estimate | None) -> bool:
+def is_range(estimate: forecasts.CostEstimate | None) -> bool:
     """Return whether low and high of an estimate differ."""
     return estimate is not None and estimate.low != estimate.high
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labeling.vocabulary.types import Category, PartName, Vocabulary
+from labeling.vocabulary.types import Category, PartName, PartVocabulary
 
 ORDER = "order"
 
 
 @dataclass(frozen=True)
-class Change:
+class VocabularyChange:
     """One difference.
 
     what: added, removed or changed. part: "" for the category itself; category is "" too for the
@@ -25,7 +25,7 @@ class Change:
     after: str = ""
 
 
-def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
+def changes(before: PartVocabulary, after: PartVocabulary) -> list[VocabularyChange]:
     """Return all differences in the order of the later version; removals come first."""
     old = {category.key: category for category in before.categories}
     new = {category.key: category for category in after.categories}
@@ -35,19 +35,23 @@ def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
         if getattr(before, field) != getattr(after, field)
     ]
     differences += [
-        Change("removed", category.name) for key, category in old.items() if key not in new
+        VocabularyChange("removed", category.name)
+        for key, category in old.items()
+        if key not in new
     ]
     for key, category in new.items():
         if key in old:
             differences += _in_category(old[key], category)
         else:
-            differences.append(Change("added", category.name, after=_listed(category.by_key)))
+            differences.append(
+                VocabularyChange("added", category.name, after=_listed(category.by_key))
+            )
     if [key for key in old if key in new] != [key for key in new if key in old]:
         differences.append(_changed("", "", ORDER, _listed(old), _listed(new)))
     return differences
 
 
-def counted(differences: list[Change]) -> dict[str, int]:
+def counted(differences: list[VocabularyChange]) -> dict[str, int]:
     """Return {"added", "removed", "changed"} counts of the changes."""
     counts = dict.fromkeys(("added", "removed", "changed"), 0)
     for change in differences:
@@ -55,22 +59,26 @@ def counted(differences: list[Change]) -> dict[str, int]:
     return counts
 
 
-def _in_category(before: Category, after: Category) -> Iterator[Change]:
+def _in_category(before: Category, after: Category) -> Iterator[VocabularyChange]:
     for field in ("name", "aliases", "guidance"):
         if getattr(before, field) != getattr(after, field):
             yield _changed(after.name, "", field, getattr(before, field), getattr(after, field))
     old, new = before.by_key, after.by_key
-    yield from (Change("removed", after.name, part.name) for k, part in old.items() if k not in new)
+    yield from (
+        VocabularyChange("removed", after.name, part.name)
+        for k, part in old.items()
+        if k not in new
+    )
     for key, part in new.items():
         if key in old:
             yield from _in_part(after.name, old[key], part)
         else:
-            yield Change("added", after.name, part.name)
+            yield VocabularyChange("added", after.name, part.name)
     if [key for key in old if key in new] != [key for key in new if key in old]:
         yield _changed(after.name, "", ORDER, _listed(old), _listed(new))
 
 
-def _in_part(category: str, before: PartName, after: PartName) -> Iterator[Change]:
+def _in_part(category: str, before: PartName, after: PartName) -> Iterator[VocabularyChange]:
     for field in ("name", "several", "holes", "guidance", "aliases", "merge", "mirror", "holds"):
         if getattr(before, field) != getattr(after, field):
             yield _changed(
@@ -78,8 +86,8 @@ def _in_part(category: str, before: PartName, after: PartName) -> Iterator[Chang
             )
 
 
-def _changed(category: str, part: str, field: str, before: Any, after: Any) -> Change:
-    return Change("changed", category, part, field, _as_text(before), _as_text(after))
+def _changed(category: str, part: str, field: str, before: Any, after: Any) -> VocabularyChange:
+    return VocabularyChange("changed", category, part, field, _as_text(before), _as_text(after))
 
 
 def _as_text(value: Any) -> str:

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from labeling.vocabulary.types import Category, Fault, PartName, Vocabulary, VocabularyError, folded
+from labeling.vocabulary.types import (
+    Category,
+    PartName,
+    PartVocabulary,
+    VocabularyError,
+    VocabularyFault,
+    folded,
+)
 
 KEY = re.compile(r"[a-z0-9_-]{1,64}")
 RESERVED = "unlabeled-rest"
@@ -19,17 +26,17 @@ OF_PART = ("key", "name", "several", "holes", "guidance", "aliases", "merge", "m
 Path = tuple[str | int, ...]
 
 
-def build(raw: Any) -> Vocabulary:
+def build(raw: Any) -> PartVocabulary:
     """Return the vocabulary of a file's content. Raises VocabularyError with every fault."""
     if not isinstance(raw, Mapping):
         raise VocabularyError("holds no keys; write title: and categories:")
-    check = _Check()
+    check = _VocabularyCheck()
     check.known(raw, ABOUT, ())
     title = check.text(raw, "title", ()) or "Parts"
     source = check.text(raw, "source", (), LONGEST_GUIDANCE)
     categories = _categories(check, raw)
     check.end()
-    return Vocabulary(title, tuple(category for _, category in categories), source)
+    return PartVocabulary(title, tuple(category for _, category in categories), source)
 
 
 def _order(path: Path) -> list[int]:
@@ -37,16 +44,16 @@ def _order(path: Path) -> list[int]:
     return [step for step in path if isinstance(step, int)]
 
 
-class _Check:
+class _VocabularyCheck:
     """Reads fields one by one and collects their faults."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[VocabularyFault] = []
         self.names: dict[Path, str] = {}
 
     def fault(self, path: Path, message: str) -> None:
         """Add a fault. Raises VocabularyError if there are too many."""
-        self.faults.append(Fault(path, message, position=self._place(path)))
+        self.faults.append(VocabularyFault(path, message, position=self._place(path)))
         if len(self.faults) == MOST_FAULTS:
             self.end()
 
@@ -148,7 +155,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Category]]:
+def _categories(check: _VocabularyCheck, raw: Mapping[str, Any]) -> list[tuple[Path, Category]]:
     rows = check.rows(raw, "categories", (), MOST_CATEGORIES)
     if not rows and not check.faults:
         check.fault(("categories",), "has no categories; write categories: and a list")
@@ -172,7 +179,7 @@ def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Categ
     return made
 
 
-def _check_size(check: _Check, parts: list[Any]) -> None:
+def _check_size(check: _VocabularyCheck, parts: list[Any]) -> None:
     count = sum(len(rows) for rows in parts if isinstance(rows, list | tuple))
     if count > MOST_PARTS_IN_ALL:
         message = f"has {count:,} parts in all; at most {MOST_PARTS_IN_ALL:,} fit"
@@ -181,7 +188,7 @@ def _check_size(check: _Check, parts: list[Any]) -> None:
         check.end()
 
 
-def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
+def _category(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> Category:
     check.known(row, OF_CATEGORY, path)
     key = check.key(row, path, "give the wnid, such as n02084071")
     parts = []
@@ -206,7 +213,7 @@ def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
     )
 
 
-def _check_categories(check: _Check, categories: list[tuple[Path, Category]]) -> None:
+def _check_categories(check: _VocabularyCheck, categories: list[tuple[Path, Category]]) -> None:
     """Check that each name belongs to one category."""
     meant: dict[str, Category] = {}
     for field in ("key", "name", "aliases"):
@@ -219,7 +226,7 @@ def _check_categories(check: _Check, categories: list[tuple[Path, Category]]) ->
                     check.fault((*path, field), f"{message}; rename one of them")
 
 
-def _check_keys_apart(check: _Check, categories: list[tuple[Path, Category]]) -> None:
+def _check_keys_apart(check: _VocabularyCheck, categories: list[tuple[Path, Category]]) -> None:
     """Check that keys of categories and parts differ: labels of an object have only their key."""
     keys = {category.key for _, category in categories}
     for path, category in categories:
@@ -230,7 +237,7 @@ def _check_keys_apart(check: _Check, categories: list[tuple[Path, Category]]) ->
 
 
 def _borrow(
-    check: _Check, categories: list[tuple[Path, Category]], like: dict[Path, str]
+    check: _VocabularyCheck, categories: list[tuple[Path, Category]], like: dict[Path, str]
 ) -> list[tuple[Path, Category]]:
     """Return the categories with the parts of the category that they refer to."""
     by_name = {
@@ -256,7 +263,7 @@ def _borrow(
     return made
 
 
-def _part(check: _Check, row: Mapping[str, Any], path: Path) -> PartName:
+def _part(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> PartName:
     check.known(row, OF_PART, path)
     key = check.key(row, path, "give one such as left-wing")
     if key == "object" or key.startswith(RESERVED):
@@ -274,7 +281,9 @@ def _part(check: _Check, row: Mapping[str, Any], path: Path) -> PartName:
     )
 
 
-def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
+def _merge(
+    check: _VocabularyCheck, row: Mapping[str, Any], path: Path
+) -> dict[str, tuple[str, ...]]:
     raw = row.get("merge")
     at = (*path, "merge")
     if raw is None:
@@ -300,7 +309,7 @@ def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple
     return merge
 
 
-def _check_parts(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
+def _check_parts(check: _VocabularyCheck, parts: list[tuple[Path, PartName]]) -> None:
     """Check references between the parts of one category."""
     keys: dict[str, PartName] = {}
     for path, part in parts:
@@ -313,7 +322,7 @@ def _check_parts(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
     _check_holds(check, parts, keys)
 
 
-def _check_itself(check: _Check, path: Path, part: PartName) -> None:
+def _check_itself(check: _VocabularyCheck, path: Path, part: PartName) -> None:
     for instance, names in part.merge.items():
         for name in names:
             if folded(name) in (folded(part.key), folded(part.name)):
@@ -323,7 +332,7 @@ def _check_itself(check: _Check, path: Path, part: PartName) -> None:
                 check.fault((*path, "merge", instance), message)
 
 
-def _check_sources(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
+def _check_sources(check: _VocabularyCheck, parts: list[tuple[Path, PartName]]) -> None:
     """Check that each name belongs to one instance of one part."""
     # First what the parts are called: another's alias is then what is at fault.
     meant = {
@@ -346,7 +355,9 @@ def _check_sources(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
                 check.fault((*path, "merge", instance), f"{message}; keep one")
 
 
-def _at_odds(check: _Check, path: Path, part: PartName, name: str, namesake: PartName) -> None:
+def _at_odds(
+    check: _VocabularyCheck, path: Path, part: PartName, name: str, namesake: PartName
+) -> None:
     if part.key and part.key == namesake.key:
         return  # The key is there twice, which is said already.
     field = "aliases" if name in part.aliases else "merge"
@@ -361,7 +372,7 @@ def _meaning(part: PartName, instance: str) -> str:
 
 
 def _check_mirrors(
-    check: _Check, parts: list[tuple[Path, PartName]], keys: dict[str, PartName]
+    check: _VocabularyCheck, parts: list[tuple[Path, PartName]], keys: dict[str, PartName]
 ) -> None:
     for path, part in parts:
         if not part.mirror:
@@ -376,7 +387,7 @@ def _check_mirrors(
 
 
 def _check_holds(
-    check: _Check, parts: list[tuple[Path, PartName]], keys: dict[str, PartName]
+    check: _VocabularyCheck, parts: list[tuple[Path, PartName]], keys: dict[str, PartName]
 ) -> None:
     for path, part in parts:
         for key in part.holds:

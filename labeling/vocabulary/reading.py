@@ -8,13 +8,13 @@ import yaml
 from labeling import strict_yaml
 from labeling.files import BadInput, StrPath
 from labeling.vocabulary.checks import build
-from labeling.vocabulary.types import FAULTS_SHOWN, Fault, Vocabulary, VocabularyError
+from labeling.vocabulary.types import FAULTS_SHOWN, PartVocabulary, VocabularyError, VocabularyFault
 
 SHIPPED = Path(__file__).parent / "data"
 LONGEST = 500_000
 
 
-def parse(text: str) -> Vocabulary:
+def parse(text: str) -> PartVocabulary:
     """Return the vocabulary in a YAML or JSON text. Raises VocabularyError with lines."""
     if len(text) > LONGEST:
         raise VocabularyError(
@@ -25,15 +25,17 @@ def parse(text: str) -> Vocabulary:
         raw, lines = strict_yaml.load_with_lines(text.rstrip())
     except strict_yaml.Refers as error:
         message = "uses a YAML alias (*name); write what it stands for, or like: category"
-        raise VocabularyError([Fault((), message, error.line)]) from None
+        raise VocabularyError([VocabularyFault((), message, error.line)]) from None
     except strict_yaml.Repeats as error:
-        raise VocabularyError([Fault((), f"{error}; say it once", error.line)]) from None
+        raise VocabularyError([VocabularyFault((), f"{error}; say it once", error.line)]) from None
     except RecursionError:
         raise VocabularyError("nests too deeply; a vocabulary is a list of categories") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        fault = Fault((), f"not YAML: {problem}; mend it", mark.line + 1 if mark else None)
+        fault = VocabularyFault(
+            (), f"not YAML: {problem}; mend it", mark.line + 1 if mark else None
+        )
         raise VocabularyError([fault]) from None
     try:
         return build(raw)
@@ -41,7 +43,7 @@ def parse(text: str) -> Vocabulary:
         raise error.at(lines) from None
 
 
-def read(path: StrPath) -> Vocabulary:
+def read(path: StrPath) -> PartVocabulary:
     """Return the vocabulary in a file. Raises BadInput at the first fault's line, with all
     faults.
     """
@@ -55,11 +57,11 @@ def read(path: StrPath) -> Vocabulary:
     except VocabularyError as error:
         first, *others = error.found
         rest = "".join(f" | {fault}" for fault in others[: FAULTS_SHOWN - 1])
-        message = str(Fault(first.path, first.message, None, first.position))
+        message = str(VocabularyFault(first.path, first.message, None, first.position))
         raise BadInput(message + rest, file=path, line=first.line) from None
 
 
 @functools.cache
-def shipped(name: str = "pascal_parts") -> Vocabulary:
+def shipped(name: str = "pascal_parts") -> PartVocabulary:
     """Return the vocabulary shipped with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
     return read(SHIPPED / f"{name}.yaml")

@@ -28,8 +28,8 @@ class VocabularyError(Refusal, ValueError):
 
     code = "bad_vocabulary"
 
-    def __init__(self, faults: "str | Sequence[Fault]") -> None:
-        self.found = (Fault((), faults),) if isinstance(faults, str) else tuple(faults)
+    def __init__(self, faults: "str | Sequence[VocabularyFault]") -> None:
+        self.found = (VocabularyFault((), faults),) if isinstance(faults, str) else tuple(faults)
         self.faults = tuple(str(fault) for fault in self.found)
         message = "\n".join(self.faults[:FAULTS_SHOWN])
         more = len(self.faults) - FAULTS_SHOWN
@@ -41,7 +41,7 @@ class VocabularyError(Refusal, ValueError):
 
 
 @dataclass(frozen=True)
-class Fault:
+class VocabularyFault:
     """A fault and its cure. path: keys and list indices from 0. line: from 1, if known."""
 
     path: tuple[str | int, ...]
@@ -54,11 +54,11 @@ class Fault:
         prefix = ", ".join(word for word in (line, self.position) if word)
         return f"{prefix}: {self.message}" if prefix else self.message
 
-    def at(self, lines: strict_yaml.Lines) -> "Fault":
+    def at(self, lines: strict_yaml.Lines) -> "VocabularyFault":
         near = (
             lines[self.path[:n]] for n in range(len(self.path), 0, -1) if self.path[:n] in lines
         )
-        return Fault(self.path, self.message, next(near, None), self.position)
+        return VocabularyFault(self.path, self.message, next(near, None), self.position)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class PartVocabulary:
     """A valid vocabulary. source: its origin, for people."""
 
     title: str

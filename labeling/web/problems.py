@@ -65,7 +65,7 @@ FIELD_CURES = {
 }
 
 
-class Fault(TypedDict):
+class RequestFault(TypedDict):
     """An error in a request, with its field and cure."""
 
     field: str | None
@@ -142,7 +142,7 @@ def _from_bad_input(bad: BadInput) -> Refusal:
     return Refusal(f"{prefix}{bad.message}.{cure}", field="file", code="bad_input")
 
 
-def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
+def body(status_code: int, code: str, errors: list[RequestFault]) -> dict[str, object]:
     """Return the members of a problem; `code` and `errors` extend RFC 9457."""
     first = errors[0]
     detail = first["message"] if first["field"] is None else f"{first['field']}: {first['message']}"
@@ -158,14 +158,18 @@ def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
 
 def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
     """Return the problem response for unknown addresses of the API."""
-    error: Fault = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
+    error: RequestFault = {
+        "field": None,
+        "message": "There is no such address.",
+        "cure": CURES[404],
+    }
     return JsonResponse(body(404, "not_found", [error]), status=404, content_type=MEDIA_TYPE)
 
 
 def _respond(
     status_code: int,
     code: str,
-    errors: list[Fault],
+    errors: list[RequestFault],
     headers: dict[str, str] | None = None,
 ) -> Response:
     return Response(
@@ -176,7 +180,7 @@ def _respond(
     )
 
 
-def _from_refusals(refusal: Refusal) -> Iterator[Fault]:
+def _from_refusals(refusal: Refusal) -> Iterator[RequestFault]:
     """Return one error, or one for each fault of a refusal with many, as of a graph."""
     faults = getattr(refusal, "faults", ())
     if len(faults) < 2:
@@ -187,7 +191,7 @@ def _from_refusals(refusal: Refusal) -> Iterator[Fault]:
         yield {"field": refusal.field, "message": message, "cure": cure}
 
 
-def _from_refusal(refusal: Refusal) -> Fault:
+def _from_refusal(refusal: Refusal) -> RequestFault:
     # A refusal's message ends with its cure where the cure is not plain from the fault itself.
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", refusal.message.strip(), maxsplit=1)
     fault = sentences[0]
@@ -201,7 +205,7 @@ def _default_cure(refusal: Refusal) -> str:
     return CURES.get(refusal.status, CURES[400])
 
 
-def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[Fault]:
+def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[RequestFault]:
     """Return an error for every leaf of the framework's nested details."""
     if isinstance(detail, dict):
         for key, inner in detail.items():

@@ -9,7 +9,7 @@ from django.utils import timezone
 from labeling.campaigns import lifecycle
 from labeling.db import question_counts
 from labeling.follow_ups import candidate_lists
-from labeling.follow_ups.candidate_lists import Row
+from labeling.follow_ups.candidate_lists import CandidateRow
 from labeling.models import Answer, Campaign, Dataset, Question, Seat, Settlement, User
 from tests import factories
 
@@ -34,20 +34,22 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[dict[str, A
     return rows
 
 
-def rows(dataset: Dataset, topic: str = CAT, count: int = 6, query: str = "burmese") -> list[Row]:
+def rows(
+    dataset: Dataset, topic: str = CAT, count: int = 6, query: str = "burmese"
+) -> list[CandidateRow]:
     """Candidates of that class, whose images are made where they are missing."""
     names = [f"{topic}/{index:02}.png" for index in range(count)]
     known = set(dataset.images.filter(name__in=names).values_list("name", flat=True))
     for name in names:
         if name not in known:
             factories.make_image(dataset, name)
-    return [Row(name, topic, query, f"Line {line}") for line, name in enumerate(names, 1)]
+    return [CandidateRow(name, topic, query, f"Line {line}") for line, name in enumerate(names, 1)]
 
 
 def make(
     owner: User,
     dataset: Dataset,
-    rows: Sequence[Row],
+    rows: Sequence[CandidateRow],
     *,
     name: str = "verify",
     settings: Mapping[str, object] | None = None,

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 
 from labeling.datasets import vocabulary_store
 from labeling.exchange import part_imports
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.models import Dataset, Image, Job, User
 from labeling.parts.model import Part, PartedObject, Photograph
@@ -136,7 +136,7 @@ def written(format_name: str, folder: Path, *objects: PartedObject) -> Path:
         (Photograph(name, *SIZE), [parted for parted in objects if parted.image == name])
         for name in dict.fromkeys(parted.image for parted in objects)
     ]
-    PART_FORMATS[format_name].write(iter(scenes), folder, About("Cows", {COW: "cow"}))
+    PART_FORMATS[format_name].write(iter(scenes), folder, ExportContext("Cows", {COW: "cow"}))
     return folder
 
 

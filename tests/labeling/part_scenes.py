@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from labeling.errors import Refusal
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons, clean
@@ -24,7 +24,7 @@ from labeling.parts.model import (
 )
 
 DOG = "n02084071"
-NAMES = About("ponds", {DOG: "dog"})
+NAMES = ExportContext("ponds", {DOG: "dog"})
 WIDTH, HEIGHT = 160, 120
 # Of these the polygons come back; of the others, the masks.
 EXACT = ("coco", "label-studio")

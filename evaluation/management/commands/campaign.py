@@ -41,7 +41,7 @@ from labeling.management.release_options import find_campaign, find_release
 from labeling.models import Campaign, Dataset, Release, User
 from labeling.plurals import count_of
 from labeling.question_graph import replaying
-from labeling.question_graph.graph import Graph
+from labeling.question_graph.graph import QuestionGraph
 from labeling.question_graph.ordering import ORDERS
 from labeling.records import Record
 from labeling.releases import freezing
@@ -376,7 +376,7 @@ def _from_refusal(refusal: Refusal, path: Path | None) -> BadInput:
     return BadInput(refusal.message, file=path)
 
 
-def _graph(name: str) -> Graph:
+def _graph(name: str) -> QuestionGraph:
     """Return the graph of that file, or ILSVRC's. Raises BadInput with every fault."""
     if name == "ilsvrc":
         return store.load_ilsvrc()

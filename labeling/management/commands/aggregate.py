@@ -14,8 +14,8 @@ from labeling.plurals import count_of
 from labeling.simulation import vote_files
 from labeling.simulation.aggregate_methods import (
     METHODS,
-    Outcome,
-    Task,
+    AggregationOutcome,
+    AggregationTask,
     known_labels,
     report,
 )
@@ -71,7 +71,7 @@ class Command(ContractCommand):
         if sheet.repeats:
             self.warn(f"{count_of(sheet.repeats, 'row')} repeat an image of the same annotator")
         self._warn_of_words(classes, known, gold, right or {}, truth)
-        task = Task(
+        task = AggregationTask(
             answers, votes, sheet.topics, gold, known_labels(votes, known, gold), vars(options)
         )
         outcome = METHODS[method](task)
@@ -110,7 +110,7 @@ class Command(ContractCommand):
     def _accuracy(
         self,
         answers: Answers,
-        outcome: Outcome,
+        outcome: AggregationOutcome,
         truth: dict[str, str] | None,
         path: Path | None,
         gold: set[str],

@@ -18,17 +18,17 @@ from labeling.management.contract import ContractCommand, Result, UsageError, ve
 from labeling.management.options import argument, option
 from labeling.models import Dataset, User
 from labeling.near_duplicates import choosing, search
-from labeling.near_duplicates.choosing import Known
+from labeling.near_duplicates.choosing import KnownImage
 
 # A dataset in place of files.
 DATASET = "dataset:"
 
 
 @dataclass
-class Compared:
+class ComparedImages:
     """What `near` compares. found: of the files, by their place in `known`."""
 
-    known: list[Known] = field(default_factory=list)
+    known: list[KnownImage] = field(default_factory=list)
     fingerprints: list[Found] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     against: list[dict[str, object]] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Command(ContractCommand):
         for goal in (out, pairs):
             if goal is not None:
                 refuse_input(goal, [Path(path)])
-        compared = Compared()
+        compared = ComparedImages()
         with self.progress(None, "image", "images") as bar, ExitStack() as opened:
             for fingerprint, known in _files(path, "", compared.refused, bar.update, opened):
                 compared.fingerprints.append(fingerprint)
@@ -167,7 +167,7 @@ def _files(
     refused: list[Refused],
     watch: Callable[[int], object],
     opened: ExitStack,
-) -> Iterator[tuple[Found, Known]]:
+) -> Iterator[tuple[Found, KnownImage]]:
     """Yield every image at the path. Raises BadInput for a path without images."""
     if not Path(path).exists():
         raise BadInput("does not exist", path, None, "check the path")
@@ -179,7 +179,7 @@ def _files(
 
 
 def _add_other(
-    compared: Compared, text: str, watch: Callable[[int], object], opened: ExitStack
+    compared: ComparedImages, text: str, watch: Callable[[int], object], opened: ExitStack
 ) -> None:
     name, is_named, path = text.partition("=")
     if not is_named:
@@ -190,7 +190,7 @@ def _add_other(
     if path.startswith(DATASET):
         other_dataset = _dataset(path.removeprefix(DATASET), None)
         compared.known += [
-            Known(image, seen, origin=name) for image, seen in fingerprints_of(other_dataset)
+            KnownImage(image, seen, origin=name) for image, seen in fingerprints_of(other_dataset)
         ]
     else:
         files = _files(path, name, compared.refused, watch, opened)
@@ -198,7 +198,7 @@ def _add_other(
     compared.against.append({"name": name, "images": len(compared.known) - before})
 
 
-def _write_kept(file: Any, compared: Compared, rows: list[choosing.Removed]) -> None:
+def _write_kept(file: Any, compared: ComparedImages, rows: list[choosing.Removed]) -> None:
     """Write the kept images; they take over the queries of the images removed for them."""
     gone = {row.image: row.kept for row in rows}
     queries: dict[int, list[Query]] = {

@@ -80,7 +80,7 @@ class Command(ContractCommand):
                 options.format_name,
                 options.out,
                 open_image,
-                exporting.Options(options.names, options.rest, options.image_base),
+                exporting.FormatOptions(options.names, options.rest, options.image_base),
                 with_images=options.with_images,
             )
         except Refusal as refusal:

@@ -16,7 +16,7 @@ from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, verb
 from labeling.management.options import argument, option
 from labeling.models import Campaign, Job
-from labeling.promptable.network import Encoder, Preparation
+from labeling.promptable.network import Encoder, EncoderPreparation
 from labeling.reports import proposal_figures
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -111,7 +111,7 @@ class Command(ContractCommand):
         colours = [value for value in (options.mean, options.std) if value is not None]
         opened, out = Encoder(options.encoder, options.size, *colours), options.out
         if options.preparation is not None:
-            opened.preparation = Preparation.of(json.loads(options.preparation.read_text()))
+            opened.preparation = EncoderPreparation.of(json.loads(options.preparation.read_text()))
         out.mkdir(parents=True, exist_ok=True)
         files = sorted(path for path in options.images.iterdir() if path.is_file())
         skipped = []

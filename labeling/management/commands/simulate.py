@@ -18,7 +18,7 @@ from labeling.management.contract import ContractCommand, Result, UsageError, ve
 from labeling.management.options import argument, option
 from labeling.plurals import count_of
 from labeling.question_graph import scenes
-from labeling.question_graph.graph import Graph, GraphError, build, read, shipped
+from labeling.question_graph.graph import GraphError, QuestionGraph, build, read, shipped
 from labeling.question_graph.ordering import ORDERS
 from labeling.question_graph.replaying import MODES
 from labeling.simulation import (
@@ -131,7 +131,7 @@ def _checked(path: Path, clean: Callable[[dict[str, Any]], Made]) -> Made:
         raise BadInput(refusal.message, file=path) from None
 
 
-def _graph(name: str) -> Graph:
+def _graph(name: str) -> QuestionGraph:
     """Return the graph in a file, or the shipped one of ILSVRC."""
     if name == ILSVRC and not os.path.exists(name):
         return shipped(ILSVRC)
@@ -142,7 +142,7 @@ def _graph(name: str) -> Graph:
 
 
 def _correlated(
-    graph: Graph, name: str, setting: simulating_queries.Setting
+    graph: QuestionGraph, name: str, setting: simulating_queries.Setting
 ) -> tuple[NDArray[np.bool_], int]:
     """Return the classes of images, and how many of the images are for learning."""
     if setting.order != "learned":
@@ -163,7 +163,7 @@ def _correlated(
     return there, first
 
 
-def _check(graph: Graph, present: float, error: float, images: int, seed: int) -> None:
+def _check(graph: QuestionGraph, present: float, error: float, images: int, seed: int) -> None:
     leaves = len(graph.leaves)
     if not 0 <= present <= leaves:
         raise UsageError(
@@ -182,7 +182,7 @@ def _check_seed(seed: int) -> None:
         raise UsageError(f"--seed is {seed}; give 0 or more")
 
 
-def _depths(graph: Graph, questions_by_node: NDArray[np.float64]) -> list[dict[str, float]]:
+def _depths(graph: QuestionGraph, questions_by_node: NDArray[np.float64]) -> list[dict[str, float]]:
     """Return the numbers of nodes and of questions of an image, by depth below the roots."""
     nodes: dict[int, int] = defaultdict(int)
     questions: dict[int, float] = defaultdict(float)

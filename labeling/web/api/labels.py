@@ -84,7 +84,7 @@ class NewLabelsSerializer(FormBody):
 
 
 class KnownLabelsSerializer(Plain):
-    sources = rows_of(label_files.Source, "Source")(many=True)
+    sources = rows_of(label_files.LabelSource, "Source")(many=True)
 
 
 class AnyForm(DefaultContentNegotiation):
@@ -122,7 +122,7 @@ class ReleaseLabelViewSet(CampaignViewSet):
         query.is_valid(raise_exception=True)
         chosen = dict(query.validated_data)
         format_name = chosen.pop("format")
-        made = export_files.fetch(release, format_name, exporting.Options(**chosen))
+        made = export_files.fetch(release, format_name, exporting.FormatOptions(**chosen))
         if isinstance(made, Job):
             response = self.answer(JobSerializer, made, 202)
             response["Retry-After"] = WAIT_SECONDS

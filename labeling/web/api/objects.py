@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from labeling.datasets import objects
 from labeling.db.lookups import get_or_404
 from labeling.exchange import merging, part_imports
-from labeling.exchange.part_report import Place, Report, Unknown
+from labeling.exchange.part_report import ImportedObject, PartImportReport, Unknown
 from labeling.geometry.polygons import as_json
 from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
@@ -81,7 +81,7 @@ class RefusedObjectSerializer(Plain):
     why = serializers.CharField()
 
 
-FlaggedObjectSerializer = rows_of(Place, "FlaggedObject")
+FlaggedObjectSerializer = rows_of(ImportedObject, "FlaggedObject")
 
 
 UnknownNameSerializer = rows_of(Unknown, "UnknownName")
@@ -90,7 +90,7 @@ UnknownNameSerializer = rows_of(Unknown, "UnknownName")
 class PartReportSerializer(RowSerializer):
     """Lists have the first 500 entries; counts are of all."""
 
-    row = Report
+    row = PartImportReport
     refused = RefusedObjectSerializer(many=True)
 
 

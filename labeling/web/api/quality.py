@@ -98,10 +98,10 @@ class AuditEstimateSerializer(RowSerializer):
     calibration = ReliabilitySerializer(allow_null=True)
 
 
-HistogramSerializer = rows_of(quality_page.Bar, "Histogram", "share")
+HistogramSerializer = rows_of(quality_page.VoteBar, "Histogram", "share")
 
 
-QualitySerializer = rows_of(quality_page.Figures, "Quality")
+QualitySerializer = rows_of(quality_page.QualityFigures, "Quality")
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:

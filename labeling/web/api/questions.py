@@ -165,7 +165,7 @@ class GivenAnswerSerializer(serializers.Serializer):
     replaced = serializers.BooleanField(help_text="The same person changed it later.")
     created_at = serializers.DateTimeField(source="answer.created_at")
 
-    def get_annotator_name(self, row: question_page.AnswerRow) -> str:
+    def get_annotator_name(self, row: question_page.QuestionAnswerRow) -> str:
         name: str = self.context["names"].of(row.answer.assignment.annotator)
         return name
 
@@ -234,7 +234,7 @@ class QuestionViewSet(CampaignViewSet):
             return candidate_lists.ask(
                 row,
                 [
-                    candidate_lists.Row(
+                    candidate_lists.CandidateRow(
                         entry["image"], entry["topic"], entry["query"], f"questions[{index}]"
                     )
                     for index, entry in enumerate(rows)

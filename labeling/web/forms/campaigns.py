@@ -15,7 +15,7 @@ from labeling.kinds.candidates import SETTINGS
 from labeling.kinds.hierarchy import MOST_PRESENT
 from labeling.kinds.naming import MOST
 from labeling.models import Dataset, Release, User
-from labeling.question_graph.graph import Graph, build
+from labeling.question_graph.graph import QuestionGraph, build
 from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, known_number
@@ -297,7 +297,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             self.add_error(field, refusal.message)
             return []
 
-    def _graph(self) -> Graph | None:
+    def _graph(self) -> QuestionGraph | None:
         """Return the validated graph; None if it is faulty, which is shown at its field."""
         if self.cleaned_data.get("graph") == "ilsvrc":
             return store.load_ilsvrc()
@@ -311,11 +311,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             say_faults(self, refusal, "graph_file")
             return None
 
-    def estimate(self) -> forecasts.Estimate:
+    def estimate(self) -> forecasts.CostEstimate:
         """Return the cost of the campaign from the valid fields."""
         return forecasts.estimate(self._forecast(), self._rules())
 
-    def _rules(self) -> policies.Policy:
+    def _rules(self) -> policies.WholePolicy:
         """Return the policy that the campaign would have."""
         kind = KINDS.get(self.cleaned_data.get("kind", ""))
         return policies.whole({**(kind.policy_defaults if kind else {}), **self.policy()})

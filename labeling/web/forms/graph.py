@@ -137,7 +137,7 @@ class NodeForm(WordedForm):
 
     def __init__(
         self,
-        graph: replaying.Graph,
+        graph: replaying.QuestionGraph,
         node: replaying.Node,
         data: Any = None,
         guidance: str = "",

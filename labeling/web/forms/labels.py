@@ -103,5 +103,5 @@ class ExportOptionsForm(WordedForm):
         except BadInput as bad:
             raise forms.ValidationError(f"This is no address; {bad.cure}.") from None
 
-    def options(self) -> exporting.Options:
-        return exporting.Options(**{k: v for k, v in self.cleaned_data.items() if v})
+    def options(self) -> exporting.FormatOptions:
+        return exporting.FormatOptions(**{k: v for k, v in self.cleaned_data.items() if v})

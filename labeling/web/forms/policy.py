@@ -193,10 +193,14 @@ def _bound(value: float) -> str:
 
 
 def rule_field(
-    key: str, rule: policies.Rule | policies.Choice, *, label: str = "", required: bool = True
+    key: str,
+    rule: policies.PolicyRule | policies.PolicyChoice,
+    *,
+    label: str = "",
+    required: bool = True,
 ) -> forms.Field:
     label = label or LABELS.get(key) or key.replace("_", " ").capitalize()
-    if isinstance(rule, policies.Choice):
+    if isinstance(rule, policies.PolicyChoice):
         return forms.ChoiceField(
             label=label,
             initial=rule.default,
@@ -268,7 +272,7 @@ class PolicyForm(WordedForm):
         """Return whether one of those has errors, so that they must be visible."""
         return any(group.faulty for group in self.fine_groups())
 
-    def policy(self) -> policies.Policy:
+    def policy(self) -> policies.WholePolicy:
         """Return the policy of the valid fields, with defaults for the others."""
         try:
             return policies.clean(self._understood())

@@ -9,7 +9,7 @@ from labeling.errors import Refusal
 from labeling.vocabulary import reading
 from labeling.vocabulary.checks import MOST_PARTS
 from labeling.vocabulary.reading import LONGEST
-from labeling.vocabulary.types import Category, Fault, PartName, Vocabulary
+from labeling.vocabulary.types import Category, PartName, PartVocabulary, VocabularyFault
 from labeling.web.forms.common import LIST, WordedForm, refusals_shown
 from labeling.web.forms.graph import say_faults, version_field
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
@@ -40,7 +40,7 @@ class VocabularyForm(KeepsFiles, WordedForm):
         help_text="The latest version is here: change it, or paste another.",
     )
     version = version_field()
-    vocabulary: Vocabulary
+    vocabulary: PartVocabulary
 
     def clean(self) -> None:
         super().clean()
@@ -223,7 +223,7 @@ class CategoryForms:
 
     def __init__(
         self,
-        vocabulary: Vocabulary | None,
+        vocabulary: PartVocabulary | None,
         index: int | None,
         version: int | None,
         data: Any = None,
@@ -248,7 +248,7 @@ class CategoryForms:
 
     def content(self) -> dict[str, object]:
         """Return the content of the whole vocabulary with this category replaced."""
-        content = (self.vocabulary or Vocabulary("Parts", ())).content()
+        content = (self.vocabulary or PartVocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [
             {name: form.cleaned_data[name] for name in PartForm.base_fields}
@@ -261,7 +261,7 @@ class CategoryForms:
 
     def say(self, refusal: Refusal) -> None:
         """Show each fault at its field."""
-        faults = getattr(refusal, "found", None) or [Fault((), refusal.message)]
+        faults = getattr(refusal, "found", None) or [VocabularyFault((), refusal.message)]
         count = len(self.vocabulary.categories) if self.vocabulary else 0
         mine = ("categories", count if self.index is None else self.index)
         for fault in faults:
@@ -273,7 +273,7 @@ class CategoryForms:
                 _say(self.category, fault, fault.path[2:])
 
 
-def _say(form: forms.Form, fault: Fault, path: tuple[str | int, ...]) -> None:
+def _say(form: forms.Form, fault: VocabularyFault, path: tuple[str | int, ...]) -> None:
     field = str(path[0]) if path and path[0] in form.fields else None
     message = fault.message[:1].upper() + fault.message[1:]
     form.add_error(field, message if message.endswith(".") else f"{message}.")

@@ -14,8 +14,8 @@ from labeling.models import (
     Policy,
 )
 from labeling.quality.monitoring import Stopped
-from labeling.reports.forecasts import Estimate
-from labeling.reports.progress import Progress
+from labeling.reports.forecasts import CostEstimate
+from labeling.reports.progress import CampaignProgress
 from labeling.web.api.base import Body
 from labeling.web.forms.campaigns import CampaignForm
 from labeling.web.serializers.common import NAME_HELP, AnyField
@@ -86,7 +86,7 @@ class CostSerializer(RowSerializer):
     without: ClassVar[tuple[str, ...]] = ("gold", "currency")
 
 
-EstimateSerializer = rows_of(Estimate, "Estimate", "gold")
+EstimateSerializer = rows_of(CostEstimate, "Estimate", "gold")
 
 
 class PairField(serializers.ListField):
@@ -95,7 +95,7 @@ class PairField(serializers.ListField):
 
 
 class ProgressSerializer(RowSerializer):
-    row = Progress
+    row = CampaignProgress
     questions_range = PairField(child=serializers.IntegerField())
     answers_left_range = PairField(child=serializers.IntegerField())
     cost_left_range = PairField(child=serializers.FloatField())

@@ -21,7 +21,7 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictButton:
     """A button that decides.
 
     value: sent if there is no script. drawn: the button sends the drawing, in this state.
@@ -73,16 +73,16 @@ def context(
     return page
 
 
-def _stands(pair: pair_history.History, question: Question, value: object) -> object:
+def _stands(pair: pair_history.PairHistory, question: Question, value: object) -> object:
     return {"boxes": pair.boxes, "state": pair.coverage} if question.step == REVIEW else value
 
 
-def _verdicts(step: str, pair: pair_history.History) -> list[Verdict]:
+def _verdicts(step: str, pair: pair_history.PairHistory) -> list[VerdictButton]:
     kind = STEPS[step]
     if step == REVIEW:
         words = {word: label for word, label, _ in kind.options}
         return [
-            Verdict(
+            VerdictButton(
                 json.dumps({"boxes": [] if state == "absent" else pair.boxes, "state": state}),
                 words[state],
                 key,
@@ -93,16 +93,16 @@ def _verdicts(step: str, pair: pair_history.History) -> list[Verdict]:
         ]
     if step == DRAW:
         return [
-            Verdict("", "Take this box", "y", drawn=True),
-            Verdict(NONE, "Nothing is left", "n"),
+            VerdictButton("", "Take this box", "y", drawn=True),
+            VerdictButton(NONE, "Nothing is left", "n"),
         ]
     if step == COVER:
         return [
-            Verdict("complete", "Every one has a box", "y"),
-            Verdict("", "These have none", "n", drawn=True),
+            VerdictButton("complete", "Every one has a box", "y"),
+            VerdictButton("", "These have none", "n", drawn=True),
         ]
     return [
-        Verdict(word, label, key)
+        VerdictButton(word, label, key)
         for word, label, key in kind.options
         if word == "good" or word in REASON_WORDS
     ]

@@ -24,7 +24,7 @@ from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_page, campaigns_page, quality_page
-from labeling.reports.forecasts import Estimate
+from labeling.reports.forecasts import CostEstimate
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
 from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import (
@@ -92,7 +92,7 @@ def campaign_new(request: SignedIn) -> HttpResponse:
     return made or _new(request, form, form.estimate())
 
 
-def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) -> HttpResponse:
+def _new(request: SignedIn, form: NewCampaignForm, estimate: CostEstimate | None) -> HttpResponse:
     context = {
         "form": form,
         "estimate": estimate,

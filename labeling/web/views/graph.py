@@ -97,7 +97,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     )
 
 
-def _changed(current: replaying.Graph, node: str, form: NodeForm) -> GraphContent:
+def _changed(current: replaying.QuestionGraph, node: str, form: NodeForm) -> GraphContent:
     raw = current.content()
     for entry in raw["nodes"]:
         if entry["id"] == node:
@@ -207,7 +207,7 @@ def _versions(campaign: Campaign) -> list[dict[str, object]]:
     return [{"version": row, "summary": summaries.get(row.version, {})} for row in versions]
 
 
-def _graph(campaign: Campaign) -> replaying.Graph:
+def _graph(campaign: Campaign) -> replaying.QuestionGraph:
     if campaign.graph_id is None:
         raise NotYours("This campaign has no question graph yet.")
     return store.of(campaign)
@@ -221,7 +221,7 @@ def _version(campaign: Campaign, version: int) -> Graph:
     )
 
 
-def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, object]:
+def _changes(before: replaying.QuestionGraph, after: replaying.QuestionGraph) -> dict[str, object]:
     """Return the changed nodes with their titles."""
     difference = before.diff(after)
     return {

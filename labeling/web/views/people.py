@@ -102,7 +102,7 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Action:
+class PersonAction:
     """An action on a member, with its label and the stages in which it is possible."""
 
     name: str
@@ -121,12 +121,12 @@ NOT_AT_WORK = frozenset({Stage.PAUSED, Stage.FAILED, Stage.TRAINING, Stage.TEST}
 ACTIONS = {
     action.name: action
     for action in (
-        Action("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
-        Action("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
-        Action(
+        PersonAction("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
+        PersonAction("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
+        PersonAction(
             "unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."
         ),
-        Action("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
+        PersonAction("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
     )
 }
 
@@ -262,7 +262,7 @@ def _touched(action: str, touched: dict[str, int]) -> list[str]:
     ]
 
 
-def _actions_for(membership: Membership) -> list[Action]:
+def _actions_for(membership: Membership) -> list[PersonAction]:
     if membership.stage == Stage.BLOCKED:
         # Whatever their role is by now, and whether they left: their answers are void.
         return [ACTIONS["unblock"]]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.pictures import REST_COLOUR, colour, middle, places_of
 from labeling.geometry.svg import path_data, view_box
 from labeling.image_files import THUMBNAIL_PX
@@ -36,7 +36,7 @@ TILE_PX = 200
 
 
 @dataclass(frozen=True)
-class Bar:
+class StateBar:
     """The share of parts in one state, as an SVG rectangle; the full width is 100."""
 
     state: str
@@ -45,14 +45,14 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Row:
+class PartStateRow:
     """Counts of parts by state, of the category `key`, or of one part if it is empty."""
 
     name: str
     key: str
     counts: list[int]
     known_before: int
-    bars: list[Bar]
+    bars: list[StateBar]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TilePart:
 
 
 @dataclass(frozen=True)
-class Tile:
+class ReleaseTile:
     """An object of the release.
 
     small: the thumbnail suffices. text: font size of numbers. rest: path of what no part covers.
@@ -137,7 +137,9 @@ def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLi
     return meta, objects or {"": ()}
 
 
-def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str) -> list[Row]:
+def _rows(
+    counted: dict[str, CategoryTally], categories: Categories, chosen: str
+) -> list[PartStateRow]:
     """Count parts by state: for each part of the chosen category, else for each category."""
     if not chosen:
         return [
@@ -149,25 +151,27 @@ def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str
     return [_row(names.get(key, key), [states]) for key, states in parts.items()]
 
 
-def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
+def _row(name: str, counts: list[dict[str, int]], key: str = "") -> PartStateRow:
     states = {state: sum(count[state] for count in counts) for state in WORDS}
     total = sum(states.values()) or 1
     bars, start = [], 0.0
     for state, count in states.items():
         width = round(100 * count / total, 3)
-        bars.append(Bar(state, f"{start:g}", f"{width:g}"))
+        bars.append(StateBar(state, f"{start:g}", f"{width:g}"))
         start += width
     known_before = sum(count["given"] for count in counts)
-    return Row(name, key, list(states.values()), known_before, bars)
+    return PartStateRow(name, key, list(states.values()), known_before, bars)
 
 
-def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]) -> list[Tile]:
+def _tiles(
+    campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]
+) -> list[ReleaseTile]:
     """Return the tiles of these objects."""
     names = {
         key: {part["key"]: part["name"] for part in category["parts"]}
         for key, category in categories.items()
     }
-    release_info = About("", {key: row["name"] for key, row in categories.items()}, names)
+    release_info = ExportContext("", {key: row["name"] for key, row in categories.items()}, names)
     items = _items(campaign, lines)
     tiles = []
     for line in lines:
@@ -191,7 +195,9 @@ def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, s
     return {(item.image.name, item.name): item for item in question_items}
 
 
-def _tile(thing: PartedObject, unknown: list[str], item: Item | None, release_info: About) -> Tile:
+def _tile(
+    thing: PartedObject, unknown: list[str], item: Item | None, release_info: ExportContext
+) -> ReleaseTile:
     places, names = places_of(thing, release_info), release_info.parts.get(thing.category, {})
     crop = thing.crop or thing.box
     longest = max(item.image.width, item.image.height) if item else 1
@@ -200,7 +206,7 @@ def _tile(thing: PartedObject, unknown: list[str], item: Item | None, release_in
     unknown_parts = [
         TilePart(places[key] + 1, names.get(key, key), WORDS[UNKNOWN]) for key in unknown
     ]
-    return Tile(
+    return ReleaseTile(
         thing=thing,
         category=release_info.classes.get(thing.category, thing.category),
         item=item,

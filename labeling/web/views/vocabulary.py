@@ -17,7 +17,7 @@ from labeling.follow_ups import opening
 from labeling.models import Campaign, Dataset
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary.changes import changes, counted
-from labeling.vocabulary.types import Vocabulary
+from labeling.vocabulary.types import PartVocabulary
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
 from labeling.web.views.shared import RESEARCHER, SignedIn, done, key_of, sent
@@ -228,7 +228,7 @@ def _version(dataset: Dataset, version: int) -> Version:
     )
 
 
-def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
+def _rows(vocabulary: PartVocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
     """Return each category with its parts and the definition of its wnid."""
     meant = _meant(vocabulary)
     return [
@@ -254,7 +254,7 @@ def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, obj
     ]
 
 
-def _meant(vocabulary: Vocabulary) -> dict[str, str]:
+def _meant(vocabulary: PartVocabulary) -> dict[str, str]:
     """Return key → definition of the categories in the site's glossary."""
     topics = opening.describe([category.key for category in vocabulary.categories])
     return {topic["key"]: topic["definition"] for topic in topics if topic.get("definition")}

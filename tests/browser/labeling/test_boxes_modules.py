@@ -7,11 +7,11 @@ import pytest
 from labeling.boxes.cleaning import clean_box, is_same
 from labeling.errors import Refusal
 from labeling.geometry.boxes import iou
-from labeling.kinds import KINDS, About
+from labeling.kinds import KINDS, DrawingContext
 from labeling.kinds.boxes import FLAGS
 
 SIZE = {"width": 640, "height": 480}
-ABOUT = About("n02084071", 640, 480, "draw", {"boxes": []})
+ABOUT = DrawingContext("n02084071", 640, 480, "draw", {"boxes": []})
 
 # Draws, adjusts and flags at random, and gives every moment's answer.
 SKETCH = """async (seeds) => {

@@ -7,7 +7,7 @@ import pytest
 from labeling.datasets import vocabulary_store
 from labeling.errors import Conflict, NotAllowed
 from labeling.models import Campaign, GivenLabel, Item, Vocabulary
-from labeling.vocabulary.changes import Change, changes, counted
+from labeling.vocabulary.changes import VocabularyChange, changes, counted
 from labeling.vocabulary.reading import build, shipped
 from labeling.vocabulary.types import VocabularyError
 from tests import factories
@@ -126,12 +126,12 @@ def test_changes_name_what_came_went_and_differs():
     changed_keys = changes(build(SMALL), build(changed(change)))
 
     assert changed_keys == [
-        Change("changed", field="title", before="Small", after="Pets"),
-        Change("removed", "cat"),
-        Change("changed", "dog", field="guidance", after="All breeds."),
-        Change("removed", "dog", "head"),
-        Change("changed", "dog", "leg", "holes", "no", "yes"),
-        Change(
+        VocabularyChange("changed", field="title", before="Small", after="Pets"),
+        VocabularyChange("removed", "cat"),
+        VocabularyChange("changed", "dog", field="guidance", after="All breeds."),
+        VocabularyChange("removed", "dog", "head"),
+        VocabularyChange("changed", "dog", "leg", "holes", "no", "yes"),
+        VocabularyChange(
             "changed",
             "dog",
             "leg",
@@ -139,8 +139,8 @@ def test_changes_name_what_came_went_and_differs():
             "left: luleg, llleg; right: ruleg",
             "left: luleg; right: ruleg",
         ),
-        Change("added", "dog", "tail"),
-        Change("added", "horse", after="leg, tail"),
+        VocabularyChange("added", "dog", "tail"),
+        VocabularyChange("added", "horse", after="leg, tail"),
     ]
     assert counted(changed_keys) == {"added": 2, "removed": 2, "changed": 4}
 
@@ -150,6 +150,6 @@ def test_another_order_is_a_change_and_the_same_is_none():
         raw["categories"][0]["parts"].reverse()
 
     assert changes(build(SMALL), build(SMALL)) == []
-    assert changes(build(SMALL), build(changed(turn)))[0] == Change(
+    assert changes(build(SMALL), build(changed(turn)))[0] == VocabularyChange(
         "changed", "dog", "", "order", "head, leg", "leg, head"
     )

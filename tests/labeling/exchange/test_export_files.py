@@ -95,7 +95,7 @@ def test_many_labels_are_zipped_by_one_job_however_often_somebody_asks(
 
 def test_every_choice_of_options_has_a_job_and_a_zip_of_its_own(release, run_jobs, monkeypatch):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
-    plain = exporting.Options(names="plain")
+    plain = exporting.FormatOptions(names="plain")
 
     jobs = [export_files.fetch(release, "coco", each) for each in (exporting.DEFAULT, plain)]
     run_jobs()
@@ -120,7 +120,7 @@ def test_a_zip_in_the_layout_of_an_earlier_version_is_made_again(release, run_jo
 
 def test_an_option_that_a_format_does_not_have_is_refused_with_what_it_is_for(release):
     with pytest.raises(Refusal, match=r"Rest is no option of coco here. Leave it out"):
-        export_files.fetch(release, "coco", exporting.Options(rest=True))
+        export_files.fetch(release, "coco", exporting.FormatOptions(rest=True))
 
 
 def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatch):

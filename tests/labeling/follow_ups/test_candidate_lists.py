@@ -3,7 +3,7 @@ import pytest
 from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.follow_ups import candidate_lists
-from labeling.follow_ups.candidate_lists import Row
+from labeling.follow_ups.candidate_lists import CandidateRow
 from labeling.models import Campaign, Candidate, Job, Verification
 from labeling.quality.gold import add_gold
 from tests.cases import for_each
@@ -60,8 +60,11 @@ def test_more_candidates_leave_what_is_asked_and_add_their_queries(alice, datase
 @for_each(
     ("wrong", "message"),
     [
-        (Row("gone.png", CAT, "", "Line 7"), "Line 7: 'gone.png' is not in pond"),
-        (Row("n01/00.png", "n99", "", "Line 7"), "Line 7: nothing describes the class 'n99'"),
+        (CandidateRow("gone.png", CAT, "", "Line 7"), "Line 7: 'gone.png' is not in pond"),
+        (
+            CandidateRow("n01/00.png", "n99", "", "Line 7"),
+            "Line 7: nothing describes the class 'n99'",
+        ),
     ],
 )
 def test_a_candidate_at_fault_refuses_all_of_them_by_its_line(alice, dataset, wrong, message):

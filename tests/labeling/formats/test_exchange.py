@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from labeling.formats import FORMATS
-from labeling.formats.label import About, Instance, Label, bounds
+from labeling.formats.label import ExportContext, Instance, Label, bounds
 from labeling.parts.model import Photograph
 from labeling.release_files import exporting
 from labeling.releases import freezing
@@ -59,7 +59,7 @@ def export(tmp_path):
         goal = tmp_path / name
         goal.mkdir()
         images = [photo.name for photo in PHOTOS]
-        about_file = About("ponds", CLASSES, images=images, **options)
+        about_file = ExportContext("ponds", CLASSES, images=images, **options)
         FORMATS[name].write([(photo, labels_of(photo)) for photo in PHOTOS], goal, about_file)
         return goal
 

@@ -7,9 +7,9 @@ import pytest
 
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import NAMES, About, Instance, Label, bounds
+from labeling.formats.label import NAMES, ExportContext, Instance, Label, bounds
 from labeling.formats.label_studio_project import check_base
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.geometry.polygons import from_rings
 from labeling.parts.model import Photograph
 from tests.cases import for_each
@@ -18,7 +18,7 @@ from tests.cases import for_each
 def labels_in(name, path, **how):
     """The labels of a file, with the instances of all rows of a class in one."""
     merged = {}
-    for _, labels in FORMATS[name].read(Reading(path, **how)):
+    for _, labels in FORMATS[name].read(LabelReading(path, **how)):
         for label in labels:
             key = (label.image, label.key, label.source)
             earlier = merged.get(key, replace(label, instances=()))
@@ -62,7 +62,7 @@ def outlined(*rings):
 def written(name, folder):
     by_image = {image: list(rows) for image, rows in groupby(LABELS, key=lambda row: row.image)}
     FORMATS[name].write(
-        ((photo, by_image[photo.name]) for photo in PHOTOS), folder, About("test", CLASSES)
+        ((photo, by_image[photo.name]) for photo in PHOTOS), folder, ExportContext("test", CLASSES)
     )
     files = {
         "csv": "labels.csv",
@@ -94,7 +94,7 @@ def test_what_was_written_comes_back(name, tmp_path):
 def test_a_share_of_votes_comes_with_their_number_and_interval(name, tmp_path):
     label = Label("plain.png", "n01514668", "yes", "explicit", 0.75, votes=13, interval=(0.5, 0.9))
 
-    FORMATS[name].write([(PHOTOS[2], [label])], tmp_path, About("test", CLASSES))
+    FORMATS[name].write([(PHOTOS[2], [label])], tmp_path, ExportContext("test", CLASSES))
 
     files = [path for path in tmp_path.rglob("*.*") if path.is_file()]
     written = "".join(path.read_text() for path in files)
@@ -111,7 +111,7 @@ def test_polygons_come_back_from_json_lines_and_coco(tmp_path):
     page = [(Photograph("a.png", 10, 10), [label])]
 
     for name, file in (("jsonl", "labels.jsonl"), ("coco", "labels.json")):
-        FORMATS[name].write(page, tmp_path, About("test", CLASSES))
+        FORMATS[name].write(page, tmp_path, ExportContext("test", CLASSES))
 
         assert labels_in(name, tmp_path / file) == [label]
 
@@ -164,7 +164,7 @@ def test_voc_of_others_counts_pixels_from_one(tmp_path):
 
 def test_voc_calls_an_image_by_its_stem_where_no_other_has_it(tmp_path):
     images = ["horse.jpg", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot.x"]
-    about_file = About("test", CLASSES, images=iter(images))
+    about_file = ExportContext("test", CLASSES, images=iter(images))
 
     FORMATS["voc"].write([(Photograph(name, 9, 9), []) for name in images], tmp_path, about_file)
 
@@ -182,7 +182,7 @@ def test_voc_writes_no_image_outside_its_folder(tmp_path):
     name = "../../../evil.jpg"
 
     FORMATS["voc"].write(
-        [(Photograph(name, 9, 9), [])], goal, About("test", CLASSES, images=[name])
+        [(Photograph(name, 9, 9), [])], goal, ExportContext("test", CLASSES, images=[name])
     )
 
     assert {path.name for path in tmp_path.rglob("*.xml")} == {"evil.xml"}
@@ -200,7 +200,7 @@ def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
     ]
     page = [(Photograph("a.png", 10, 10), labels)]
 
-    FORMATS["voc"].write(page, tmp_path, About("test", CRANES, images=["a.png"]))
+    FORMATS["voc"].write(page, tmp_path, ExportContext("test", CRANES, images=["a.png"]))
 
     root = ElementTree.parse(tmp_path / "Annotations" / "a.xml")
     names = ["crane (n02012849)", "Crane (n03126707)", "dog"]
@@ -225,7 +225,7 @@ def test_boxes_of_voc_without_the_labels_of_ours_have_their_wnid(tmp_path):
 
 @pytest.mark.parametrize("names", NAMES)
 def test_categories_of_coco_have_ids_from_one_and_names_as_asked_for(names, tmp_path):
-    FORMATS["coco"].write([], tmp_path, About("test", CRANES, names=names))
+    FORMATS["coco"].write([], tmp_path, ExportContext("test", CRANES, names=names))
 
     categories = json.loads((tmp_path / "labels.json").read_text())["categories"]
 
@@ -250,7 +250,7 @@ BASES = [
 def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, tmp_path):
     name = "birds/a coot.jpg"
     label = Label(name, "n01514668", instances=boxed((0.0, 0.0, 4.0, 4.0)), name="bird")
-    about_file = About("test", CLASSES, image_base=base)
+    about_file = ExportContext("test", CLASSES, image_base=base)
 
     FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about_file)
 

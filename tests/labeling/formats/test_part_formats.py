@@ -15,9 +15,9 @@ from pycocotools.coco import COCO
 
 from labeling.files import BadInput
 from labeling.formats import json_stream
-from labeling.formats.label import About
+from labeling.formats.label import ExportContext
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Part, PartedObject, Photograph
 from tests.labeling.part_scenes import (
     DOG,
@@ -52,7 +52,7 @@ def back(name, parted):
     with tempfile.TemporaryDirectory() as folder:
         path = written(name, parted, Path(folder))
         assert not list(path.rglob("*.part"))
-        return list(PART_FORMATS[name].read(Reading(path)))
+        return list(PART_FORMATS[name].read(LabelReading(path)))
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -118,7 +118,7 @@ def test_what_is_unlabeled_is_a_part_of_its_own(name, tmp_path):
     background = Part(REST_BACKGROUND, rectangle(50, 50, 60, 60), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest, background)])], tmp_path)
 
-    [parted] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(LabelReading(path))
 
     assert [(part.key, part.origin) for part in parted.parts[1:]] == [
         (REST_OBJECT, "made"),
@@ -132,7 +132,7 @@ def test_what_tenths_cannot_hold_of_the_rest_refuses_no_file(name, tmp_path):
     rest = Part(REST_OBJECT, (*rectangle(30, 30, 40, 40), hair), origin="made")
     path = written(name, [(PHOTO, [dog(HEAD, rest)])], tmp_path)
 
-    [parted] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(LabelReading(path))
 
     assert parted.parts[1].polygons == rectangle(30, 30, 40, 40)
 
@@ -141,7 +141,7 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
     parts = [Part(key, rectangle(9, 9, 20, 20), name=key) for key in ("head", "leg")]
     cow = replace(dog(*parts), category="cow")
     odd = replace(dog(), category="dog head")
-    about_file = About("ponds", {DOG: "dog"})
+    about_file = ExportContext("ponds", {DOG: "dog"})
 
     PART_FORMATS["coco"].write([(PHOTO, [dog(*parts), cow, odd])], tmp_path, about_file)
 
@@ -154,7 +154,7 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
     assert [row.get("supercategory") for row in rows] == [
         *(None, "dog", "dog", None, "cow", "cow", None)
     ]
-    assert [parted.category for parted in PART_FORMATS["coco"].read(Reading(tmp_path))] == [
+    assert [parted.category for parted in PART_FORMATS["coco"].read(LabelReading(tmp_path))] == [
         *(DOG, "cow", "dog head")
     ]
 
@@ -162,7 +162,9 @@ def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
 def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp_path):
     rest = Part(REST_OBJECT, rectangle(30, 30, 40, 40), origin="made")
     cow = replace(dog(HEAD, rest), category="cow")
-    about_file = About("ponds", {DOG: "dog"}, {DOG: {"tail": "Schwanz"}}, image_base="s3://bucket")
+    about_file = ExportContext(
+        "ponds", {DOG: "dog"}, {DOG: {"tail": "Schwanz"}}, image_base="s3://bucket"
+    )
 
     PART_FORMATS["label-studio"].write([(PHOTO, [dog(HEAD), cow])], tmp_path, about_file)
 
@@ -173,9 +175,9 @@ def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp
     assert parts == ["tail", "object", "hole", "head", REST_OBJECT]
     [task] = json.loads((tmp_path / "tasks.json").read_text())
     assert (task["id"], task["data"]["image"]) == (1, "s3://bucket/a.jpg")
-    assert {parted.image for parted in PART_FORMATS["label-studio"].read(Reading(tmp_path))} == {
-        "a.jpg"
-    }
+    assert {
+        parted.image for parted in PART_FORMATS["label-studio"].read(LabelReading(tmp_path))
+    } == {"a.jpg"}
 
 
 def test_a_part_that_sticks_out_of_the_outline_is_in_the_objects_mask(tmp_path):
@@ -195,7 +197,7 @@ def test_parts_in_the_background_are_no_part_of_the_objects_mask(name, tmp_path)
     masks = {"coco": coco_mask, "pascal-part": mat_mask}
     if name in masks:
         assert masks[name](path) == pixels(HEAD.polygons).sum()
-    [parted] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(LabelReading(path))
     assert parted.outline is None
 
 
@@ -215,7 +217,7 @@ def test_readers_say_how_large_the_image_is_and_what_others_called_a_part(name, 
     part = replace(HEAD, names=("lhead", "rhead"))
     path = written(name, [(PHOTO, [dog(part)])], tmp_path)
 
-    [parted] = PART_FORMATS[name].read(Reading(path))
+    [parted] = PART_FORMATS[name].read(LabelReading(path))
 
     assert parted.size == (WIDTH, HEIGHT)
     assert parted.entry
@@ -241,7 +243,7 @@ def test_no_image_is_written_outside_the_folder(name, tmp_path):
 
     assert {file.name for file in tmp_path.iterdir()} == {"a"}
     with pytest.raises(BadInput, match=r"leaves its folder"):
-        list(PART_FORMATS[name].read(Reading(path)))
+        list(PART_FORMATS[name].read(LabelReading(path)))
 
 
 @pytest.mark.parametrize("name", ["coco", "label-studio"])
@@ -261,9 +263,9 @@ def test_a_self_crossing_ring_is_refused_with_its_place_or_repaired(name, tmp_pa
     read = PART_FORMATS[name].read
 
     with pytest.raises(BadInput, match=r"crosses or touches itself near \(15\.0, 15\.0\)"):
-        list(read(Reading(path)))
+        list(read(LabelReading(path)))
     messages = []
-    [parted] = read(Reading(path, repair=True, tell=messages.append))
+    [parted] = read(LabelReading(path, repair=True, tell=messages.append))
 
     assert len(messages) == 1
     assert "Repaired" in messages[0]
@@ -287,7 +289,7 @@ def test_coco_is_written_and_read_in_flat_memory(tmp_path, monkeypatch):
         tracemalloc.start()
         coco.write(many(count), tmp_path, NAMES)
         size = (tmp_path / "parts.json").stat().st_size
-        assert sum(1 for _ in coco.read(Reading(tmp_path))) == count
+        assert sum(1 for _ in coco.read(LabelReading(tmp_path))) == count
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
 

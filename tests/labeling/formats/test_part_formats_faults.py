@@ -11,7 +11,7 @@ from PIL import Image
 from labeling.files import BadInput
 from labeling.formats import coco_parts, indexed_png, json_stream, label_studio_parts
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.parts.model import Merge, Part, PartedObject, Photograph, of_merges
 from tests.cases import for_each
 from tests.labeling.part_scenes import rectangle, written
@@ -102,7 +102,7 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
     path = coco(tmp_path, row)
 
     with pytest.raises(BadInput, match=message):
-        list(coco_parts.read(Reading(path)))
+        list(coco_parts.read(LabelReading(path)))
 
 
 @for_each(
@@ -140,7 +140,7 @@ def test_a_fault_of_a_coco_file_is_named(content, message, tmp_path):
     path.write_text(json.dumps(usual | content))
 
     with pytest.raises(BadInput, match=message):
-        list(coco_parts.read(Reading(path)))
+        list(coco_parts.read(LabelReading(path)))
 
 
 @for_each(
@@ -156,7 +156,7 @@ def test_what_is_no_json_is_told_with_its_line(text, tmp_path):
 
     for read in (coco_parts.read, label_studio_parts.read):
         with pytest.raises(BadInput, match=r"is no JSON|is not JSON|nests too deeply|line 3"):
-            list(read(Reading(path)))
+            list(read(LabelReading(path)))
 
 
 def test_json_is_read_the_same_however_it_falls_into_pieces(tmp_path, monkeypatch):
@@ -190,7 +190,7 @@ def test_good_objects_of_a_coco_file_stay_when_somebody_takes_faults(tmp_path):
     )
     faults = []
 
-    [parted] = coco_parts.read(Reading(path, on_fault=faults.append))
+    [parted] = coco_parts.read(LabelReading(path, on_fault=faults.append))
 
     assert [part.key for part in parted.parts] == ["head"]
     assert [str(fault).partition("nnotation ")[2][:1] for fault in faults] == ["3", "2"]
@@ -203,7 +203,7 @@ def test_crowds_and_annotations_without_area_are_skipped(tmp_path):
     skipped = []
     path = coco(tmp_path, square, crowd, empty, {"bbox": [1, 1, 0, 5]})
 
-    [_] = coco_parts.read(Reading(path, skip=lambda *reason: skipped.append(reason)))
+    [_] = coco_parts.read(LabelReading(path, skip=lambda *reason: skipped.append(reason)))
 
     assert skipped == [
         ("annotation", "it is a crowd (iscrowd)", "annotation 2"),
@@ -244,17 +244,17 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
 )
 def test_a_fault_of_the_labels_of_a_mask_is_named(labels, message, tmp_path):
     with pytest.raises(BadInput, match=message):
-        list(indexed_png.read(Reading(mask_files(tmp_path, labels))))
+        list(indexed_png.read(LabelReading(mask_files(tmp_path, labels))))
 
 
 def test_a_mask_that_has_no_indices_is_refused(tmp_path):
     path = mask_files(tmp_path, LABELS, np.zeros((2, 2, 3), np.uint8))
     with pytest.raises(BadInput, match="has the mode RGB, not indices"):
-        list(indexed_png.read(Reading(path)))
+        list(indexed_png.read(LabelReading(path)))
 
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n no")
     with pytest.raises(BadInput, match="is no PNG, or a damaged one"):
-        list(indexed_png.read(Reading(path)))
+        list(indexed_png.read(LabelReading(path)))
 
 
 def test_masks_of_another_size_are_refused(tmp_path):
@@ -263,7 +263,7 @@ def test_masks_of_another_size_are_refused(tmp_path):
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "b.png")
 
     with pytest.raises(BadInput, match=r"b.png: is 3 × 3 pixels, a.png 2 × 2"):
-        list(indexed_png.read(Reading(path)))
+        list(indexed_png.read(LabelReading(path)))
 
 
 def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
@@ -271,7 +271,7 @@ def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(tmp_path / "b.png")
     skipped = []
 
-    [_] = indexed_png.read(Reading(path, skip=lambda *reason: skipped.append(reason)))
+    [_] = indexed_png.read(LabelReading(path, skip=lambda *reason: skipped.append(reason)))
 
     assert skipped == [
         ("index", "255 is the border of objects", "a.png"),
@@ -332,7 +332,7 @@ def task_file(tmp_path, *regions, data=None):
 )
 def test_a_fault_of_a_label_studio_region_is_named(fields, message, tmp_path):
     with pytest.raises(BadInput, match=message):
-        list(label_studio_parts.read(Reading(task_file(tmp_path, fields))))
+        list(label_studio_parts.read(LabelReading(task_file(tmp_path, fields))))
 
 
 @for_each(
@@ -351,7 +351,7 @@ def test_an_odd_task_is_named(content, tmp_path):
     path.write_text(json.dumps(content))
 
     with pytest.raises(BadInput, match="task 1 has no"):
-        list(label_studio_parts.read(Reading(path)))
+        list(label_studio_parts.read(LabelReading(path)))
 
 
 def test_a_part_in_no_rectangle_is_named(tmp_path):
@@ -359,9 +359,9 @@ def test_a_part_in_no_rectangle_is_named(tmp_path):
     path = task_file(tmp_path, region(), region("rectanglelabels", around, id="o"))
 
     with pytest.raises(BadInput, match="'head', lies in no object's rectangle"):
-        list(label_studio_parts.read(Reading(path)))
+        list(label_studio_parts.read(LabelReading(path)))
     faults = []
-    parted = list(label_studio_parts.read(Reading(path, on_fault=faults.append)))
+    parted = list(label_studio_parts.read(LabelReading(path, on_fault=faults.append)))
 
     assert len(faults) == 1
     assert [parted.category for parted in parted] == ["head", "dog"]
@@ -404,7 +404,7 @@ def test_nothing_odd_in_json_does_more_than_be_refused(name, tmp_path):
         goal[last] = chance.choice([*ODD, *NESTED])
         file.write_text(json.dumps(spoilt))
         try:
-            list(PART_FORMATS[name].read(Reading(path, repair=chance.random() < 0.5)))
+            list(PART_FORMATS[name].read(LabelReading(path, repair=chance.random() < 0.5)))
         except BadInput:
             refused += 1
 

@@ -14,7 +14,7 @@ from scipy.io import loadmat, savemat
 from labeling.formats import coco_parts, indexed_png, label_studio_parts, matfiles, pascal_part
 from labeling.formats.brush_masks import mask_of_brush
 from labeling.formats.coco_masks import Canvas, compressed, counts_in, mask_in, rings, run_lengths
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.geometry.regions import mask_of
 from labeling.parts.model import Part, PartedObject, Photograph
 from tests.labeling import pascal_mats
@@ -118,7 +118,7 @@ def test_coco_parts_of_others_go_to_the_object_they_name(link, tmp_path):
     categories = [{"id": 1, "name": "dog"}, {"id": 2, "name": "head"}]
     dogs = square(1, 0, 0, 50, 50), square(1, 0, 0, 60, 60), square(2, 5, 5, 9, 9, **{link: 1})
 
-    objects = list(coco_parts.read(Reading(coco_file(tmp_path, categories, dogs))))
+    objects = list(coco_parts.read(LabelReading(coco_file(tmp_path, categories, dogs))))
 
     assert brief(objects) == [("dog", (0, 0, 50, 50), ["head"]), ("dog", (0, 0, 60, 60), [])]
     assert objects[0].outline == rectangle(0, 0, 50, 50)
@@ -128,7 +128,7 @@ def test_coco_parts_of_others_go_to_the_object_they_name(link, tmp_path):
 def test_coco_parts_of_others_go_to_the_object_of_their_supercategory_that_they_lie_in(tmp_path):
     rows = square(1, 0, 0, 50, 50), square(1, 60, 0, 90, 50), square(3, 62, 5, 70, 9)
 
-    objects = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
+    objects = list(coco_parts.read(LabelReading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
     assert brief(objects) == [("dog", (0, 0, 50, 50), []), ("dog", (60, 0, 90, 50), ["leg"])]
 
@@ -136,7 +136,7 @@ def test_coco_parts_of_others_go_to_the_object_of_their_supercategory_that_they_
 def test_coco_parts_without_an_object_make_one_for_each_image_and_supercategory(tmp_path):
     rows = square(2, 5, 5, 9, 9), square(3, 62, 5, 70, 9), square(3, 20, 30, 25, 40)
 
-    objects = list(coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
+    objects = list(coco_parts.read(LabelReading(coco_file(tmp_path, DOG_AND_PARTS, rows))))
 
     assert brief(objects) == [("dog", (5, 5, 70, 40), ["head", "leg", "leg"])]
     assert objects[0].outline is None
@@ -154,7 +154,9 @@ def test_coco_of_instances_gives_objects_without_parts(tmp_path):
     ]
 
     objects = list(
-        coco_parts.read(Reading(coco_file(tmp_path, categories, [*rows, {**rows[0], "bbox": []}])))
+        coco_parts.read(
+            LabelReading(coco_file(tmp_path, categories, [*rows, {**rows[0], "bbox": []}]))
+        )
     )
 
     assert [parted.parts for parted in objects] == [(), (), ()]
@@ -165,7 +167,7 @@ def test_rings_of_one_coco_annotation_are_pieces_of_one_part(tmp_path):
     two = square(1, 0, 0, 9, 9)
     two["segmentation"] += square(1, 20, 0, 29, 9)["segmentation"]
 
-    [parted] = coco_parts.read(Reading(coco_file(tmp_path, DOG_AND_PARTS, [two])))
+    [parted] = coco_parts.read(LabelReading(coco_file(tmp_path, DOG_AND_PARTS, [two])))
 
     assert parted.outline == (*rectangle(0, 0, 9, 9), *rectangle(20, 0, 29, 9))
 
@@ -176,7 +178,7 @@ def test_repair_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp_
     messages = []
 
     [parted] = coco_parts.read(
-        Reading(coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=messages.append)
+        LabelReading(coco_file(tmp_path, DOG_AND_PARTS, [row]), repair=True, tell=messages.append)
     )
 
     assert len(messages) == 2
@@ -189,7 +191,7 @@ def test_repair_cuts_off_what_leaves_the_image_and_joins_rings_that_overlap(tmp_
 def test_pascal_part_gives_masks_to_the_pixel_and_names_as_they_are(tmp_path):
     pascal_mats.a_scene(tmp_path)
 
-    cow, dog, person = pascal_part.read(Reading(tmp_path))
+    cow, dog, person = pascal_part.read(LabelReading(tmp_path))
 
     assert (cow.image, cow.category, cow.box) == ("2008_000585", "cow", (4, 10, 64, 80))
     assert [part.key for part in cow.parts] == pascal_mats.NAMES["cow"].split()
@@ -208,7 +210,7 @@ def test_empty_masks_of_pascal_part_are_skipped(tmp_path):
     pascal_mats.save(tmp_path, "x", [dog, pascal_mats.MatObject("cat", nothing)])
     skipped = []
 
-    [parted] = pascal_part.read(Reading(tmp_path, skip=lambda *reason: skipped.append(reason)))
+    [parted] = pascal_part.read(LabelReading(tmp_path, skip=lambda *reason: skipped.append(reason)))
 
     assert [part.key for part in parted.parts] == ["head", "tail"]
     assert skipped == [
@@ -219,13 +221,13 @@ def test_empty_masks_of_pascal_part_are_skipped(tmp_path):
 
 def test_a_mat_file_without_its_json_is_read_by_its_masks(tmp_path):
     pascal_mats.save(tmp_path, "x", [pascal_mats.an_object("dog", (30, 40), (1, 1, 29, 29))])
-    [before] = pascal_part.read(Reading(tmp_path))
+    [before] = pascal_part.read(LabelReading(tmp_path))
     goal = tmp_path / "ours"
     goal.mkdir()
     pascal_part.write([(Photograph("x.jpg", 40, 30), [before])], goal, NAMES)
-    [ours] = pascal_part.read(Reading(goal))
+    [ours] = pascal_part.read(LabelReading(goal))
     (goal / "Annotations_Part" / "x.mat.json").unlink()
-    [parted] = pascal_part.read(Reading(goal))
+    [parted] = pascal_part.read(LabelReading(goal))
 
     assert (ours.image, parted.image) == ("x.jpg", "x")
     assert parted.outline == ours.outline == before.outline
@@ -293,7 +295,7 @@ def test_one_table_of_parts_holds_for_all_masks_of_its_folder(tmp_path):
     table = {"category": "cat", "parts": {"1": "head", "2": "leg", "3": "leg"}}
     (folder / "labels.json").write_text(json.dumps(table))
 
-    cat, dog = indexed_png.read(Reading(folder))
+    cat, dog = indexed_png.read(LabelReading(folder))
 
     assert (cat.image, cat.category, cat.box) == ("cat-1", "cat", (1, 0, 3, 2))
     assert [(part.key, part.polygons) for part in cat.parts] == [
@@ -312,7 +314,7 @@ def test_one_mask_may_hold_several_objects(tmp_path):
     ]
     (folder / "cat-1.json").write_text(json.dumps({"image": "both.jpg", "objects": two}))
 
-    objects = list(indexed_png.read(Reading(folder / "cat-1.png")))
+    objects = list(indexed_png.read(LabelReading(folder / "cat-1.png")))
 
     assert brief(objects) == [
         ("cat", (1, 0, 3, 2), ["head", "leg"]),
@@ -361,7 +363,7 @@ def test_label_studio_parts_go_to_their_parent_and_holes_to_their_piece(tmp_path
         {"type": "choices", "value": {"choices": ["wild"]}},
     )
 
-    [parted] = label_studio_parts.read(Reading(path))
+    [parted] = label_studio_parts.read(LabelReading(path))
 
     assert (parted.image, parted.category, parted.box) == ("a.jpg", "dog", (0, 0, 100, 50))
     assert parted.parts[0].polygons == (
@@ -379,7 +381,7 @@ def test_label_studio_parts_without_a_parent_go_by_relation_then_by_place(tmp_pa
         {"type": "relation", "from_id": "q", "to_id": "big", "direction": "right"},
     )
 
-    dog, cat = label_studio_parts.read(Reading(path))
+    dog, cat = label_studio_parts.read(LabelReading(path))
 
     assert [part.key for part in dog.parts] == ["leg"]
     assert [part.key for part in cat.parts] == ["head"]
@@ -389,7 +391,7 @@ def test_label_studio_polygons_may_be_objects_themselves(tmp_path):
     alone, whole = ring("a", "dog", *CORNERS), ring("b", "cat", [0, 0], [90, 0], [90, 90])
     path = tasks(tmp_path, alone, whole, ring("c", "head", *CORNERS, parent="b"))
 
-    dog, cat = label_studio_parts.read(Reading(path))
+    dog, cat = label_studio_parts.read(LabelReading(path))
 
     assert dog.outline == cat.parts[0].polygons == ((((20, 10), (40, 10), (40, 20)),),)
     assert (dog.parts, cat.box) == ((), (0, 0, 180, 90))
@@ -397,7 +399,7 @@ def test_label_studio_polygons_may_be_objects_themselves(tmp_path):
 
 def test_a_turned_rectangle_is_an_object_of_the_box_around_it(tmp_path):
     [parted] = label_studio_parts.read(
-        Reading(tasks(tmp_path, box("o", "dog", 50, 0, 10, 40, rotation=90)))
+        LabelReading(tasks(tmp_path, box("o", "dog", 50, 0, 10, 40, rotation=90)))
     )
 
     assert parted.box == (60, 0, 100, 20)
@@ -453,7 +455,7 @@ def test_a_painted_part_is_read_to_the_pixel(tmp_path):
     painted = region("p", "brushlabels", "head", "o", format="rle", rle=rle)
 
     [parted] = label_studio_parts.read(
-        Reading(tasks(tmp_path, box("o", "dog", 0, 0, 50, 50), painted))
+        LabelReading(tasks(tmp_path, box("o", "dog", 0, 0, 50, 50), painted))
     )
 
     assert parted.parts[0].polygons == rectangle(30, 10, 50, 20)
@@ -476,7 +478,7 @@ def test_what_was_changed_in_label_studio_is_what_comes_back(tmp_path):
     path.write_text(json.dumps([task]))
     messages = []
 
-    [parted] = label_studio_parts.read(Reading(path, tell=messages.append))
+    [parted] = label_studio_parts.read(LabelReading(path, tell=messages.append))
 
     assert [part.key for part in parted.parts] == ["renamed", "b", "tail", "new"]
     assert parted.parts[1].polygons[0][0][0] == (0, 0)

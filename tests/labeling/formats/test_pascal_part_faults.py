@@ -11,7 +11,7 @@ from scipy.io import savemat
 
 from labeling.files import BadInput
 from labeling.formats import matfiles, pascal_part
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from tests.cases import for_each
 from tests.labeling import pascal_mats
 
@@ -68,7 +68,7 @@ def test_a_fault_of_a_mat_file_is_named(content, message, tmp_path):
     path = pascal_mats.save_anno(tmp_path / "x.mat", content)
 
     with pytest.raises(BadInput, match=message):
-        list(pascal_part.read(Reading(path)))
+        list(pascal_part.read(LabelReading(path)))
 
 
 @for_each(
@@ -86,7 +86,7 @@ def test_what_is_no_mat_file_is_told(content, message, tmp_path):
     path.write_bytes(content)
 
     with pytest.raises(BadInput, match=message):
-        list(pascal_part.read(Reading(path)))
+        list(pascal_part.read(LabelReading(path)))
 
 
 def mat_of(kind, rest):
@@ -123,7 +123,7 @@ def test_a_mat_file_that_claims_more_than_it_has_is_damaged(tmp_path):
     path.write_bytes(good[:128] + struct.pack("<II", 15, len(packed)) + packed)
 
     with pytest.raises(BadInput, match="damaged"):
-        list(pascal_part.read(Reading(path)))
+        list(pascal_part.read(LabelReading(path)))
 
 
 def test_no_bytes_of_a_mat_file_do_more_than_be_refused(tmp_path):
@@ -138,7 +138,7 @@ def test_no_bytes_of_a_mat_file_do_more_than_be_refused(tmp_path):
             bad[chance.randrange(128, 1200)] = chance.choice([0, 1, 255, chance.randrange(256)])
         path.write_bytes(bad[: chance.choice([len(bad)] * 9 + [chance.randrange(len(bad))])])
         try:
-            list(pascal_part.read(Reading(path)))
+            list(pascal_part.read(LabelReading(path)))
         except BadInput:
             refused += 1
 
@@ -151,7 +151,7 @@ def test_good_mat_files_stay_when_somebody_takes_faults(tmp_path):
     pascal_mats.save_anno(tmp_path / "c.mat", pascal_mats.anno("b", [cow()]))
     faults = []
 
-    objects = list(pascal_part.read(Reading(tmp_path, on_fault=faults.append)))
+    objects = list(pascal_part.read(LabelReading(tmp_path, on_fault=faults.append)))
 
     assert [parted.image for parted in objects] == ["b"]
     assert [Path(fault.file).name for fault in faults] == ["a.mat", "c.mat"]

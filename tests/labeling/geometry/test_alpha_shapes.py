@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from labeling.errors import Refusal, TooLarge
 from labeling.geometry import alpha_shapes, delaunay
-from labeling.geometry.alpha_shapes import Merged, merge
+from labeling.geometry.alpha_shapes import MergedPieces, merge
 from labeling.geometry.polygons import as_json, from_json, to_shapely
 from labeling.geometry.regions import area, mask_of, polygons_of
 from tests.cases import for_each, for_seeds
@@ -40,7 +40,7 @@ def pixels(*places: tuple[int, int], shape: tuple[int, int] = (12, 12)) -> np.nd
     return mask
 
 
-def alone(merged: Merged):
+def alone(merged: MergedPieces):
     """The one polygon, for shapely."""
     made = to_shapely(merged.polygons)
     assert made.is_valid

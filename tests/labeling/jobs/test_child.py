@@ -13,12 +13,12 @@ import pytest
 
 from labeling.errors import Refusal
 from labeling.jobs import child, queue
-from labeling.jobs.child import ChildFailed, Limits
+from labeling.jobs.child import ChildFailed, ChildLimits
 from labeling.jobs.masking import masked
 from labeling.models import Job
 
 pytestmark = pytest.mark.django_db
-LIMITS = Limits(memory=1 << 30, cpu=60)
+LIMITS = ChildLimits(memory=1 << 30, cpu=60)
 
 
 @pytest.fixture
@@ -28,7 +28,9 @@ def job() -> Job:
     return claimed
 
 
-def python(job: Job, folder: Path, code: str, limits: Limits = LIMITS, **environment: str) -> str:
+def python(
+    job: Job, folder: Path, code: str, limits: ChildLimits = LIMITS, **environment: str
+) -> str:
     command = [sys.executable, "-c", code]
     return child.run(job, folder, command, limits=limits, environment=environment)
 
@@ -169,7 +171,7 @@ def test_passwords_of_configured_addresses_are_masked(settings, monkeypatch):
 
 
 def test_a_child_gets_no_more_memory_files_and_time_than_its_limits(job, tmp_path):
-    tight = Limits(memory=256 << 20, cpu=1, files=32, file=1000)
+    tight = ChildLimits(memory=256 << 20, cpu=1, files=32, file=1000)
     code = """
 import os, pathlib
 found = []

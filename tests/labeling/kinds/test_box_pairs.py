@@ -6,7 +6,7 @@ import pytest
 
 from labeling.boxes.chain import COMPLETE
 from labeling.boxes.rules import BoxRules
-from labeling.kinds.box_pairs import Asked, Wanted, first, replay
+from labeling.kinds.box_pairs import PairQuestion, Wanted, first, replay
 
 RULES = BoxRules(second_looks=0)
 A, B = [0.0, 0.0, 10.0, 10.0], [20.0, 0.0, 30.0, 10.0]
@@ -18,7 +18,7 @@ class Story:
     def __init__(self, rules=RULES, proposals=()):
         self.rules = rules
         question = first("a.jpg n1", rules, proposals)
-        self.rows = [Asked(1, question.step, "open", question.content, rules)]
+        self.rows = [PairQuestion(1, question.step, "open", question.content, rules)]
 
     def answered(self, value, *people, state="settled"):
         """The story after the open question was settled so."""
@@ -42,7 +42,7 @@ class Story:
         ]
         if chain.open:
             step, content, barred = chain.open.step, chain.open.content, chain.open.barred
-            row = Asked(len(self.rows) + 1, step, "open", content, self.rules, barred=barred)
+            row = PairQuestion(len(self.rows) + 1, step, "open", content, self.rules, barred=barred)
             self.rows.append(row)
         return chain
 

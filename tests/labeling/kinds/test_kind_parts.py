@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.errors import Refusal, TooLarge
-from labeling.kinds import KINDS, About, Verdict, deciding, policies
+from labeling.kinds import KINDS, DrawingContext, Verdict, deciding, policies
 from labeling.parts import joining
 from tests.cases import for_each
 from tests.labeling.drawings import CAT, SETTINGS, answer, drawn, square
 
 contains, parts = KINDS["contains"], KINDS["parts"]
 
-ABOUT = About(CAT, 200, 100)
+ABOUT = DrawingContext(CAT, 200, 100)
 POLICY = policies.DEFAULTS | parts.policy_defaults
 TWO = POLICY | {"votes": 2}
 SKIP = {"skip": "too_small"}
@@ -108,7 +108,7 @@ def test_an_outline_is_taken_where_it_is_asked_for():
 
 def test_a_category_that_the_campaign_lacks_is_refused():
     with pytest.raises(Refusal, match="no category"):
-        parts.clean(answer(), SETTINGS, About("n0", 10, 10))
+        parts.clean(answer(), SETTINGS, DrawingContext("n0", 10, 10))
 
 
 def test_the_grade_is_the_mean_over_the_parts_of_gold():

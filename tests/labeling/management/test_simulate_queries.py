@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from labeling.question_graph.ordering import Order, learn
+from labeling.question_graph.ordering import QuestionOrder, learn
 from labeling.question_graph.replaying import MODES, build, replay, shipped
 from labeling.simulation import simulating_correlated
 from labeling.simulation.simulating_queries import (
@@ -111,7 +111,7 @@ def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose
     labels = np.random.default_rng(seed).random((12, len(graph.nodes))) < 0.6
 
     questions, label = scan(graph, labels, mode, name)
-    steps = step(graph, labels, Order(graph, name, mode))
+    steps = step(graph, labels, QuestionOrder(graph, name, mode))
 
     assert (steps[1] == label).all()
     assert (steps[0] == questions).all()
@@ -129,7 +129,7 @@ def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
     graph, chance = random_graph(seed), np.random.default_rng(seed)
     below = leaves_below(graph)
     truth = (chance.random((300, below.shape[1])) < 0.3) @ below.T
-    order = Order(graph, "learned", mode, learn(graph, truth.astype(np.int8)))
+    order = QuestionOrder(graph, "learned", mode, learn(graph, truth.astype(np.int8)))
     labels = chance.random((8, len(graph.nodes))) < 0.6
 
     questions, label, count, curve = step(graph, labels, order)

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from labeling.near_duplicates.choosing import BYTES, FIRST, LARGER, OTHER, Known, choose, with_names
+from labeling.near_duplicates.choosing import (
+    BYTES,
+    FIRST,
+    LARGER,
+    OTHER,
+    KnownImage,
+    choose,
+    with_names,
+)
 from labeling.near_duplicates.fingerprints import VIEWS
 
 
@@ -14,22 +22,22 @@ def seen(value: int) -> np.ndarray:
 A, NEAR_A, NEARER_B, B = 0, 0b1111, 0b1111_1111, (1 << 40) - 1
 
 
-def rows(*images: Known) -> list[tuple[str, str, int, str]]:
+def rows(*images: KnownImage) -> list[tuple[str, str, int, str]]:
     rows_of_images = with_names(images, choose(images))
     return [(row["image"], row["kept"], row["distance"], row["why"]) for row in rows_of_images]
 
 
 def test_the_one_of_more_pixels_is_kept_then_of_more_bytes_then_the_first():
-    small, large = Known("small", seen(A), 10, 9), Known("large", seen(NEAR_A), 20, 1)
-    heavy = Known("heavy", seen(A), 10, 10)
+    small, large = KnownImage("small", seen(A), 10, 9), KnownImage("large", seen(NEAR_A), 20, 1)
+    heavy = KnownImage("heavy", seen(A), 10, 10)
 
     assert rows(small, large) == [("small", "large", 4, LARGER)]
     assert rows(small, heavy) == [("small", "heavy", 0, BYTES)]
-    assert rows(small, Known("again", seen(A), 10, 9)) == [("again", "small", 0, FIRST)]
+    assert rows(small, KnownImage("again", seen(A), 10, 9)) == [("again", "small", 0, FIRST)]
 
 
 def test_what_another_split_has_stays_there_however_small():
-    images = Known("mine", seen(A), 100), Known("test/1", seen(NEAR_A), 1, 1, "test")
+    images = KnownImage("mine", seen(A), 100), KnownImage("test/1", seen(NEAR_A), 1, 1, "test")
 
     [row] = with_names(images, choose(images))
 
@@ -38,27 +46,35 @@ def test_what_another_split_has_stays_there_however_small():
 
 def test_two_of_other_splits_both_stay():
     assert not choose(
-        [Known("1", seen(A), origin="val"), Known("2", seen(A), origin="test"), Known("3", seen(B))]
+        [
+            KnownImage("1", seen(A), origin="val"),
+            KnownImage("2", seen(A), origin="test"),
+            KnownImage("3", seen(B)),
+        ]
     )
 
 
 def test_an_image_goes_only_for_one_that_stays():
     """A is like the middle one, and that is like the last; the middle one goes for A."""
     images = [
-        Known("a", seen(A), 30),
-        Known("middle", seen(NEAR_A), 20),
-        Known("last", seen(NEARER_B), 10),
+        KnownImage("a", seen(A), 30),
+        KnownImage("middle", seen(NEAR_A), 20),
+        KnownImage("last", seen(NEARER_B), 10),
     ]
 
     assert rows(*images) == [("middle", "a", 4, LARGER)]
 
 
 def test_a_copy_of_what_goes_goes_for_the_same():
-    images = [Known("a", seen(A), 30), Known("m", seen(NEAR_A), 20), Known("n", seen(NEAR_A), 10)]
+    images = [
+        KnownImage("a", seen(A), 30),
+        KnownImage("m", seen(NEAR_A), 20),
+        KnownImage("n", seen(NEAR_A), 10),
+    ]
 
     assert rows(*images) == [("m", "a", 4, LARGER), ("n", "a", 4, LARGER)]
 
 
 def test_plain_images_all_stay():
-    assert choose([Known("white", None), Known("black", None)]) == []
+    assert choose([KnownImage("white", None), KnownImage("black", None)]) == []
     assert choose([]) == []

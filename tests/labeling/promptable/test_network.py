@@ -11,7 +11,7 @@ from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.geometry import regions
 from labeling.promptable import prompts
-from labeling.promptable.network import Decoder, Encoder, Preparation, try_out
+from labeling.promptable.network import Decoder, Encoder, EncoderPreparation, try_out
 from labeling.promptable.outlines import MOST_CORNERS, SMALL_HOLE, outline_of
 from labeling.promptable.prompts import Prompts
 from tests.cases import for_each
@@ -68,7 +68,7 @@ def test_an_embedding_is_the_same_bytes_each_time(files):
 
 
 def test_what_the_file_fixes_is_taken_from_it_and_nothing_else(files):
-    assert Encoder(files[0]).preparation == Preparation(made_up.SIZE)
+    assert Encoder(files[0]).preparation == EncoderPreparation(made_up.SIZE)
     with pytest.raises(BadInput, match="takes images of 256 pixels; give --size 256"):
         Encoder(files[0], 1024)
 
@@ -78,7 +78,7 @@ def test_an_encoder_that_prepares_images_itself_gets_pixels_as_they_are(tmp_path
 
     preparation = Encoder(path, 128).preparation
 
-    assert preparation == Preparation(128, raw=True)
+    assert preparation == EncoderPreparation(128, raw=True)
     assert preparation.pixels(picture()).shape == (77, 128, 3)
     assert preparation.pixels(picture()).max() > 200
 

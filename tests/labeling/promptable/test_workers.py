@@ -12,7 +12,7 @@ from PIL import Image
 
 from labeling.promptable import workers
 from labeling.promptable.network import Encoder
-from labeling.promptable.workers import Broken, Busy, Pool
+from labeling.promptable.workers import Broken, Busy, DecoderPool
 from tests.labeling.promptable import made_up
 
 pytest.importorskip("onnxruntime")
@@ -21,7 +21,7 @@ CLICK = {"points": [[40, 30, 1]], "box": None, "stroke": []}
 
 @pytest.fixture
 def pool():
-    pool = Pool()
+    pool = DecoderPool()
     yield pool
     pool.end()
 
@@ -42,7 +42,7 @@ def request_of(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-def process_of(pool: Pool) -> int:
+def process_of(pool: DecoderPool) -> int:
     (worker,) = pool._workers.values()
     assert worker.process is not None
     return worker.process.pid

@@ -6,7 +6,7 @@ import pytest
 from labeling.question_graph import inferring, planning, scenes
 from labeling.question_graph.graph import build
 from labeling.question_graph.inferring import Inference, LearnedScenes
-from labeling.question_graph.planning import Asked
+from labeling.question_graph.planning import AskedNode
 from labeling.question_graph.scenes import Scenes, Utility
 from labeling.release_files import frozen_labels
 from labeling.release_files.frozen import AnswerLine, GivenLine
@@ -101,10 +101,10 @@ def choose(node: str | None):
     return lambda values: node
 
 
-def rows(**states: str) -> list[Asked]:
+def rows(**states: str) -> list[AskedNode]:
     value = {"settled": "yes", "dropped": "unknown", "withdrawn": "yes"}
     return [
-        Asked(index, node, state, value.get(state), index)
+        AskedNode(index, node, state, value.get(state), index)
         for index, (node, state) in enumerate(states.items())
     ]
 
@@ -152,9 +152,9 @@ def test_nothing_is_asked_beside_a_review():
 
 
 def test_what_was_settled_once_and_is_open_again_stays_and_nothing_is_asked_beside_it():
-    again = Asked(0, "boat", "open", "yes", 1)
+    again = AskedNode(0, "boat", "open", "yes", 1)
 
-    plan = planning.plan_any(GRAPH, [again, Asked(1, "fish", "open")], {}, choose("cup"))
+    plan = planning.plan_any(GRAPH, [again, AskedNode(1, "fish", "open")], {}, choose("cup"))
 
     assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [1])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from labeling.question_graph import ordering
-from labeling.question_graph.ordering import Order, Statistics, learn
+from labeling.question_graph.ordering import QuestionOrder, Statistics, learn
 from labeling.question_graph.replaying import MODES, build, replay
 from tests.cases import for_each, for_seeds
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
@@ -37,13 +37,13 @@ def labels_of(graph, *, images=400, seed=0, cat_with_person=False):
 def test_breadth_and_depth_are_the_graphs_own_orders(small):
     state = replay(small, [("animal", "yes"), ("swim", "yes")])
 
-    assert Order(small).next(state) == ["hat", "person", "mammal", "bird", "cap"]
-    assert Order(small, "depth").next(state) == ["mammal", "bird", "cap", "hat", "person"]
+    assert QuestionOrder(small).next(state) == ["hat", "person", "mammal", "bird", "cap"]
+    assert QuestionOrder(small, "depth").next(state) == ["mammal", "bird", "cap", "hat", "person"]
 
 
 def test_another_order_is_an_error(small):
     with pytest.raises(ValueError, match="breadth, depth or learned"):
-        Order(small, "random")
+        QuestionOrder(small, "random")
 
 
 def test_counts_are_those_of_wholly_settled_images(small):
@@ -68,7 +68,7 @@ def test_scores_are_labels_settled_per_second(small):
     statistics = learn(
         small, labels_of(small), {"hat": (10_000, 40_000.0), "swim": (10_000, 10_000.0)}
     )
-    order = Order(small, "learned", "strict", statistics)
+    order = QuestionOrder(small, "learned", "strict", statistics)
     nothing = np.zeros((1, len(small.nodes)))
 
     scores = order.scores(nothing > 0, nothing)[0]
@@ -89,7 +89,7 @@ def test_a_no_to_one_parent_promises_nothing_of_a_shared_child_in_safe_mode(smal
     statistics = learn(small, labels_of(small))
     nothing = np.zeros((1, len(small.nodes)))
 
-    scores = Order(small, "learned", "safe", statistics).scores(nothing > 0, nothing)[0]
+    scores = QuestionOrder(small, "learned", "safe", statistics).scores(nothing > 0, nothing)[0]
 
     assert scores[small.index["swim"]] == 0
     assert scores[small.index["hat"]] > 0
@@ -97,7 +97,7 @@ def test_a_no_to_one_parent_promises_nothing_of_a_shared_child_in_safe_mode(smal
 
 def test_an_answer_moves_what_goes_with_it(small):
     statistics = learn(small, labels_of(small, cat_with_person=True))
-    order = Order(small, "learned", "safe", statistics)
+    order = QuestionOrder(small, "learned", "safe", statistics)
 
     alone = order.next(replay(small, [("animal", "yes"), ("person", "no")]))
     together = order.next(replay(small, [("animal", "yes"), ("person", "yes")]))
@@ -111,7 +111,7 @@ def test_an_answer_moves_what_goes_with_it(small):
 @for_seeds(30)
 def test_learned_order_only_sorts_the_candidates(seed, mode):
     graph, chance = random_graph(seed), random.Random(seed)
-    order = Order(graph, "learned", mode, learn(graph, labels_of(graph, seed=seed)))
+    order = QuestionOrder(graph, "learned", mode, learn(graph, labels_of(graph, seed=seed)))
     say = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
     answers = ask(graph, say.get, mode, chance.choice)
 
@@ -125,7 +125,7 @@ def test_learned_order_only_sorts_the_candidates(seed, mode):
 @for_seeds(30)
 def test_learned_order_ends_in_the_labels_of_the_graphs_order_in_safe_mode(seed):
     graph, chance = random_graph(seed), random.Random(seed)
-    order = Order(graph, "learned", "safe", learn(graph, labels_of(graph, seed=seed)))
+    order = QuestionOrder(graph, "learned", "safe", learn(graph, labels_of(graph, seed=seed)))
     say = {node.id: chance.choice(["yes", "no"]) for node in graph.nodes}
     answers = []
     while candidates := order.next(replay(graph, answers)):
@@ -142,7 +142,7 @@ def test_too_few_images_or_another_graph_leave_the_graphs_order(small):
     of_another_graph = learn(random_graph(1), np.zeros((100, len(random_graph(1).nodes)), np.int8))
 
     for statistics in (few, of_another_graph, None):
-        order = Order(small, "learned", "safe", statistics)
+        order = QuestionOrder(small, "learned", "safe", statistics)
         assert not order.knows
         assert order.next(state) == state.candidates
 
@@ -150,7 +150,7 @@ def test_too_few_images_or_another_graph_leave_the_graphs_order(small):
 def test_a_question_whose_parent_was_seldom_yes_keeps_the_graphs_place(small):
     labels = labels_of(small)
     labels[:, [small.index[i] for i in ("animal", "mammal", "cat", "dog", "bird")]] = 0
-    order = Order(small, "learned", "safe", learn(small, labels))
+    order = QuestionOrder(small, "learned", "safe", learn(small, labels))
 
     question = order.next(replay(small, [("animal", "yes")]))
 

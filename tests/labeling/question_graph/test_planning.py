@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.question_graph import planning, replaying
-from labeling.question_graph.planning import Asked, Plan
+from labeling.question_graph.planning import AskedNode, GraphPlan
 
 STATES = ("open", "review", "settled", "dropped", "withdrawn")
 
 
 @st.composite
-def graphs(draw: Any) -> replaying.Graph:
+def graphs(draw: Any) -> replaying.QuestionGraph:
     """Up to ten nodes; each has up to two parents among those before it."""
     count = draw(st.integers(2, 10))
     parents = [
@@ -37,7 +37,7 @@ def graphs(draw: Any) -> replaying.Graph:
 
 
 @st.composite
-def images(draw: Any) -> tuple[replaying.Graph, list[Asked], str]:
+def images(draw: Any) -> tuple[replaying.QuestionGraph, list[AskedNode], str]:
     graph = draw(graphs())
     nodes = draw(st.lists(st.sampled_from([node.id for node in graph.nodes]), unique=True))
     rows = []
@@ -45,11 +45,11 @@ def images(draw: Any) -> tuple[replaying.Graph, list[Asked], str]:
         state = draw(st.sampled_from(STATES))
         value = draw(st.sampled_from(["yes", "no", None]))
         value = {"settled": value or "yes", "dropped": "unknown"}.get(state, value)
-        rows.append(Asked(index, node, state, value, index + 1 if value else 0))
+        rows.append(AskedNode(index, node, state, value, index + 1 if value else 0))
     return graph, rows, draw(st.sampled_from(replaying.MODES))
 
 
-def _carried_out(asked_rows: list[Asked], plan: Plan) -> list[Asked]:
+def _carried_out(asked_rows: list[AskedNode], plan: GraphPlan) -> list[AskedNode]:
     """The questions afterwards; what comes back with an answer is settled by it again."""
     rows = []
     for row in asked_rows:
@@ -58,7 +58,7 @@ def _carried_out(asked_rows: list[Asked], plan: Plan) -> list[Asked]:
         if row.id in plan.reopen:
             row = row._replace(state="open" if row.value is None else "settled")
         rows.append(row)
-    new = [Asked(len(asked_rows) + index, node, "open") for index, node in enumerate(plan.open)]
+    new = [AskedNode(len(asked_rows) + index, node, "open") for index, node in enumerate(plan.open)]
     return rows + new
 
 
@@ -111,7 +111,7 @@ class _Image:
 
     def __init__(self, graph, mode, choose):
         self.graph, self.mode, self.choose = graph, mode, choose
-        self.rows: list[Asked] = []
+        self.rows: list[AskedNode] = []
         self.given: dict[tuple[str, str], str] = {}
         self.moment = 0
         self.plan()
@@ -151,7 +151,9 @@ class _Image:
             if not made.reopen:
                 break
         # What came back has settled: another plan finds nothing to do.
-        assert planning.plan(self.graph, self.rows, self.mode, self.known, self.choose) == Plan()
+        assert (
+            planning.plan(self.graph, self.rows, self.mode, self.known, self.choose) == GraphPlan()
+        )
 
 
 @st.composite

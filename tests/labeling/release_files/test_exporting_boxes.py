@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from labeling.errors import Refusal
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
@@ -83,7 +83,7 @@ def test_coco_says_crowd_of_a_group(release, tmp_path):
 def test_what_was_exported_is_read_again(release, tmp_path, name):
     folder = export(release, name, tmp_path)
 
-    pages, _ = exporting.read_labels(Reading(folder))
+    pages, _ = exporting.read_labels(LabelReading(folder))
 
     labels = [label for _, labels in pages for label in labels]
     assert [

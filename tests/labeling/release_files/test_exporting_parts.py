@@ -12,7 +12,7 @@ from pycocotools.coco import COCO
 from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.files import BadInput
-from labeling.formats.reading import Reading
+from labeling.formats.reading import LabelReading
 from labeling.geometry.regions import mask_of
 from labeling.models import Release
 from labeling.parts import background
@@ -68,7 +68,7 @@ def test_an_export_is_a_release_with_the_same_objects(release, tmp_path):
 # pycocotools' own array, not ours.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_pycocotools_reads_every_part_as_it_was_drawn(release, tmp_path, capsys):
-    exporting.export(release, "coco", tmp_path / "out", options=exporting.Options(rest=True))
+    exporting.export(release, "coco", tmp_path / "out", options=exporting.FormatOptions(rest=True))
 
     coco = COCO(str(tmp_path / "out" / "parts.json"))
 
@@ -113,7 +113,7 @@ def test_categories_of_coco_have_names_of_their_own_ids_from_one_and_their_class
 
 
 def test_plain_names_of_coco_are_those_of_the_vocabulary(release, tmp_path):
-    plain = exporting.Options(names="plain")
+    plain = exporting.FormatOptions(names="plain")
     exporting.export(release, "coco", tmp_path / "out", options=plain)
 
     categories = categories_of(tmp_path / "out")
@@ -124,7 +124,7 @@ def test_plain_names_of_coco_are_those_of_the_vocabulary(release, tmp_path):
 
 def test_coco_has_the_rest_only_where_it_is_asked_for(release, tmp_path):
     exporting.export(release, "coco", tmp_path / "out")
-    exporting.export(release, "coco", tmp_path / "with", options=exporting.Options(rest=True))
+    exporting.export(release, "coco", tmp_path / "with", options=exporting.FormatOptions(rest=True))
 
     def rest_in(folder):
         names = [row["name"] for row in categories_of(tmp_path / folder)]
@@ -143,7 +143,9 @@ def test_options_of_another_format_or_release_are_refused(release, tmp_path):
     ]
     for name, options, message in cases:
         with pytest.raises(BadInput, match=message):
-            exporting.export(release, name, tmp_path / "out", options=exporting.Options(**options))
+            exporting.export(
+                release, name, tmp_path / "out", options=exporting.FormatOptions(**options)
+            )
 
     assert not (tmp_path / "out").exists()
 
@@ -164,7 +166,7 @@ def test_parts_and_rest_share_no_pixel_and_leave_none_in_the_crop(release):
 def test_reading_our_own_export_gives_equal_vertices_states_and_origins(release, tmp_path, name):
     exporting.export(release, name, tmp_path / "out")
 
-    read = exporting.OBJECT_FORMATS[name].read(Reading(tmp_path / "out" / "parts.json"))
+    read = exporting.OBJECT_FORMATS[name].read(LabelReading(tmp_path / "out" / "parts.json"))
     back = sorted(
         (background.without(thing) for thing in read),
         key=lambda parted: (parted.image, parted.name),
@@ -187,7 +189,7 @@ def test_reading_our_own_masks_gives_an_iou_of_one(release, tmp_path, name, fold
     exporting.export(release, name, tmp_path / "out")
     sizes = {photo.name: (photo.width, photo.height) for photo, _ in release.objects()}
 
-    read = exporting.OBJECT_FORMATS[name].read(Reading(tmp_path / "out" / folder))
+    read = exporting.OBJECT_FORMATS[name].read(LabelReading(tmp_path / "out" / folder))
     back = {(thing.image, thing.name): thing for thing in read}
 
     for before in drawn(release):

@@ -89,7 +89,7 @@ def test_the_seed_decides_everything():
 
 
 def test_a_box_on_what_has_one_fits_nothing():
-    pair = box_crowd.Pair(0, ((0, 0, 10, 10), (50, 50, 60, 60)), ())
+    pair = box_crowd.SimulatedPair(0, ((0, 0, 10, 10), (50, 50, 60, 60)), ())
 
     boxes = [(0, 0, 10, 10), (0, 0, 10, 10), (50, 50, 60, 60)]
     assert box_crowd.matched(pair, boxes) == [(0, 1), (None, 0), (1, 1)]

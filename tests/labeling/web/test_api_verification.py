@@ -145,7 +145,7 @@ def test_a_campaign_without_candidates_keeps_no_queries(as_alice, alice, dataset
 
 
 def test_annotators_get_a_topic_with_its_siblings_and_no_query(pets, bob):
-    candidate_lists.ask(pets, [candidate_lists.Row("n02/00.png", DOG, "secret words")])
+    candidate_lists.ask(pets, [candidate_lists.CandidateRow("n02/00.png", DOG, "secret words")])
     client = logged_in(bob)
 
     body = client.post(f"{API}seats/", {"size": 5}, JSON).content.decode()

@@ -37,7 +37,7 @@ def golden(campaign: Campaign, owner: User, count: int, answer: str = "yes") -> 
 
 
 def test_figures_of_nothing_are_none(coots):
-    assert quality_page.figures(coots) == quality_page.Figures(
+    assert quality_page.figures(coots) == quality_page.QualityFigures(
         decided=0, sampled=0, alpha=None, votes=None, histogram=[], abstained=None, disputed=[]
     )
 
@@ -52,7 +52,7 @@ def test_figures_count_votes_and_name_the_most_divided_first(coots):
 
     assert (figures.decided, figures.sampled, figures.votes) == (6, 6, 5.0)
     assert figures.abstained == pytest.approx(1 / 5)
-    assert figures.histogram == [quality_page.Bar(5, 6, 1.0)]
+    assert figures.histogram == [quality_page.VoteBar(5, 6, 1.0)]
     assert figures.disputed[0] == split.pk
     assert len(figures.disputed) == 6
     # By hand: 23 pairable... every question has 4 votes; five of them 3:1, one 2:2.

@@ -155,7 +155,7 @@ def test_the_page_costs_the_same_however_many_questions_and_classes_there_are(
 
     topics = [{"key": f"k{number}", "name": f"class {number}"} for number in range(20)]
     image = dataset.images.first().name
-    more = [candidate_lists.Row(image, topic["key"]) for topic in topics]
+    more = [candidate_lists.CandidateRow(image, topic["key"]) for topic in topics]
     candidate_lists.ask(pets, more, topics)
     verifying.look(pets)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evaluation.scoring.cds.result import AnsweredSequence
 from labeling.files import BadInput
-from labeling.release_files.line_index import Line, Objects
+from labeling.release_files.line_index import Line, ObjectLines
 
 # The start of a line is short; quotes in names are escaped, so this is the key.
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
@@ -97,7 +97,7 @@ def index(path: Path) -> Answers:
 @lru_cache(maxsize=8)
 def _read(path: Path, written_ns: int, size: int) -> Answers:
     """Read the index. written_ns, size: cache keys, so that a rewritten file is read again."""
-    lines = Objects[Line](path)
+    lines = ObjectLines[Line](path)
     answers = Answers(lines)
     start = 0
     with open(path, "rb") as file:

@@ -269,7 +269,7 @@ def latest(naming: Campaign | None) -> Release | None:
     )
 
 
-def _policy(votes: int) -> policies.Policy:
+def _policy(votes: int) -> policies.WholePolicy:
     """Return a policy under which exactly `votes` people name each frame; disagreement means no
     name.
     """

@@ -43,7 +43,7 @@ class Plan:
     images: int
     questions: int
     wnids: int
-    estimate: forecasts.Estimate
+    estimate: forecasts.CostEstimate
     missing: list[str]
     missing_reserve: list[str]
 
@@ -68,7 +68,7 @@ def plan(
     )
 
 
-def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
+def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.CostEstimate:
     """Return the cost of this many questions without gold, which is added later, if at all."""
     return forecasts.estimate(forecasts.known_number(questions), {**policy, "gold_share": 0})
 

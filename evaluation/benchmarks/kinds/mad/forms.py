@@ -104,7 +104,7 @@ def _policy_field(key: str) -> forms.Field:
             max_length=3, min_length=3, initial=policies.DEFAULTS["currency"], label=LABELS[key]
         )
     rule = policies.RULES[key]
-    assert isinstance(rule, policies.Rule), f"{key} is not a number"
+    assert isinstance(rule, policies.PolicyRule), f"{key} is not a number"
     common: dict[str, Any] = {
         "min_value": rule.low,
         "max_value": rule.high,

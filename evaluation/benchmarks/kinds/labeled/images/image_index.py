@@ -20,7 +20,7 @@ from evaluation.benchmarks.kinds.labeled.images import outcomes
 from evaluation.benchmarks.kinds.labeled.images.outcomes import Line
 from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
-from labeling.release_files.line_index import Objects
+from labeling.release_files.line_index import ObjectLines
 
 # Raised when the arrays change meaning; older files are rebuilt.
 FORM = 1
@@ -37,7 +37,7 @@ class ImageIndex:
     """
 
     kind: str
-    lines: Objects
+    lines: ObjectLines
     names: list[str]
     classifiers: list[str]
     image: NDArray[np.uint32]
@@ -156,7 +156,7 @@ class _Entries:
 
 
 def _read_lines(path: Path, kind: str) -> ImageIndex:
-    lines, entries = Objects[Line](path), _Entries(kind)
+    lines, entries = ObjectLines[Line](path), _Entries(kind)
     start = 0
     with open(path, "rb") as file:
         for at, line in enumerate(file):
@@ -198,7 +198,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None
             starts, *columns = (kept[key] for key in ARRAYS)
     except NO_ARRAY:
         return None
-    lines = Objects[Line](path, array("Q", starts.tobytes()))
+    lines = ObjectLines[Line](path, array("Q", starts.tobytes()))
     return ImageIndex(stamp[1], lines, names, classifiers, *columns)
 
 

@@ -162,7 +162,7 @@ def test_older_releases_tell_a_box_that_nobody_drew_by_its_size(
     settled, alice, dataset, tmp_path, monkeypatch
 ):
     as_large_as_its_image(dataset)
-    monkeypatch.setattr(release_parts.Objects, "box_note", lambda *_: {})
+    monkeypatch.setattr(release_parts.FrozenObjects, "box_note", lambda *_: {})
     release = freezing.read(freezing.freeze(settled, alice))
 
     with pytest.raises(Refusal, match="no box of an object"):
