@@ -352,17 +352,6 @@ def test_a_disk_that_fills_up_midway_keeps_what_is_whole(dataset, folder, settin
     assert len(stored(settings)) == 1
 
 
-def test_a_zip_is_added_once(dataset, tmp_path):
-    files = {"birds/coot.jpg": samples.noise(1), "duck.png": samples.noise(2, form="PNG")}
-    samples.zipped(files, tmp_path / "a.zip")
-
-    first = images.add_path(dataset, tmp_path / "a.zip")
-    second = images.add_path(dataset, tmp_path / "a.zip")
-
-    assert (first.added, len(second.duplicates)) == (2, 2)
-    assert set(dataset.images.values_list("name", flat=True)) == set(files)
-
-
 @pytest.mark.parametrize("name", ["../up.jpg", "/abs.jpg", "C:/win.jpg", "..\\up.jpg"])
 def test_a_zip_slip_is_refused_and_writes_nowhere(tmp_path, name, add_zip):
     stream = samples.zipped({name: samples.noise(), "good.jpg": samples.noise(1)})

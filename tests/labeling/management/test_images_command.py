@@ -67,20 +67,6 @@ def test_a_long_list_is_cut_for_people_and_whole_for_programs(shell, dataset, fo
     assert len(json.loads(out)["refused"]) == 31
 
 
-@pytest.mark.parametrize("kind", ["zip", "csv"])
-def test_a_zip_and_a_manifest_are_told_by_themselves(shell, dataset, folder, kind):
-    path = folder / f"list.{kind}"
-    if kind == "zip":
-        samples.zipped({"z.jpg": samples.noise(5)}, path)
-    else:
-        path.write_text("file,licence\na.jpg,CC0\n")
-
-    status, out, _ = shell("images", "add", "pond", str(path), "--json")
-
-    assert status == 0
-    assert json.loads(out)["added"] == 1
-
-
 @for_each(
     ("dataset_name", "path", "message"),
     [
