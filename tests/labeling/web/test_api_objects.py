@@ -4,7 +4,7 @@ from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel
 from tests.cases import for_each
-from tests.clients import API, program
+from tests.clients import API
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
 from tests.labeling.part_files import COW, brought, cow, sent
@@ -130,10 +130,3 @@ def test_a_merge_that_cannot_be_is_refused(alices, meadow, run_jobs, body, statu
 
     assert alices.post(url, body, format="json").status_code == status
     assert list(GivenLabel.objects.values()) == before
-
-
-def test_whoever_does_not_own_the_dataset_finds_nothing(meadow, bob, charlie):
-    for person in (bob, charlie):
-        client = program(person)
-        assert client.get(f"{HOME}objects/").status_code == 404
-        assert send(client, file=sent()).status_code == 404
