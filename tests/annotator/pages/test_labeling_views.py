@@ -237,12 +237,6 @@ def test_scripts_hear_that_nobody_is_logged_in(client, coots, name):
     assert (response.status_code, response.json()["code"]) == (401, "logged_out")
 
 
-@for_each("name", [PAGE, ANSWERS, SKIP])
-@for_each("method", ["get", "put", "delete", "patch"])
-def test_script_doors_take_only_posts(as_bob, name, method):
-    assert getattr(as_bob, method)(url(name)).status_code == 405
-
-
 @pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
 def test_strangers_and_annotators_of_another_campaign_find_nothing(
     client, name, alice, charlie, coots, dataset
