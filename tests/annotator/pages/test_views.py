@@ -109,15 +109,6 @@ def test_home_says_why_somebody_gets_no_work(client, bob, coots, stage, sentence
     assert "Start<" not in text
 
 
-def test_who_has_an_account_is_asked_before_joining(client, alice, charlie, coots):
-    _, secret = memberships.invite(coots, alice)
-    client.get(reverse("join", args=[secret]))
-
-    client.post(reverse("account_login"), {"login": "charlie", "password": "password"})
-
-    assert not Membership.objects.filter(user=charlie).exists()
-
-
 def test_strangers_find_nothing(client, charlie, coots):
     client.force_login(charlie)
 
@@ -145,7 +136,7 @@ def test_invitation_leads_through_sign_up_to_the_campaign(client, alice, coots):
     assert Invitation.objects.get().uses == 1
 
 
-def test_log_in_by_invitation_comes_back_to_it(client, alice, charlie, coots):
+def test_log_in_by_invitation_comes_back_to_it_and_asks(client, alice, charlie, coots):
     _, secret = memberships.invite(coots, alice)
     link = reverse("join", args=[secret])
     client.get(link)
@@ -153,6 +144,7 @@ def test_log_in_by_invitation_comes_back_to_it(client, alice, charlie, coots):
     response = client.post(reverse("account_login"), {"login": "charlie", "password": "password"})
 
     assert response["Location"] == link
+    assert not Membership.objects.filter(user=charlie).exists()
 
 
 def test_joining_takes_a_post(client, alice, charlie, coots):
