@@ -95,11 +95,11 @@ def test_an_export_comes_back_with_the_same_geometry(how, release, elsewhere, tm
 def test_objects_are_counted_by_origin_and_state(release, tmp_path, capsys):
     call_command("labels", "export", "cats", "--format", "coco", "--out", str(tmp_path / "out"))
 
-    told = capsys.readouterr().out
-    assert ["objects", "3"] in [line.split() for line in told.splitlines()]
+    output = capsys.readouterr().out
+    assert ["objects", "3"] in [line.split() for line in output.splitlines()]
     counts = ("drawn", "5"), ("not visible", "2"), ("occluded", "1")
     for state, count in counts:
-        assert f"parts explicit {state} {count}" in " ".join(told.split())
+        assert f"parts explicit {state} {count}" in " ".join(output.split())
 
 
 def test_pictures_take_photographs_from_a_folder_for_a_releases_folder(

@@ -244,11 +244,11 @@ def test_an_empty_image_is_asked_the_roots(shell, tmp_path):
     graph = ["--graph", str(tmp_path / "graph.json"), "--present", "0"]
 
     _, out, _ = shell("simulate", "queries", *graph, "--json")
-    _, shown, _ = shell("simulate", "queries", *graph)
+    _, table, _ = shell("simulate", "queries", *graph)
 
     # Four roots.
     assert json.loads(out)["questions_per_image"] == 4
-    assert ["questions", "per", "image", "4"] in [line.split() for line in shown.splitlines()]
+    assert ["questions", "per", "image", "4"] in [line.split() for line in table.splitlines()]
 
 
 @for_each(
