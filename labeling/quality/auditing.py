@@ -5,15 +5,14 @@ That gives the error of the labels with an interval, and shows whether stated pr
 An audit changes no settlement. docs/explanation/quality.md, Audit.
 """
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce, Mod
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from labeling.campaigns import subjects
@@ -21,6 +20,7 @@ from labeling.db.sql import batches
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.intervals import clopper_pearson
+from labeling.estimators.stated_error import StatedError
 from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
@@ -35,14 +35,11 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
-from labeling.quality import box_audit
+from labeling.quality import box_audit, stated_errors
 
 BATCH = 500
 SHOWN = 24
 LARGEST_SAMPLE = 10_000
-# With more settled questions, the stated error is the mean over about this many, evenly spaced: the
-# sampling error is then far below what an audit can detect.
-STATED_OVER = 20_000
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
@@ -225,16 +222,18 @@ class ErrorShare:
 class Estimate(ErrorShare):
     """What a sample says of all settled questions.
 
-    stated: the error that the settlements state, over all; stated_sample: over the audited ones.
-    stated_holds: whether `stated` is in the interval. None if unknown.
+    measured: the stated error of all settled labels; None of drawings. stated: the error that the
+    labels' own probabilities expect; stated_holds: whether that lies in the interval. calibration:
+    of 1 − the error stated of each audited label without it.
     """
 
     sample: int
     drawn: int
     answered: int
     unclear: int
+    measured: stated_errors.MeasuredError | None
+    stated_error: StatedError | None
     stated: float | None
-    stated_sample: float | None
     stated_holds: bool | None
     calibration: dict[str, object] | None
     by_answer: dict[str, ErrorShare]
@@ -249,22 +248,22 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
         return None
     kind = KINDS[campaign.kind]
     rows = campaign.audits.filter(sample=sample).values_list(
-        "answered_at", "value", "settlement__value", "settlement__probability"
+        "answered_at", "value", "settlement__value"
     )
     drawn = answered = 0
-    judged: list[tuple[str, bool, float | None]] = []
-    for answered_at, value, settled, probability in rows:
+    judged: list[tuple[str, bool]] = []
+    for answered_at, value, settled in rows:
         drawn += 1
         if answered_at is None:
             continue
         answered += 1
         if kind.vote(value) is not None:
-            judged.append((kind.tally_name(settled), kind.agrees(value, settled), probability))
-    sure = [(probability, right) for _, right, probability in judged if probability is not None]
-    stated = stated_error(campaign)
+            judged.append((kind.tally_name(settled), kind.agrees(value, settled)))
+    measured = stated_errors.measure(campaign)
+    stated = measured.believed if measured else None
     whole = _share(judged)
     low, high = whole.interval
-    by_answer: dict[str, list[tuple[str, bool, float | None]]] = defaultdict(list)
+    by_answer: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for row in judged:
         by_answer[row[0]].append(row)
     return Estimate(
@@ -273,39 +272,24 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
         drawn=drawn,
         answered=answered,
         unclear=answered - len(judged),
+        measured=measured,
+        stated_error=measured.stated if measured else None,
         stated=stated,
-        stated_sample=1 - math.fsum(p for p, _ in sure) / len(sure) if sure else None,
         stated_holds=None if stated is None or not judged else low <= stated <= high,
-        calibration=calibration_bins([p for p, _ in sure], [right for _, right in sure])
-        if sure
+        calibration=calibration_bins(
+            [1 - error for error in measured.errors], [not wrong for wrong in measured.wrong]
+        )
+        if measured and measured.errors
         else None,
         by_answer={word: _share(rows) for word, rows in sorted(by_answer.items())},
         boxes=box_audit.measure(campaign, sample) if kind.asks == CHAINS else [],
     )
 
 
-def _share(judged: list[tuple[str, bool, float | None]]) -> ErrorShare:
-    wrong = sum(not right for _, right, _ in judged)
+def _share(judged: list[tuple[str, bool]]) -> ErrorShare:
+    wrong = sum(not right for _, right in judged)
     error = wrong / len(judged) if judged else None
     return ErrorShare(len(judged), wrong, error, clopper_pearson(wrong, len(judged)))
-
-
-def stated_error(campaign: Campaign) -> float | None:
-    """Return the error of settled questions by their own probabilities: the mean of 1 - p.
-
-    Under majority p is a share of votes, not a calibrated probability. Reviewers' verdicts have
-    none. With more than about STATED_OVER settled questions, it uses that many, evenly spaced by
-    id.
-    """
-    count = _settled(campaign).aggregate(n=Count("pk"), low=Min("pk"))
-    questions = _settled(campaign)
-    if (step := count["n"] // STATED_OVER) > 1:
-        questions = questions.annotate(place=Mod("pk", step)).filter(place=count["low"] % step)
-    newer = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
-    mean = Settlement.objects.filter(
-        ~Exists(newer), Q(probability__isnull=False), question__in=questions.values("pk")
-    ).aggregate(mean=Avg("probability"))["mean"]
-    return None if mean is None else max(0.0, 1 - float(mean))
 
 
 def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:

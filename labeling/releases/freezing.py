@@ -22,6 +22,7 @@ from labeling.errors import NotYours
 from labeling.files import StrPath
 from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Job, Question, Release, ReplacedRelease, Settlement, User
+from labeling.quality import stated_errors
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line
 from labeling.releases import chunk_jobs, graph, joining, parts, queries, snapshots
@@ -177,6 +178,8 @@ def _write(
             with batch.snapshot():
                 now = Campaign.objects.select_related("dataset", "policy").get(pk=campaign.pk)
                 marks = fingerprint(now)
+                measured = stated_errors.measure(now)
+                head = {"stated_error": measured.stated.to_json()} if measured else {}
                 taken = snapshots.take(now, building, scratch, opened)
                 joined = partial(
                     joining.join,
@@ -189,8 +192,8 @@ def _write(
                 # if it changes repeatedly while jobs read it.
                 if inside or taken.is_small or attempt == ATTEMPTS:
                     made = chunk_jobs.make_here(taken, scratch)
-                    return joined(made), marks, None
-            meta = joined(chunk_jobs.make(taken, scratch, watch))
+                    return joined(made) | head, marks, None
+            meta = joined(chunk_jobs.make(taken, scratch, watch)) | head
             if parts.fingerprint(now) == taken.known_parts:
                 return meta, marks, taken.digest
             chunk_jobs.forget(taken.digest)

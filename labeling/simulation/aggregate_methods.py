@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.estimators import aggregation, dawid_skene, vote_tables
+from labeling.estimators import aggregation, dawid_skene, stated_error, vote_tables
 from labeling.estimators.aggregation import Answers, Floats
 from labeling.estimators.agreement import krippendorff_alpha
 from labeling.files import BadInput
@@ -29,6 +29,14 @@ UNANSWERED = -2
 
 
 @dataclass(frozen=True)
+class Blind:
+    """Labels (I,) and scores (I, K) of a run that saw no gold."""
+
+    labels: NDArray[np.int32]
+    scores: Floats
+
+
+@dataclass(frozen=True)
 class AggregationOutcome:
     """What a method says. labels: (I,), -1 unanswered; accuracies: (A,), NaN unknown."""
 
@@ -38,6 +46,7 @@ class AggregationOutcome:
     accuracies: Floats
     settings: dict[str, Any] = field(default_factory=dict)
     confusions: Floats | None = None
+    blind: Blind | None = None
 
 
 @dataclass(frozen=True)
@@ -74,26 +83,23 @@ def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> N
 
 def by_majority(task: AggregationTask) -> AggregationOutcome:
     labels, shares, ties = aggregation.majority(task.answers)
-    return AggregationOutcome(labels, shares, ties, _agreeing(task, labels, ties))
+    blind = Blind(labels, task.answers.counts.astype(float))
+    return AggregationOutcome(labels, shares, ties, _agreeing(task, labels, ties), blind=blind)
 
 
 def by_dawid_skene(task: AggregationTask) -> AggregationOutcome:
     answers, options, teaching = task.answers, task.options, task.teaching
     settings = {"prior": options["prior"], **LIMITS}
+    known = np.maximum(task.known, -1)
+    taught = replace(
+        answers,
+        annotators=answers.annotators[teaching],
+        items=answers.items[teaching],
+        labels=answers.labels[teaching],
+    )
     try:
-        fitted = dawid_skene.fit(
-            replace(
-                answers,
-                annotators=answers.annotators[teaching],
-                items=answers.items[teaching],
-                labels=answers.labels[teaching],
-            ),
-            # The class prior gets the same pseudo-counts.
-            class_prior=options["prior"],
-            confusion_prior=options["prior"],
-            known=np.maximum(task.known, -1),
-            **LIMITS,
-        )
+        fitted = _fitted(taught, options["prior"], known)
+        blind = fitted if task.gold_path is None else _fitted(answers, options["prior"], None)
     except dawid_skene.TooLarge as error:
         raise BadInput(str(error), task.path, None, "use --method majority") from error
     settings |= {
@@ -111,7 +117,15 @@ def by_dawid_skene(task: AggregationTask) -> AggregationOutcome:
         fitted.accuracies * _shares(answers, teaching),
         settings,
         fitted.confusions,
+        Blind(blind.labels, stated_error.class_scores(answers, blind)),
     )
+
+
+def _fitted(
+    answers: Answers, prior: float, known: NDArray[np.int32] | None
+) -> dawid_skene.DawidSkene:
+    """Return Dawid–Skene with the same pseudo-counts for classes and confusions."""
+    return dawid_skene.fit(answers, class_prior=prior, confusion_prior=prior, known=known, **LIMITS)
 
 
 def by_posterior(task: AggregationTask) -> AggregationOutcome:
@@ -204,8 +218,41 @@ METHODS: dict[str, Callable[[AggregationTask], AggregationOutcome]] = {
 }
 
 
-def report(answers: Answers, outcome: AggregationOutcome, method: str) -> dict[str, Any]:
+def errors_of(
+    task: AggregationTask, outcome: AggregationOutcome
+) -> tuple[stated_error.StatedError, dict[str, float]]:
+    """Return the stated error of the labels outside the gold, and the error of each of them.
+
+    Only the methods with a blind run have one. Other methods learn from gold what they would be
+    judged by.
+    """
+    votes = task.answers.counts.sum(axis=1).astype(float)
+    answered = votes > 0
+    rest = answered & (task.known == -1)
+    if outcome.blind is None:
+        with np.errstate(divide="ignore"):
+            scores = np.log(outcome.probabilities[rest])
+        margins = np.minimum(stated_error.margins_of(scores, outcome.labels[rest]), 700)
+        return stated_error.measure(margins, votes[rest], None)[0], {}
+    scores, gold = outcome.blind.scores, answered & (task.known != -1)
+    margins = stated_error.margins_of(scores, outcome.labels)[rest]
+    evidence = stated_error.Evidence(
+        stated_error.margins_of(scores, outcome.blind.labels)[gold],
+        votes[gold],
+        outcome.blind.labels[gold] != task.known[gold],
+        "gold",
+    )
+    stated, model = stated_error.measure(margins, votes[rest], evidence)
+    if model is None:
+        return stated, {}
+    names = (task.answers.item_names[item] for item in np.flatnonzero(rest))
+    return stated, dict(zip(names, model.error(margins, votes[rest]).tolist(), strict=True))
+
+
+def report(task: AggregationTask, outcome: AggregationOutcome, method: str) -> dict[str, Any]:
     """Return the result but for the accuracy."""
+    answers = task.answers
+    stated, errors = errors_of(task, outcome)
     classes, counts = answers.classes, answers.counts
     answers_by_person = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
     labels = {
@@ -239,6 +286,8 @@ def report(answers: Answers, outcome: AggregationOutcome, method: str) -> dict[s
             for (name, label), row in zip(labels.items(), outcome.probabilities, strict=True)
         },
         "annotators": annotators,
+        "stated_error": stated.to_json(),
+        **({"error": errors} if errors else {}),
     }
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from labeling.estimators import annotator_checks
-from labeling.estimators.aggregation import posterior
+from labeling.estimators.aggregation import posterior, vote_counts
 from labeling.estimators.agreement import agreement_beyond_chance
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson, wilson_interval
 from labeling.kinds import policies
 from labeling.kinds.votes import votes_wanted
-from labeling.simulation.crowd import HONEST, YES, Crowd, Flags, Floats, Ints, gather
+from labeling.simulation.crowd import HONEST, Crowd, Flags, Floats, Ints, ask, gather
 
 # A crowd that cannot finish, since everybody is blocked, is stopped long before.
 MAX_ROUNDS = 100_000
@@ -25,8 +25,8 @@ MAX_ROUNDS = 100_000
 PATIENCE = 3
 # Latest answers that say how common an answer is.
 POOL = 2_000
-# Pseudo-counts of a calibration: two right and one wrong answer that nobody gave.
-CONFUSION_PRIOR = np.array([[2.0, 1.0], [1.0, 2.0]])
+# Pseudo-counts of a calibration: two right answers that nobody gave, and one wrong one.
+RIGHT, WRONG = 2.0, 1.0
 
 
 def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
@@ -65,13 +65,16 @@ class _Run:
         self.who = np.empty(0, np.int64)
         self.question = np.empty(0, np.int64)
         self.answer = np.empty(0, np.int64)
+        self.classes = crowd.classes
         # Gold: who, truth, answer.
         self.gold = np.empty((0, 3), np.int64)
         self.calibrated = 0
         assumed, yes = policy["assumed_accuracy"], policy["prior_yes"]
-        self.confusions = np.full((count, 2, 2), 1 - assumed)
-        self.confusions[:, (0, 1), (0, 1)] = assumed
-        self.prior = np.array([1 - yes, yes])
+        self.confusions = np.full((count, self.classes, self.classes), 1 - assumed)
+        self.confusions /= self.classes - 1
+        self.confusions[:, np.arange(self.classes), np.arange(self.classes)] = assumed
+        even = np.full(self.classes, 1 / self.classes)
+        self.prior = np.array([1 - yes, yes]) if self.classes == 2 else even
         self.introductions = 0
         self.reviewed = 0
         self.stuck = 0
@@ -79,7 +82,7 @@ class _Run:
 
     def _ask(self) -> None:
         crowd, policy = self.crowd, self.policy
-        self.truth = (self.chance.random(crowd.questions) < crowd.prevalence).astype(np.int64)
+        self.questions = ask(crowd, crowd.questions, self.chance)
         self.first_votes = policies.first_votes(policy)
         self.free = np.full(crowd.questions, self.first_votes)
         self.settled = np.zeros(crowd.questions, bool)
@@ -96,7 +99,7 @@ class _Run:
         waiting = everyone
         for _ in range(policy["test_attempts"]):
             self.introductions += questions * len(waiting)
-            right = self.chance.binomial(questions, self.people.accuracy[waiting])
+            right = self.chance.binomial(questions, self.people.mean_accuracy[waiting])
             waiting = waiting[right < policy["test_pass"] * questions]
         self.active[waiting] = False
 
@@ -124,12 +127,12 @@ class _Run:
         )
         who = np.repeat(workers, met)
         # Balanced between answers, as gold is dealt.
-        truth = self.chance.integers(0, 2, len(who))
+        gold = ask(self.crowd, len(who), self.chance, balanced=True)
         replies = self.people.answers(
-            who, truth, self.answered[who], np.full(len(who), -1), self.chance
+            who, gold, self.answered[who], np.full(len(who), -1), self.chance
         )
-        self.gold = np.concatenate([self.gold, np.column_stack([who, truth, replies])])
-        for person, right in zip(who.tolist(), (truth == replies).tolist(), strict=True):
+        self.gold = np.concatenate([self.gold, np.column_stack([who, gold.truth, replies])])
+        for person, right in zip(who.tolist(), (gold.truth == replies).tolist(), strict=True):
             self.rights[person].append(right)
         for person in np.unique(who):
             self.tested[person] = annotator_checks.fold(self.test, self.rights[person])
@@ -149,7 +152,7 @@ class _Run:
         mine = self._unseen(who, question)
         who, question = who[mine], question[mine]
         replies = self.people.answers(
-            who, self.truth[question], self.answered[who], self._latest(question), self.chance
+            who, self.questions[question], self.answered[who], self._latest(question), self.chance
         )
         self.who = np.concatenate([self.who, who])
         self.question = np.concatenate([self.question, question])
@@ -183,25 +186,27 @@ class _Run:
             n_items=self.crowd.questions,
             confusions=self.confusions,
             prior=self.prior,
-        )[:, YES]
+        )
 
     def _calibrate(self) -> None:
         """Everyone's confusion matrix and the share of yes, from all that counts, gold included."""
         self.calibrated = len(self.who)
         counted = ~self.void[self.who]
         questions = self.crowd.questions
-        # Gold stands as two more items, one for each known answer.
-        known = np.full(questions + 2, -1)
-        known[questions:] = (0, 1)
+        # Gold stands as more items, one for each known answer.
+        known = np.full(questions + self.classes, -1)
+        known[questions:] = np.arange(self.classes)
+        confusion_prior = np.full((self.classes, self.classes), WRONG / (self.classes - 1))
+        np.fill_diagonal(confusion_prior, RIGHT)
         estimate = dawid_skene(
             np.concatenate([self.who[counted], self.gold[:, 0]]),
             np.concatenate([self.question[counted], questions + self.gold[:, 1]]),
             np.concatenate([self.answer[counted], self.gold[:, 2]]),
             n_annotators=self.crowd.people,
-            n_items=questions + 2,
-            n_classes=2,
+            n_items=questions + self.classes,
+            n_classes=self.classes,
             class_prior=1.0,
-            confusion_prior=CONFUSION_PRIOR,
+            confusion_prior=confusion_prior,
             known=known,
             known_in_prior=False,
             tolerance=1e-3,
@@ -234,7 +239,7 @@ class _Run:
             self.answer,
             n_annotators=self.crowd.people,
             n_items=self.crowd.questions,
-            n_classes=2,
+            n_classes=self.classes,
         )
         with np.errstate(invalid="ignore", divide="ignore"):
             chance = (agreement.share - agreement.kappa) / (1 - agreement.kappa)
@@ -279,18 +284,18 @@ class _Run:
 
     def _settle(self) -> None:
         counted = ~self.void[self.who]
-        votes = np.bincount(self.question[counted], minlength=self.crowd.questions)
-        waiting = ~self.settled & (self.free == 0)
-        yes = np.bincount(
-            self.question[counted], weights=self.answer[counted], minlength=self.crowd.questions
+        counts = vote_counts(
+            self.question[counted], self.answer[counted], self.crowd.questions, self.classes
         )
+        votes = counts.sum(axis=1)
+        waiting = ~self.settled & (self.free == 0)
         if self.adaptive:
-            label = (self.posterior > 0.5).astype(np.int64)
-            sure = np.minimum(self.posterior, 1 - self.posterior) <= self.policy["target_error"]
+            label = self.posterior.argmax(axis=1)
+            sure = 1 - self.posterior.max(axis=1) <= self.policy["target_error"]
             votes_needed = np.maximum(1, self.first_votes - votes)
         else:
-            label = (2 * yes > votes).astype(np.int64)
-            votes_needed = self._majority_wants(votes, yes)
+            label = counts.argmax(axis=1)
+            votes_needed = self._majority_wants(counts)
             sure = votes_needed == 0
         enough = votes >= self.first_votes
         done = waiting & enough & sure
@@ -300,13 +305,13 @@ class _Run:
         more = waiting & ~done & ~spent
         self.free[more] = votes_needed[more]
 
-    def _majority_wants(self, votes: Ints, yes: Ints) -> Ints:
+    def _majority_wants(self, counts: Ints) -> Ints:
         """(Q,) how many votes each question still wants; one for a tie of all of them."""
-        pairs, places = np.unique(np.stack([votes, yes]), axis=1, return_inverse=True)
+        rows, places = np.unique(counts, axis=0, return_inverse=True)
         wants = [
-            votes_wanted(Counter(yes=yes_count, no=count - yes_count), 0, self.policy)
-            or int(2 * yes_count == count)
-            for count, yes_count in pairs.T.astype(int).tolist()
+            votes_wanted(Counter({str(label): n for label, n in enumerate(row)}), 0, self.policy)
+            or int(row.count(max(row)) > 1)
+            for row in rows.tolist()
         ]
         return np.array(wants)[places.reshape(-1)]
 
@@ -321,7 +326,8 @@ class _Run:
     def _trusted(self, questions: Ints) -> Ints:
         """What somebody trusted says of these questions."""
         right = self.chance.random(len(questions)) < self.crowd.auditor_accuracy
-        return np.where(right, self.truth[questions], 1 - self.truth[questions])
+        truth = self.questions.truth[questions]
+        return np.where(right, truth, (truth + 1) % self.classes)
 
     def result(self) -> dict[str, Any]:
         self._review(~self.settled)
@@ -337,7 +343,7 @@ class _Run:
         policy = self.policy
         honest = self.people.kind == HONEST
         return {
-            "error": float((self.label != self.truth).mean()),
+            "error": float((self.label != self.questions.truth).mean()),
             "answers_per_question": answers / self.crowd.questions,
             "cost": answers * policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"],
             "blocked": {
@@ -351,7 +357,9 @@ class _Run:
             "stated_error": {
                 "value": wrong / audited if audited else None,
                 "interval": list(clopper_pearson(wrong, audited)) if audited else None,
+                "basis": "audit" if audited else None,
             },
+            "hard_images": self.crowd.hard_share,
             "answers": counts,
             "questions": self.crowd.questions,
             "currency": policy["currency"],

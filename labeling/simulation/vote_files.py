@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from labeling.files import BadInput, atomic_write
 
 ANSWER_COLUMNS = ("annotator", "image", "answer")
 TRUTH_COLUMNS = ("image", "answer")
-LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability")
+LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability", "error")
 # What to do where an annotator answers an image again: Dawid and Skene's own data has such rows.
 REPEATED = ("refuse", "keep", "last")
 
@@ -91,27 +92,28 @@ def spellings(answers: Iterable[str]) -> dict[str, str]:
     return {spelling(answer): answer for answer in sorted(answers, reverse=True)}
 
 
-def write_labels(
-    path: Path, labels: Mapping[str, str | None], probabilities: Mapping[str, Mapping[str, float]]
-) -> None:
-    """image,answer,probability of every image that has a label; read_truth reads it back."""
+def write_labels(path: Path, result: Mapping[str, Any]) -> None:
+    """Write image, answer, probability and, where it was measured, error of every labeled image."""
+    errors = result.get("error")
+    columns = LABEL_COLUMNS if errors else LABEL_COLUMNS[:-1]
     with atomic_write(path) as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(LABEL_COLUMNS)
-        for image, label in labels.items():
+        rows.writerow(columns)
+        for image, label in result["labels"].items():
             if label is not None:
-                rows.writerow([image, label, probabilities[image].get(label, "")])
+                row = (image, label, result["probabilities"][image].get(label, ""))
+                rows.writerow([*row, errors.get(image, "")] if errors else row)
 
 
 def read_truth(path: Path, answers: Collection[str] = ()) -> dict[str, str]:
-    """image → answer of a CSV with these two columns, and probability, which is passed over.
+    """Return image → answer of a CSV. Columns that write_labels adds are ignored.
 
     answers: what people gave. Raises BadInput for an image that comes twice, and for an answer that
     differs from one of `answers` in spelling only.
     """
     truth: dict[str, str] = {}
     near = spellings(answers)
-    for line, (image, answer, _) in rows(path, LABEL_COLUMNS, optional=("probability",)):
+    for line, (image, answer, *_) in rows(path, LABEL_COLUMNS, optional=LABEL_COLUMNS[2:]):
         if not image or not answer:
             empty = "answer" if image else "image"
             raise BadInput(f"the {empty} is empty", path, line, "fill it in, or remove the row")

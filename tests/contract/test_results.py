@@ -49,7 +49,7 @@ def plain(value: Any, folder: Path) -> Any:
     if isinstance(value, str):
         value = re.sub(r"\d+\.\d{10,}", lambda match: f"{float(match[0]):.9g}", value)
         # torch writes the same network to other bytes in another process.
-        value = re.sub(r"sha256 [0-9a-f]{12}…", "sha256 DIGEST…", value)
+        value = re.sub(r"sha256( +)[0-9a-f]{12}…", r"sha256\1DIGEST…", value)
         value = re.sub(r'"sha256": "[0-9a-f]{64}", "gives"', '"sha256": "…", "gives"', value)
         return value.replace(str(folder), "FOLDER")
     return value

@@ -10,18 +10,24 @@ from numpy.typing import NDArray
 from labeling.estimators.aggregation import Answers
 from tests.conftest import skip_or_fail
 
-BLUEBIRDS = Path(__file__).resolve().parents[3] / "shared" / "data" / "bluebirds"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+BLUEBIRDS = DATA / "bluebirds"
 
 
 def bluebirds() -> tuple[Answers, NDArray[np.int32]]:
-    """39 people's 4,212 answers to 108 images, and the truth by place; skips without the data."""
-    if not BLUEBIRDS.is_dir():
-        skip_or_fail(f"the Bluebirds data is not in {BLUEBIRDS}")
-    with open(BLUEBIRDS / "answers.csv", newline="") as file:
+    """Return 39 people's 4,212 answers to 108 images, and the right label of each image."""
+    return real_crowd("bluebirds")
+
+
+def real_crowd(folder: str) -> tuple[Answers, NDArray[np.int32]]:
+    """Return the answers in a folder of the data, and the right label of each image, or skip."""
+    if not (DATA / folder).is_dir():
+        skip_or_fail(f"the answers of {folder} are not in {DATA}")
+    with open(DATA / folder / "answers.csv", newline="") as file:
         answers = Answers.from_rows(
             (row["annotator"], row["image"], row["answer"]) for row in csv.DictReader(file)
         )
-    with open(BLUEBIRDS / "truth.csv", newline="") as file:
+    with open(DATA / folder / "truth.csv", newline="") as file:
         known = {row["image"]: row["answer"] for row in csv.DictReader(file)}
     truth = [answers.classes.index(known[name]) for name in answers.item_names]
     return answers, np.array(truth, np.int32)

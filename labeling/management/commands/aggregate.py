@@ -36,13 +36,17 @@ class AggregateOptions:
     answers: Path = argument("annotator,image,answer", metavar="ANSWERS.csv")
     method: str = option("how answers become a label (majority)", "majority", choices=METHODS)
     truth: Path | None = option("image,answer: how many labels are right")
-    gold: Path | None = option("image,answer: known beforehand, to learn from")
+    gold: Path | None = option(
+        "image,answer: a random sample with known answers; measures the error of labels"
+    )
     prior: float = option(
         "pseudo-counts in every cell of people's confusions (default 0.01)",
         0.01,
         type=_pseudo_count,
     )
-    out: Path | None = option("image,answer,probability of each image", metavar="LABELS.csv")
+    out: Path | None = option(
+        "image,answer,probability and error of each image", metavar="LABELS.csv"
+    )
     repeated: str = option(
         "people who answer an image again: refuse (default), keep all, or the last row",
         vote_files.REPEATED[0],
@@ -58,8 +62,6 @@ class Command(ContractCommand):
         answers, method, gold, truth = options.answers, options.method, options.gold, options.truth
         if method == "posterior" and gold is None:
             raise UsageError("--method posterior needs --gold, people's accuracies come from it")
-        if method == "majority" and gold is not None:
-            raise UsageError("--method majority learns nothing from --gold; leave it out")
         if method != "vote-table" and options.yes is not None:
             raise UsageError("--yes goes with --method vote-table")
         sheet = vote_files.read_answers(
@@ -75,11 +77,11 @@ class Command(ContractCommand):
             answers, votes, sheet.topics, gold, known_labels(votes, known, gold), vars(options)
         )
         outcome = METHODS[method](task)
-        result = report(votes, outcome, method)
+        result = report(task, outcome, method)
         result["abstentions"] = sheet.abstentions
         result |= self._accuracy(votes, outcome, right, truth, set(known))
         if options.out is not None:
-            vote_files.write_labels(options.out, result["labels"], result["probabilities"])
+            vote_files.write_labels(options.out, result)
             result["out"] = str(options.out)
         return result
 

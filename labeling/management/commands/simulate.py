@@ -28,7 +28,7 @@ from labeling.simulation import (
     simulating_correlated,
     simulating_queries,
 )
-from labeling.simulation.crowd import Crowd, clean_crowd
+from labeling.simulation.crowd import PRESETS, Crowd, clean_crowd
 
 Made = TypeVar("Made")
 ILSVRC = "ilsvrc"
@@ -58,7 +58,10 @@ class QueryOptions:
 @dataclass(kw_only=True)
 class CampaignOptions:
     policy: Path = argument("the rules to try", metavar="POLICY.yaml")
-    crowd: Path | None = option("who answers, and what", metavar="CROWD.yaml")
+    crowd: Path | None = option(
+        "who answers, and what; or a crowd fitted to real answers",
+        metavar=f"CROWD.yaml|{'|'.join(PRESETS)}",
+    )
     seed: int = option("of the random numbers (0)", 0)
 
 
@@ -90,7 +93,9 @@ class Command(ContractCommand):
     def campaign(self, options: CampaignOptions) -> Result:
         _check_seed(options.seed)
         rules = _checked(options.policy, policies.clean_new)
-        people = _checked(options.crowd, clean_crowd) if options.crowd else Crowd()
+        people = PRESETS.get(str(options.crowd)) or (
+            _checked(options.crowd, clean_crowd) if options.crowd else Crowd()
+        )
         return simulating.simulate(rules, people, options.seed)
 
     @verb("questions and wrong labels of an image, for a question graph")

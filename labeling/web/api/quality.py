@@ -94,7 +94,7 @@ class BoxErrorSerializer(RowSerializer):
 class AuditEstimateSerializer(RowSerializer):
     """The estimate from the latest sample; `audited` excludes abstentions."""
 
-    row, without = auditing.Estimate, ("stated_sample",)
+    row, without = auditing.Estimate, ("measured",)
     calibration = ReliabilitySerializer(allow_null=True)
 
 

@@ -15,7 +15,7 @@ from labeling.campaigns.access import RESEARCHER
 from labeling.consensus import calibrating
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
-from labeling.quality import auditing, gold, gold_results, piloting
+from labeling.quality import auditing, gold, gold_results, piloting, stated_errors
 from labeling.reports import gold_page, quality_page, question_page
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import PilotForm
@@ -53,6 +53,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
     facts: dict[str, object] = {
         "figures": figures,
         "audit": audit,
+        "measured": audit.measured if audit else stated_errors.measure(campaign),
         "by_answer": [
             vars(row) | {"value": value, "words": words.get(value, value)}
             for value, row in (audit.by_answer if audit else {}).items()

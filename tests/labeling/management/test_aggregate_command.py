@@ -4,6 +4,7 @@ import json
 import random
 from functools import partial
 
+import numpy as np
 import pytest
 
 from labeling.csv_rows import LONGEST_LINE
@@ -253,7 +254,6 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
     ("options", "message"),
     [
         (["--method", "posterior"], "needs --gold"),
-        (["--gold", "gold.csv"], "learns nothing from --gold"),
         (["--yes", "y"], "--yes goes with --method vote-table"),
         (["--method", "mean"], "invalid choice"),
         (["--prior", "-1"], "is not a number from 0"),
@@ -484,3 +484,67 @@ def test_the_class_of_an_image_may_be_called_topic_or_wnid(result, write, column
     answers = write(f"annotator,image,answer,{column}\n" + "".join(rows))
 
     assert result(answers, "--method", "vote-table")["settings"]["topics"] == 1
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene"])
+def test_the_stated_error_comes_from_gold_and_stands_beside_each_label(
+    result, write, method, tmp_path
+):
+    answers, right = crowds.real_crowd("crowds/dogs")
+    names = answers.item_names
+    truth_of = {name: answers.classes[label] for name, label in zip(names, right, strict=True)}
+    drawn = np.random.default_rng(1).choice(len(names), 160, replace=False)
+    gold = {names[item]: truth_of[names[item]] for item in drawn}
+    codes = zip(answers.annotators, answers.items, answers.labels, strict=True)
+    rows = [
+        (answers.annotator_names[person], names[item], answers.classes[label])
+        for person, item, label in codes
+    ]
+    text = "annotator,image,answer\n" + "".join(",".join(row) + "\n" for row in rows)
+    options = ("--method", method, "--gold", write(truth(gold), "gold.csv"))
+
+    got = result(write(text), *options, "--out", tmp_path / "labels.csv")
+
+    stated, outside = got["stated_error"], set(truth_of) - set(gold)
+    real = np.mean([got["labels"][image] != truth_of[image] for image in outside])
+    assert stated["basis"] == "gold"
+    assert stated["interval"][0] < real < stated["interval"][1]
+    assert got["error"].keys() == outside
+    assert stated["value"] == pytest.approx(np.mean(list(got["error"].values())), abs=1e-6)
+    header, first = (tmp_path / "labels.csv").read_text().splitlines()[:2]
+    assert header == "image,answer,probability,error"
+    assert first.split(",")[3] in {"", str(got["error"].get(first.split(",")[0]))}
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene", "vote-table"])
+def test_without_gold_no_error_is_stated_but_a_range(result, write, method, tmp_path):
+    votes = {f"i{n}": "yyn" if n % 3 else "nny" for n in range(30)}
+    if method == "vote-table":
+        votes = {image: word * 4 for image, word in votes.items()}
+
+    got = result(write(sheet(votes)), "--method", method, "--out", tmp_path / "labels.csv")
+
+    stated = got["stated_error"]
+    assert (stated["value"], stated["interval"], stated["basis"]) == (None, None, None)
+    assert 0 <= stated["range"][0] < stated["range"][1] <= 1
+    assert "error" not in got
+    assert (tmp_path / "labels.csv").read_text().startswith("image,answer,probability\n")
+
+
+def test_few_gold_images_give_an_interval_and_no_number(result, write):
+    votes = {f"i{n}": "yyn" for n in range(60)}
+    gold = write(truth({f"i{n}": "y" for n in range(19)}), "gold.csv")
+
+    stated = result(write(sheet(votes)), "--method", "dawid-skene", "--gold", gold)["stated_error"]
+
+    assert stated["value"] is None
+    assert stated["interval"][0] < stated["interval"][1]
+
+
+def test_labels_with_errors_are_read_back_as_truth(result, write, tmp_path):
+    votes = {f"i{n}": "yyn" for n in range(60)}
+    gold = write(truth({f"i{n}": "y" for n in range(30)}), "gold.csv")
+    answers = write(sheet(votes))
+    result(answers, "--gold", gold, "--out", tmp_path / "labels.csv")
+
+    assert result(answers, "--truth", tmp_path / "labels.csv")["accuracy"] == 1

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.models import Audit, Question, Settlement
-from labeling.quality import auditing
+from labeling.quality import auditing, stated_errors
 from tests import factories
 from tests.cases import for_each
 from tests.labeling.crowd import give, make_gold, query_count
@@ -31,6 +31,7 @@ def settle(campaign, questions, probability=0.9):
                 policy=campaign.policy,
                 value=["yes", "no"][index % 2],
                 probability=probability,
+                answers=["a", "b", "c"],
             )
             for index, row in enumerate(rows)
         ]
@@ -177,12 +178,11 @@ def test_the_estimate_is_the_share_that_was_wrong_with_an_exact_interval(settled
     assert estimate.error == pytest.approx(4 / 28)
     assert estimate.interval == pytest.approx([expected.low, expected.high])
     assert estimate.stated == pytest.approx(0.1)
-    assert estimate.stated_sample == pytest.approx(0.1)
+    assert estimate.measured.stated.basis == "audit"
     assert estimate.stated_holds is True
     assert sum(row.audited for row in estimate.by_answer.values()) == 28
     assert sum(row.wrong for row in estimate.by_answer.values()) == 4
-    [bin_] = estimate.calibration["bins"]
-    assert (bin_["n"], bin_["right"]) == (28, pytest.approx(24 / 28))
+    assert sum(row["n"] for row in estimate.calibration["bins"]) == 28
     assert len(auditing.disagreements(settled)) == 4
 
 
@@ -215,20 +215,22 @@ def test_reviewers_verdicts_state_no_probability(settled, alice):
 
     estimate = auditing.estimate(settled)
 
-    assert (estimate.stated, estimate.stated_sample, estimate.error) == (None, None, 0.2)
+    assert (estimate.stated, estimate.measured.stated.basis, estimate.error) == (None, None, 0.2)
 
 
 def test_the_stated_error_is_of_the_settlements_that_stand(settled, monkeypatch):
     for question in settled.questions.filter(state="settled"):
-        question.settlements.create(policy=settled.policy, value="yes", probability=0.8)
-    assert auditing.stated_error(settled) == pytest.approx(0.2)
+        question.settlements.create(
+            policy=settled.policy, value="yes", probability=0.8, answers=["a"]
+        )
+    assert stated_errors.measure(settled).believed == pytest.approx(0.2)
 
     # Over an even part of many: ten of forty here.
-    monkeypatch.setattr(auditing, "STATED_OVER", 10)
+    monkeypatch.setattr(stated_errors, "SAMPLE", 10)
     newest = Settlement.objects.filter(probability=0.8)
     part = list(settled.questions.filter(state="settled").order_by("pk"))[::4]
     newest.filter(question__in=part).update(probability=0.6)
-    assert auditing.stated_error(settled) == pytest.approx(0.4)
+    assert stated_errors.measure(settled).believed == pytest.approx(0.4)
 
 
 def test_the_estimate_takes_as_many_queries_for_a_larger_sample(settled, alice):

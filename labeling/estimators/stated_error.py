@@ -1,0 +1,306 @@
+"""How often settled labels are wrong, estimated from the images whose answer is known.
+
+Dawid–Skene's own probabilities are far too sure, because everybody errs together on hard images.
+So its labels are kept, and the error is fitted on gold and audited images (METHODS, "Stated
+error"): log odds of being wrong = a − b · log(1 + margin) + c · log(votes / 3). Pure: numpy.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labeling.estimators.aggregation import Answers, Floats, Ints
+from labeling.estimators.dawid_skene import FLOOR, DawidSkene
+
+# Below this many gold images no single number is stated, only its interval.
+FEWEST_GOLD = 20
+DRAWS = 400
+DIGITS = 6
+# The Laplace covariance is too small where few gold images are wrong; measured on real crowds.
+WIDER = 1.5
+# Standard deviations of the linear form above its mean: the 80 % bound.
+UPPER = 0.84
+
+
+@dataclass(frozen=True)
+class CoefficientPrior:
+    """Normal priors of a, b and c."""
+
+    means: tuple[float, float, float]
+    deviations: tuple[float, float, float]
+
+
+FITTED = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.2))
+# A label that settles early is chosen for its margin: c is less certain there.
+SETTLING = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.3))
+# Nothing is known of the crowd: the range of the four crowds that were measured.
+UNKNOWN = CoefficientPrior((0.2, 1.0, 0.3), (0.8, 0.25, 0.0))
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """The fitted coefficients a, b and c, their covariance, and what they were fitted on.
+
+    gold: images with a known answer. wrong: those of them that the crowd's label misses, by weight.
+    largest_margin: margins above it count as this one.
+    """
+
+    coefficients: tuple[float, float, float]
+    covariance: tuple[tuple[float, float, float], ...]
+    gold: int
+    wrong: float
+    largest_margin: float = math.inf
+
+    def error(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
+        """Return the probability that each label is wrong. margins, votes: (I,), votes from 1."""
+        return _logistic(self._terms(margins, votes) @ np.array(self.coefficients))
+
+    def upper_error(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
+        """Return the 80 % upper bound of each label's error, which a target is compared with."""
+        terms = self._terms(margins, votes)
+        variances = ((terms @ np.array(self.covariance)) * terms).sum(axis=1)
+        return _logistic(terms @ np.array(self.coefficients) + UPPER * np.sqrt(variances))
+
+    def mean_interval(
+        self, margins: ArrayLike, votes: ArrayLike, seed: int = 0
+    ) -> tuple[float, float]:
+        """Return the 5 % and 95 % quantiles of the share of labels that are wrong."""
+        return _interval_of_mean(
+            self._terms(margins, votes),
+            np.array(self.coefficients),
+            np.array(self.covariance) * WIDER,
+            np.random.default_rng(seed),
+        )
+
+    def _terms(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
+        return _terms(np.minimum(np.asarray(margins, float), self.largest_margin), votes)
+
+
+@dataclass(frozen=True)
+class StatedError:
+    """The share of labels that are wrong: a value and its interval, or else a range.
+
+    value is None below FEWEST_GOLD gold images. Without a basis only `range` is known: what crowds
+    that were measured would give.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    basis: str | None
+    range: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, object]:
+        # The last digits differ from machine to machine.
+        stated: dict[str, object] = {
+            "value": None if self.value is None else round(self.value, DIGITS),
+            "interval": _rounded(self.interval),
+            "basis": self.basis,
+        }
+        return stated if self.range is None else {**stated, "range": _rounded(self.range)}
+
+
+def _rounded(bounds: tuple[float, float] | None) -> list[float] | None:
+    return None if bounds is None else [round(bound, DIGITS) for bound in bounds]
+
+
+def fit(
+    margins: ArrayLike,
+    votes: ArrayLike,
+    wrong: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    gold: int | None = None,
+    prior: CoefficientPrior = FITTED,
+    largest_margin: float = math.inf,
+) -> ErrorModel:
+    """Return the coefficients by penalised logistic regression.
+
+    margins, votes, wrong: (N,), of gold images or of prefixes of their votes. weights: (N,), by
+    default 1 each. gold: the number of images, by default N. Newton's steps are halved until the
+    objective falls: plain steps diverge where nearly all gold is right. b stays at 0 or above.
+    """
+    terms = _terms(np.minimum(np.asarray(margins, float), largest_margin), votes)
+    target = np.asarray(wrong, float)
+    weight = np.ones(len(target)) if weights is None else np.asarray(weights, float)
+    means, precisions = np.array(prior.means), np.array(prior.deviations) ** -2.0
+
+    def objective(at: Floats) -> float:
+        linear = terms @ at
+        loss = (weight * (np.logaddexp(0, linear) - target * linear)).sum()
+        return float(loss + ((at - means) ** 2 * precisions).sum() / 2)
+
+    coefficients = means.copy()
+    value = objective(coefficients)
+    for _ in range(100):
+        gradient, hessian = _derivatives(terms, target, weight, coefficients)
+        gradient += (coefficients - means) * precisions
+        hessian += np.diag(precisions)
+        free = np.array([True, coefficients[1] > 0 or gradient[1] < 0, True])
+        step = np.zeros(3)
+        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        scale = 1.0
+        while scale > 1e-10:
+            trial = coefficients - scale * step
+            trial[1] = max(trial[1], 0.0)
+            if (lower := objective(trial)) <= value:
+                break
+            scale /= 2
+        else:
+            break
+        gained, coefficients, value = value - lower, trial, lower
+        if gained < 1e-12 * (1 + abs(value)):
+            break
+    _, hessian = _derivatives(terms, target, weight, coefficients)
+    covariance = np.linalg.inv(hessian + np.diag(precisions))
+    a, b, c = coefficients.tolist()
+    return ErrorModel(
+        (a, b, c),
+        tuple((x, y, z) for x, y, z in covariance.tolist()),
+        len(target) if gold is None else gold,
+        float((weight * target).sum()),
+        largest_margin,
+    )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Images whose answer is known: margins, votes and whether the label is wrong, (N,) each.
+
+    basis: "gold", "audit" or "gold+audit".
+    """
+
+    margins: Floats
+    votes: Floats
+    wrong: Floats
+    basis: str
+
+
+def measure(
+    margins: Floats, votes: Floats, evidence: Evidence | None, seed: int = 0
+) -> tuple[StatedError, ErrorModel | None]:
+    """Return the stated error of labels with these margins and votes, and the model behind it."""
+    if evidence is None or not len(evidence.wrong):
+        known_range = unmeasured_range(margins, votes, seed) if len(margins) else None
+        return StatedError(None, None, None, known_range), None
+    model = fit(evidence.margins, evidence.votes, evidence.wrong)
+    if not len(margins):
+        return StatedError(None, None, evidence.basis), model
+    value = float(model.error(margins, votes).mean()) if model.gold >= FEWEST_GOLD else None
+    interval = model.mean_interval(margins, votes, seed)
+    return StatedError(value, interval, evidence.basis), model
+
+
+def unmeasured_range(margins: ArrayLike, votes: ArrayLike, seed: int = 0) -> tuple[float, float]:
+    """Return the range of the mean error where neither gold nor audits say anything."""
+    return _interval_of_mean(
+        _terms(margins, votes),
+        np.array(UNKNOWN.means),
+        np.diag(np.array(UNKNOWN.deviations) ** 2),
+        np.random.default_rng(seed),
+    )
+
+
+def smallest_target(gold: int) -> float:
+    """Return the smallest target that so many gold images can support."""
+    return 3 / max(gold, 1)
+
+
+def class_scores(answers: Answers, blind: DawidSkene) -> Floats:
+    """Return (I, K) log prior plus the sum of the log confusions, of a run that saw no gold.
+
+    Posteriors would do, did they not round to 0 and 1.
+    """
+    logs = np.log(np.maximum(blind.confusions, FLOOR))
+    scores = np.zeros((len(answers.item_names), len(answers.classes)))
+    for truth in range(len(answers.classes)):
+        weights = logs[answers.annotators, truth, answers.labels]
+        scores[:, truth] = np.bincount(answers.items, weights, len(scores))
+    return scores + np.log(np.maximum(blind.priors, FLOOR))
+
+
+def margins_of(scores: Floats, labels: Ints) -> Floats:
+    """Return (I,) how far each label's score is above the largest other one, at least 0.
+
+    A label of -1 has no margin, 0. With one class there is no other: the margin is infinite.
+    """
+    if not scores.shape[1]:
+        return np.zeros(len(labels))
+    others = scores.copy()
+    rows = np.arange(len(labels))
+    label_scores = others[rows, labels].copy()
+    others[rows, labels] = -np.inf
+    margins = np.maximum(label_scores - others.max(axis=1, initial=-np.inf), 0)
+    return np.where(labels >= 0, margins, 0)
+
+
+def settled_margins(probabilities: ArrayLike, votes: ArrayLike, by_majority: bool) -> Floats:
+    """Return (I,) the margins of settled labels, from what is stored of them.
+
+    Of a majority, the probability is the share of the votes, and the margin the votes that it is
+    ahead of all others together. Else the margin is the log odds of the probability. On the crowds
+    that were measured both state the error as well as Dawid–Skene's margins.
+    """
+    shares = np.clip(np.asarray(probabilities, float), 0, 1 - 1e-15)
+    if by_majority:
+        return np.maximum((2 * shares - 1) * np.asarray(votes, float), 0)
+    return np.maximum(np.log(np.maximum(shares, 1e-300)) - np.log1p(-shares), 0)
+
+
+def cross_fitted(evidence: Evidence, folds: int = 5) -> Floats:
+    """Return (N,) the error of each label as estimated without it, every folds-th left out."""
+    errors = np.zeros(len(evidence.wrong))
+    for first in range(min(folds, len(errors))):
+        fold = np.zeros(len(errors), bool)
+        fold[first::folds] = True
+        columns = (evidence.margins, evidence.votes, evidence.wrong)
+        model = fit(*(column[~fold] for column in columns))
+        errors[fold] = model.error(evidence.margins[fold], evidence.votes[fold])
+    return errors
+
+
+def share_among_others(error: Floats, probabilities: Floats, labels: Ints) -> Floats:
+    """Return (I, K): 1 − error for the label; the other classes share the error in proportion."""
+    others = probabilities.copy()
+    rows = np.arange(len(labels))
+    others[rows, labels] = 0
+    totals = others.sum(axis=1, keepdims=True)
+    n_classes = probabilities.shape[1]
+    even = np.full_like(others, 1 / max(n_classes - 1, 1))
+    even[rows, labels] = 0
+    shares = np.divide(others, totals, out=even, where=totals > 0) * error[:, None]
+    shares[rows, labels] = 1 - error
+    return shares
+
+
+def _terms(margins: ArrayLike, votes: ArrayLike) -> Floats:
+    """Return (N, 3): what a, b and c are multiplied with."""
+    margins, votes = np.asarray(margins, float), np.asarray(votes, float)
+    return np.column_stack([np.ones(len(margins)), -np.log1p(margins), np.log(votes / 3)])
+
+
+def _derivatives(
+    terms: Floats, target: Floats, weight: Floats, at: Floats
+) -> tuple[Floats, Floats]:
+    rates = _logistic(terms @ at)
+    gradient = terms.T @ (weight * (rates - target))
+    hessian = (terms * (weight * rates * (1 - rates))[:, None]).T @ terms
+    return gradient, hessian
+
+
+def _interval_of_mean(
+    terms: Floats, means: Floats, covariance: Floats, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Return the interval of the mean over draws of the coefficients, each with binomial chance."""
+    drawn = generator.multivariate_normal(means, covariance, DRAWS)
+    drawn[:, 1] = np.maximum(drawn[:, 1], 0)
+    # Equal images count together: a million images have few different margins and vote counts.
+    rates = np.array([_logistic(terms @ draw).mean() for draw in drawn])
+    shares = generator.binomial(len(terms), rates) / max(len(terms), 1)
+    low, high = np.quantile(shares, [0.05, 0.95])
+    return float(low), float(high)
+
+
+def _logistic(linear: Floats) -> NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-np.clip(linear, -700, 700))))

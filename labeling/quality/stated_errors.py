@@ -1,0 +1,122 @@
+"""The error of a campaign's settled labels, measured on those that were audited.
+
+docs/explanation/quality.md, Stated error.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Exists, Min, OuterRef, QuerySet
+from django.db.models.functions import Mod
+
+from labeling.estimators import stated_error
+from labeling.estimators.stated_error import ErrorModel, Evidence, StatedError
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CHAINS
+from labeling.models import Audit, Campaign, Question, Settlement
+
+# The mean over so many settled questions, evenly spaced, is as good as over all of them: its own
+# error by chance is far below that of the audit.
+SAMPLE = 4_000
+# Audited labels that a page proposes, and the normal quantile of its 90 % interval.
+PROPOSED, Z90 = 60, 1.645
+SETTLED = ("value", "probability", "answers")
+
+
+@dataclass(frozen=True)
+class MeasuredError:
+    """The stated error of the settled labels, and what it was fitted on.
+
+    believed: the mean of 1 − p over them, which real crowds exceed many times. audited: labels that
+    were audited. errors: of each audited label, as stated without it; wrong: whether it is. model
+    is None without audits.
+    """
+
+    stated: StatedError
+    believed: float | None
+    model: ErrorModel | None
+    by_majority: bool
+    errors: list[float]
+    wrong: list[bool]
+
+    @property
+    def audited(self) -> int:
+        return len(self.wrong)
+
+    @property
+    def proposed(self) -> int:
+        """Labels to audit next."""
+        return PROPOSED
+
+    @property
+    def gain(self) -> float:
+        """Half the width of the interval after as many more audits as are proposed."""
+        bounds = self.stated.interval or self.stated.range or (0.0, 0.5)
+        middle = sum(bounds) / 2
+        return Z90 * math.sqrt(middle * (1 - middle) / (self.audited + PROPOSED))
+
+    def error_of(self, probability: float | None, votes: int) -> float | None:
+        """Return the error of one settled label; None where nothing was measured."""
+        if self.model is None or probability is None or not votes:
+            return None
+        margins = stated_error.settled_margins([probability], [votes], self.by_majority)
+        return float(self.model.error(margins, [votes])[0])
+
+
+def is_measurable(campaign: Campaign) -> bool:
+    """Return whether answers are words: errors of drawings are measured in other ways."""
+    kind = KINDS[campaign.kind]
+    return not kind.drawn and kind.asks != CHAINS
+
+
+def measure(campaign: Campaign) -> MeasuredError | None:
+    """Return the stated error of the campaign's settled labels; None for drawings. Four queries."""
+    if not is_measurable(campaign):
+        return None
+    by_majority = policies.of(campaign)["method"] == "majority"
+    rows = list(_sample(campaign))
+    votes = np.array([len(answers) for _, answers in rows], float)
+    margins = stated_error.settled_margins([share for share, _ in rows], votes, by_majority)
+    evidence = _evidence(campaign, by_majority)
+    stated, model = stated_error.measure(margins, votes, evidence)
+    errors = stated_error.cross_fitted(evidence).tolist() if evidence else []
+    wrong = [bool(row) for row in evidence.wrong] if evidence else []
+    believed = 1 - float(np.mean([share for share, _ in rows])) if rows else None
+    return MeasuredError(stated, believed, model, by_majority, errors, wrong)
+
+
+def _sample(campaign: Campaign) -> QuerySet[Settlement, Any]:
+    """Return (probability, answers) of settled questions that people's votes decided."""
+    questions = Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
+    count = questions.aggregate(n=Count("pk"), low=Min("pk"))
+    if (step := count["n"] // SAMPLE) > 1:
+        questions = questions.annotate(place=Mod("pk", step)).filter(place=count["low"] % step)
+    newer = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
+    decided = Settlement.objects.filter(
+        ~Exists(newer), question__in=questions.values("pk"), probability__isnull=False
+    )
+    return decided.exclude(answers=[]).order_by("pk").values_list("probability", "answers")
+
+
+def _evidence(campaign: Campaign, by_majority: bool) -> Evidence | None:
+    """Return the audited labels, of each question its latest audit; None without any."""
+    kind = KINDS[campaign.kind]
+    rows = (
+        Audit.objects.filter(campaign=campaign, answered_at__isnull=False)
+        .filter(settlement__probability__isnull=False)
+        .order_by("pk")
+        .values_list("question", "value", *(f"settlement__{name}" for name in SETTLED))
+    )
+    latest = {
+        question: (share, len(counted), not kind.agrees(value, settled))
+        for question, value, settled, share, counted in rows
+        if counted and kind.vote(value) is not None
+    }
+    if not latest:
+        return None
+    shares, votes, wrong = (
+        np.array(column, float) for column in zip(*latest.values(), strict=True)
+    )
+    return Evidence(stated_error.settled_margins(shares, votes, by_majority), votes, wrong, "audit")
