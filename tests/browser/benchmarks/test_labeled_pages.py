@@ -5,21 +5,21 @@ import pytest
 from evaluation.models import Benchmark
 from labeling.jobs import queue
 from tests.browser.conftest import settled
-from tests.evaluation.benchmarks.kinds.labeled import shown, world
+from tests.evaluation.benchmarks.kinds.labeled import photographs, world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
 def animals(alice, bob, dataset):
-    return shown.campaign_of(alice, bob, dataset)
+    return photographs.campaign_of(alice, bob, dataset)
 
 
 def test_detections_look_right_from_the_result_to_one_image(
     page, site, alice, animals, tmp_path, wordnet, looked_at
 ):
-    row = shown.make(alice, animals, "detection")
-    run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.2)
+    row = photographs.make(alice, animals, "detection")
+    run = photographs.scored(row, alice, tmp_path, alpha=0.95, beta=0.2)
 
     page.goto(site("/benchmarks/detection/"))
     settled(page)
@@ -36,8 +36,8 @@ def test_detections_look_right_from_the_result_to_one_image(
 def test_keys_go_through_score_maps_and_put_layers_away(
     page, site, alice, animals, tmp_path, looked_at
 ):
-    row = shown.make(alice, animals, "wsol", thresholds=100)
-    run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.4)
+    row = photographs.make(alice, animals, "wsol", thresholds=100)
+    run = photographs.scored(row, alice, tmp_path, alpha=0.95, beta=0.4)
     page.goto(site(f"/benchmarks/wsol/runs/{run.pk}/images/0/?classifier=alpha&number=0.5"))
     assert page.locator(".heat").get_attribute("opacity") == "0.7"
 
@@ -80,7 +80,7 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.wait_for_selector("text=score on it once")
     row = Benchmark.objects.get(name="found")
     path = world.predictions(
-        tmp_path / "predictions.csv", "detection", *shown.predictions_of(row, 0.9)
+        tmp_path / "predictions.csv", "detection", *photographs.predictions_of(row, 0.9)
     )
 
     page.get_by_label("Classifier").fill("finder")

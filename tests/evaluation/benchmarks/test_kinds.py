@@ -117,7 +117,7 @@ def reads(run: Run) -> Iterator[str]:
     yield from (page("figure", row, run.pk, name, "svg") for name in kind.figures(result))
 
 
-def test_a_first_submission_is_scored_shown_and_taken_away(scored, alice):
+def test_a_first_submission_is_scored_and_shown_to_nobody_else(scored, alice, charlie):
     client, row = logged_in(alice), scored.benchmark
     kind = kind_of(row)
 
@@ -137,9 +137,10 @@ def test_a_first_submission_is_scored_shown_and_taken_away(scored, alice):
         assert page("figure", row, scored.pk, name, "svg") in html_of(page_shown)
     assert [client.get(address).status_code for address in gone] == [404] * len(gone)
     assert row.submissions.exists()
+    assert_nobody_else_finds(scored, charlie)
 
 
-def test_nobody_else_finds_it(scored, bob, charlie):
+def assert_nobody_else_finds(scored: Run, charlie) -> None:
     row = scored.benchmark
     stranger = factories.make_user("other", is_researcher=True)
     factories.make_campaign(

@@ -338,7 +338,7 @@ STORE_FAULTS: dict[str, tuple[Callable[[Bucket], AbstractContextManager[None]], 
 @pytest.mark.parametrize("objects_of", ["pool", "work"])
 @pytest.mark.parametrize("fault", STORE_FAULTS)
 def test_a_store_that_refuses_or_breaks_off_is_named(bucket_pool, monkeypatch, fault, objects_of):
-    """what: where the objects lie that are asked for, the pool or the results of tasks."""
+    """objects_of: where the objects lie that are asked for, the pool or the results of tasks."""
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
     begin, words, cure = STORE_FAULTS[fault]
     work = f"{bucket_pool.address}/work"

@@ -32,8 +32,6 @@ CATS = {
     "rocket.jpg": [(0.35, 0.1, 0.6, 0.9)],
 }
 COWS = {"motorcycle_left.png": [(0.1, 0.4, 0.6, 0.95)], "coffee.png": [(0.6, 0.6, 0.9, 0.95)]}
-# Photographs in which there is one class, which classification and localization keep.
-SINGLE = ("chelsea.png", "astronaut.png", "rocket.jpg", "motorcycle_left.png")
 
 
 def campaign_of(owner: User, annotator: User, dataset: Dataset) -> Campaign:
