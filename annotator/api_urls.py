@@ -33,7 +33,7 @@ from labeling.web.api.base import BaseViewSet
 Addresses = list[URLPattern | URLResolver]
 
 
-class Router(SimpleRouter):
+class ApiRouter(SimpleRouter):
     """Router that builds Django paths. OPTIONS names the viewset even where an action answers."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Router(SimpleRouter):
         return made._replace(initkwargs=schema)
 
 
-class Rows(Router):
+class ListRoutes(ApiRouter):
     """Routes of a list, its rows and their extra actions. Names are kept from the first version."""
 
     def __init__(self, many: str, single: str) -> None:
@@ -64,7 +64,7 @@ class Rows(Router):
         super().__init__()
 
 
-class Single(Router):
+class SingleRoutes(ApiRouter):
     """Routes of a resource that exists once: one URL reads, replaces or creates it."""
 
     def __init__(self, name: str) -> None:
@@ -78,13 +78,13 @@ class Single(Router):
 
 def rows(prefix: str, viewset: type[BaseViewSet], many: str, single: str = "") -> Addresses:
     """Return the routes of a list. single: name of a row's route; default: `many` without the s."""
-    router = Rows(many, single or many.removesuffix("s"))
+    router = ListRoutes(many, single or many.removesuffix("s"))
     router.register(prefix, viewset, many)
     return router.urls
 
 
 def single(prefix: str, viewset: type[BaseViewSet], name: str) -> Addresses:
-    router = Single(name)
+    router = SingleRoutes(name)
     router.register(prefix, viewset, name)
     return router.urls
 

@@ -96,7 +96,7 @@ class Manifest(Record):
 
 
 @dataclass(kw_only=True)
-class Made(Record):
+class FinishedBackup(Record):
     """A finished backup, as the command prints it. files, bytes: totals copied."""
 
     backup: str
@@ -106,7 +106,7 @@ class Made(Record):
     media: str
 
 
-def make(goal: Path, watch: Watch = lambda count: None) -> Made:
+def make(goal: Path, watch: Watch = lambda count: None) -> FinishedBackup:
     """Write a backup to the folder `goal` and return it.
 
     watch: called with the number of files copied since its last call. Raises BadInput if `goal`
@@ -131,7 +131,7 @@ def make(goal: Path, watch: Watch = lambda count: None) -> Made:
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
-    return Made(
+    return FinishedBackup(
         backup=str(goal),
         database=manifest.database.engine,
         files=len(copied),

@@ -25,7 +25,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 job: ContextVar[int | None] = ContextVar("job", default=None)
 
 
-class Context(logging.Filter):
+class LogContext(logging.Filter):
     """Log filter that adds request_id and job to each record, and `context`, both as text.
 
     In Django's records of refused requests it replaces the path by the route.

@@ -178,7 +178,7 @@ else:
 # with a connection for each request, 223 with kept ones.
 #: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
-DATABASE_ROUTERS = ["labeling.db.batch.Router"]
+DATABASE_ROUTERS = ["labeling.db.batch.BatchRouter"]
 # knox would create a table for its own tokens beside ours, which on PostgreSQL keeps a test's
 # tables from being truncated.
 MIGRATION_MODULES = {"knox": None}
@@ -449,10 +449,10 @@ ASSAY_QUESTION_KINDS = {
     "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
     "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
     "labeling.kinds.candidates.Candidates": "annotator.kinds.grid.Grid",
-    "labeling.kinds.naming.Naming": "annotator.kinds.naming.Naming",
-    "labeling.kinds.mistake.Mistake": "annotator.kinds.mistake.Mistakes",
-    "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
-    "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.Boxes",
+    "labeling.kinds.naming.Naming": "annotator.kinds.naming.NamingPage",
+    "labeling.kinds.mistake.Mistake": "annotator.kinds.mistake.MistakesPage",
+    "labeling.kinds.parts.Parts": "annotator.kinds.parts.PartsPage",
+    "labeling.kinds.boxes.Boxes": "annotator.kinds.boxes.BoxesPage",
 }
 # Kinds of benchmark in the order of the pages, one package each (docs/how-to/develop.md).
 ASSAY_BENCHMARK_KINDS = [
@@ -511,7 +511,7 @@ if LOG_LEVEL not in (levels := ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"context": {"()": "annotator.request_log.Context"}},
+    "filters": {"context": {"()": "annotator.request_log.LogContext"}},
     "formatters": {
         "text": {"format": "%(asctime)s %(levelname)s %(name)s%(context)s: %(message)s"},
         "json": {"()": "annotator.request_log.json_formatter"},

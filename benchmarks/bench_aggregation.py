@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Row, row, sized
-from labeling.estimators.aggregation import Answers, majority
+from labeling.estimators.aggregation import AnswerTable, majority
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.dawid_skene import dawid_skene, fit
 
@@ -48,9 +48,9 @@ def on_bluebirds() -> list[Row]:
     ]
 
 
-def bluebirds() -> tuple[Answers, Any]:
+def bluebirds() -> tuple[AnswerTable, Any]:
     with open(BLUEBIRDS / "answers.csv", newline="") as file:
-        answers = Answers.from_rows(
+        answers = AnswerTable.from_rows(
             (row["annotator"], row["image"], row["answer"]) for row in csv.DictReader(file)
         )
     with open(BLUEBIRDS / "truth.csv", newline="") as file:
@@ -58,12 +58,12 @@ def bluebirds() -> tuple[Answers, Any]:
     return answers, np.array([answers.classes.index(known[name]) for name in answers.item_names])
 
 
-def few_votes(answers: Answers, seed: int) -> Answers:
+def few_votes(answers: AnswerTable, seed: int) -> AnswerTable:
     """So many random votes of each image."""
     order = np.lexsort((np.random.default_rng(seed).random(len(answers)), answers.items))
     items = answers.items[order]
     rows = np.sort(order[np.arange(len(items)) - np.searchsorted(items, items) < VOTES])
-    return Answers(
+    return AnswerTable(
         answers.annotators[rows],
         answers.items[rows],
         answers.labels[rows],
@@ -73,7 +73,7 @@ def few_votes(answers: Answers, seed: int) -> Answers:
     )
 
 
-def on_few_votes(answers: Answers, truth: Any) -> list[Row]:
+def on_few_votes(answers: AnswerTable, truth: Any) -> list[Row]:
     draws = [few_votes(answers, seed) for seed in range(DRAWS)]
     fits = [fit(few) for few in draws]
     right = np.concatenate([fitted.labels == truth for fitted in fits])
@@ -163,7 +163,7 @@ def exactly(people: Any, items: Any, labels: Any, sizes: dict[str, int], iterati
     )
 
 
-def sizes_of(answers: Answers) -> dict[str, int]:
+def sizes_of(answers: AnswerTable) -> dict[str, int]:
     return {
         "n_annotators": len(answers.annotator_names),
         "n_items": len(answers.item_names),

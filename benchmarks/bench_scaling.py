@@ -59,7 +59,7 @@ def _frozen(questions: int) -> dict[str, float]:
 
 def of_people() -> list[Row]:
     """Dawid–Skene of two classes: answers of 1,000 people, and 1,000,000 answers of more."""
-    from labeling.estimators.aggregation import Answers
+    from labeling.estimators.aggregation import AnswerTable
     from labeling.estimators.dawid_skene import fit
 
     def seconds(answers: int, people: int) -> float:
@@ -70,7 +70,7 @@ def of_people() -> list[Row]:
         # Five different people a question: neighbours of one drawn by chance.
         first = rng.integers(0, people, answers // VOTES)[questions]
         people_of = (first + np.tile(np.arange(VOTES), answers // VOTES)) % people
-        rows = Answers.from_rows(
+        rows = AnswerTable.from_rows(
             zip(map(str, people_of), map(str, questions), map(str, labels), strict=True)
         )
         begun = time.process_time()

@@ -11,14 +11,14 @@ from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark
-from labeling.campaigns.lifecycle import Sibling, TopicRow
+from labeling.campaigns.lifecycle import Sibling, TopicFields
 from labeling.models import Campaign
 
 # Siblings of a class to show: first those in the campaign, then others by name.
 SIBLINGS = 8
 
 
-def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
+def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicFields]:
     """Return name, synonyms, gloss and link of every key that is a noun of WordNet 3.0.
 
     With siblings, also at most SIBLINGS of those under the same parents. None without WordNet.
@@ -31,10 +31,10 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicRow]:
     for key in keys:
         with contextlib.suppress(wordnet.UnknownLabel):
             known[key] = nouns.index(key)
-    rows: list[TopicRow] = []
+    rows: list[TopicFields] = []
     queried = set(known.values())
     for key, synset in known.items():
-        topic: TopicRow = {**topic_of(nouns.synset(synset)), "key": key}
+        topic: TopicFields = {**topic_of(nouns.synset(synset)), "key": key}
         if siblings:
             topic["siblings"] = _siblings(nouns, synset, queried)
         rows.append(topic)

@@ -41,7 +41,7 @@ class SeatRow(TypedDict):
     size: NotRequired[list[int]]
 
 
-class TopicRow(TypedDict, total=False):
+class TopicDescription(TypedDict, total=False):
     """What annotators read about a class; for drawings also the parts of its category."""
 
     name: str
@@ -63,7 +63,7 @@ class SeatsPayload(TypedDict):
     """
 
     seats: list[SeatRow]
-    topics: dict[str, TopicRow]
+    topics: dict[str, TopicDescription]
     left: NotRequired[int | None]
     done: NotRequired[int]
     at: NotRequired[int]
@@ -146,7 +146,9 @@ class Page:
         """Return the rows with the kind's extra fields."""
         return rows
 
-    def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
+    def describe_topic(
+        self, topic: TopicDescription, campaign: Campaign, key: str
+    ) -> TopicDescription:
         """Return the topic of that key with the kind's extra fields."""
         return topic
 

@@ -28,7 +28,7 @@ class ShownRow(TypedDict):
     heading: str
 
 
-class Boxes(Page):
+class BoxesPage(Page):
     template = "annotator/label_boxes.html"
     training_template = "annotator/training_boxes.html"
     preview_template = "annotator/preview_boxes.html"
@@ -94,7 +94,7 @@ class Boxes(Page):
             return gettext("Not good")
         return boxes_picture.words_of(value, self.kind.words(campaign.settings))
 
-    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "BoxComparison":
         """Return an answer and the known one, drawn over the photograph."""
         content = boxes_picture.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
@@ -102,7 +102,7 @@ class Boxes(Page):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BoxComparison:
     """An answer to a step and the known one over the photograph, with the differences in sentences;
     for templates/annotator/_boxes_compared.html.
     """
@@ -112,7 +112,9 @@ class Comparison:
     sentences: list[str]
 
 
-def _drawn(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
+def _drawn(
+    content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy
+) -> BoxComparison:
     known = KnownDrawing.from_json(gold)
     mine = [] if value == NONE else [value["box"]]
     layers = [
@@ -121,13 +123,13 @@ def _drawn(content: ShownStep, value: Any, gold: Any, policy: policies.WholePoli
     ]
     picture = boxes_picture.picture(content, layers, label=gettext("The known box and yours"))
     if not known.boxes:
-        return Comparison(
+        return BoxComparison(
             content["step"],
             picture,
             [gettext("Every one has a box here; nothing was left to draw.")],
         )
     if not mine:
-        return Comparison(
+        return BoxComparison(
             content["step"], picture, [gettext("The dashed box was still to be drawn.")]
         )
     overlaps = [
@@ -146,20 +148,24 @@ def _drawn(content: ShownStep, value: Any, gold: Any, policy: policies.WholePoli
             "The two boxes share %(share)s of what they cover together (IoU); %(needed)s is needed."
         )
     filled = sentence % {"share": f"{best:.2f}", "needed": f"{needed:g}"}
-    return Comparison(content["step"], picture, [filled])
+    return BoxComparison(content["step"], picture, [filled])
 
 
-def _checked(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
+def _checked(
+    content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy
+) -> BoxComparison:
     picture = boxes_picture.picture(content, label=gettext("The box that was checked"))
     sentence = (
         gettext("This box is good.")
         if gold == GOOD
         else gettext("This box is not good: see its edges.")
     )
-    return Comparison(content["step"], picture, [sentence])
+    return BoxComparison(content["step"], picture, [sentence])
 
 
-def _covered(content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy) -> Comparison:
+def _covered(
+    content: ShownStep, value: Any, gold: Any, policy: policies.WholePolicy
+) -> BoxComparison:
     missing = KnownMissing.from_json(gold).boxes
     points = [] if value == COMPLETE else value["missing"]
     seen = [any(holds(box, point) for point in points) for box in missing]
@@ -178,9 +184,9 @@ def _covered(content: ShownStep, value: Any, gold: Any, policy: policies.WholePo
     mine = [Points("pin", points, gettext("your points"))]
     picture = boxes_picture.picture(content, layers, points=mine, label=gettext("What has no box"))
     if not missing:
-        return Comparison(content["step"], picture, [gettext("Every one has a box here.")])
+        return BoxComparison(content["step"], picture, [gettext("Every one has a box here.")])
     sentence = gettext("%(seen)s of %(count)s without a box were seen.")
-    return Comparison(
+    return BoxComparison(
         content["step"], picture, [sentence % {"seen": sum(seen), "count": len(missing)}]
     )
 

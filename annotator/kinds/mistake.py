@@ -9,7 +9,7 @@ from labeling.kinds.mistake import ANSWER, TAGS, TAGS_KEY
 from labeling.models import Campaign
 
 
-class Mistakes(Page):
+class MistakesPage(Page):
     def context(self, campaign: Campaign) -> Context:
         tags = [tag._replace(label=gettext(tag.label), words=gettext(tag.words)) for tag in TAGS]
         return super().context(campaign) | {"tags": tags}

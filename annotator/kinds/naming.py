@@ -20,7 +20,7 @@ SHOWN_AT_FEEDBACK = 3
 Entry = Mapping[str, Any]
 
 
-class Naming(Page):
+class NamingPage(Page):
     def context(self, campaign: Campaign) -> Context:
         context = super().context(campaign)
         most = campaign.settings.get("most")

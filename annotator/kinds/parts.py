@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
-from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
+from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicDescription
 from annotator.pages import bodies
 from labeling.answers import drafts
 from labeling.assistance import networks
@@ -25,7 +25,7 @@ from labeling.reports.parts_picture import STATE_WORDS, ObjectRow, object_of, pa
 LEASED = Seat.State.LEASED
 
 
-class Parts(Page):
+class PartsPage(Page):
     template = "annotator/label_parts.html"
     training_template = "annotator/training_parts.html"
     preview_template = "annotator/preview_parts.html"
@@ -118,7 +118,9 @@ class Parts(Page):
         # Started drawings come first, on any machine: another machine has no order to keep.
         return sorted(seat_rows, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
-    def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
+    def describe_topic(
+        self, topic: TopicDescription, campaign: Campaign, key: str
+    ) -> TopicDescription:
         """Return the category's parts, the guidance of vocabulary and campaign, and good and bad
         examples.
         """
@@ -154,7 +156,7 @@ class Parts(Page):
         ]
         return ", ".join(counts) or gettext("nothing changed")
 
-    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "Comparison":
+    def compared(self, value: Any, gold: Any, seat: Seat, campaign: Campaign) -> "PartComparison":
         """Return a drawing and the known one."""
         topic = seat.question.topic
         mine, known = labels_in(value), labels_in(gold)
@@ -164,7 +166,7 @@ class Parts(Page):
             my_label, known_label = mine.get(part["key"]), known.get(part["key"])
             tone = tone_of(number)
             layers += [
-                Layer(part["name"], look, path_data(drawn.polygons))
+                PartLayer(part["name"], look, path_data(drawn.polygons))
                 for drawn, look in ((my_label, tone), (known_label, f"{tone} fixed"))
                 if drawn and drawn.polygons
             ]
@@ -180,11 +182,11 @@ class Parts(Page):
                     )
                 )
         picture = _picture_of(_object_in(seat.question.item, campaign, topic), campaign, topic)
-        return Comparison(replace(picture, layers=layers, label=gettext("Both drawings")), rows)
+        return PartComparison(replace(picture, layers=layers, label=gettext("Both drawings")), rows)
 
 
 @dataclass(frozen=True)
-class Layer:
+class PartLayer:
     """A part in a picture. tone: CSS classes; d: SVG path."""
 
     name: str
@@ -193,13 +195,13 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PartPicture:
     """The crop of an object with layers over it, for templates/annotator/_parts_picture.html."""
 
     view: str
     width: int
     height: int
-    layers: list[Layer]
+    layers: list[PartLayer]
     label: str
 
 
@@ -214,10 +216,10 @@ class ComparedPart:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PartComparison:
     """A drawing and the known one, for templates/annotator/_parts_compared.html."""
 
-    picture: Picture
+    picture: PartPicture
     parts: list[ComparedPart]
 
 
@@ -264,10 +266,10 @@ def _object_in(item: Item, campaign: Campaign, topic: str) -> ObjectRow:
     return object_of(objects.described([item])[item.pk], campaign, topic)
 
 
-def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> Picture:
+def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> PartPicture:
     """Return the object with each given part as a layer, for pages without scripts."""
     layers = [
-        Layer(
+        PartLayer(
             part["name"],
             f"{tone_of(number)} fixed",
             path_data(from_json(object_row["given"][part["key"]]["polygons"])),
@@ -276,7 +278,7 @@ def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> Pictur
         if part["key"] in object_row["given"]
     ]
     names = ", ".join(layer.name for layer in layers)
-    return Picture(
+    return PartPicture(
         view_box(object_row["crop"]),
         object_row["width"],
         object_row["height"],

@@ -12,7 +12,7 @@ Points = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Picture:
+class TutorialPicture:
     """A file of static/tutorial/ with its size in pixels and its alt text."""
 
     file: str
@@ -22,7 +22,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TutorialShape:
     """An outline over the picture, in its pixels. label: the letter beside it."""
 
     points: Points
@@ -34,31 +34,37 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Item:
+class TutorialItem:
     """A tutorial question. choices: value, words and key of each button, as on the kind's page;
     right: the value of the answer.
     """
 
     question: str
-    picture: Picture
+    picture: TutorialPicture
     choices: tuple[tuple[str, str, str], ...]
     right: str
     why: str
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[TutorialShape, ...] = ()
 
 
-Items = tuple[Item, Item, Item]
+Items = tuple[TutorialItem, TutorialItem, TutorialItem]
 
 
-def _box(box: Box, label: str = "") -> Shape:
+def _box(box: Box, label: str = "") -> TutorialShape:
     x0, y0, x1, y1 = box
-    return Shape(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), label)
+    return TutorialShape(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), label)
 
 
-CAT = Picture("cat.webp", 451, 300, _("The face of a cat; one ear reaches out of the picture"))
-CUP = Picture("cup.webp", 480, 320, _("A cup of coffee on a saucer, with a small spoon beside it"))
-ROCKET = Picture("rocket.webp", 480, 320, _("A rocket on its pad at night"))
-BLURRED = Picture("blurred.webp", 480, 320, _("A picture so blurred that only colours are left"))
+CAT = TutorialPicture(
+    "cat.webp", 451, 300, _("The face of a cat; one ear reaches out of the picture")
+)
+CUP = TutorialPicture(
+    "cup.webp", 480, 320, _("A cup of coffee on a saucer, with a small spoon beside it")
+)
+ROCKET = TutorialPicture("rocket.webp", 480, 320, _("A rocket on its pad at night"))
+BLURRED = TutorialPicture(
+    "blurred.webp", 480, 320, _("A picture so blurred that only colours are left")
+)
 
 YES_NO = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to tell"), "h"))
 MARK = (
@@ -83,14 +89,14 @@ EYE: Points = (
 )
 
 CONTAINS: Items = (
-    Item(
+    TutorialItem(
         _("Does this image contain a cat?"),
         CAT,
         YES_NO,
         "yes",
         _("A part of the thing is enough: the whole cat need not be in the picture."),
     ),
-    Item(
+    TutorialItem(
         _("Does this image contain a spoon?"),
         CUP,
         YES_NO,
@@ -100,7 +106,7 @@ CONTAINS: Items = (
             "zoom in."
         ),
     ),
-    Item(
+    TutorialItem(
         _("Does this image contain a teapot?"),
         BLURRED,
         YES_NO,
@@ -112,21 +118,21 @@ CONTAINS: Items = (
     ),
 )
 GRID: Items = (
-    Item(
+    TutorialItem(
         _("Which images contain a cat? What do you do with this one?"),
         CAT,
         MARK,
         "mark",
         _("Mark every image with the thing in it, whole or in part."),
     ),
-    Item(
+    TutorialItem(
         _("Which images contain a cat? What do you do with this one?"),
         ROCKET,
         MARK,
         "leave",
         _("What you leave untouched is a no once you press Done. So look at each image first."),
     ),
-    Item(
+    TutorialItem(
         _("Which images contain a spoon? What do you do with this one?"),
         CUP,
         MARK,
@@ -135,21 +141,21 @@ GRID: Items = (
     ),
 )
 NAMING: Items = (
-    Item(
+    TutorialItem(
         _("What does the image show?"),
         CAT,
         (("cat", _("Cat"), "1"), ("dog", _("Dog"), "2"), ("none", _("None of these"), "n")),
         "cat",
         _("Choose the class that fits what is seen, not what it may be part of."),
     ),
-    Item(
+    TutorialItem(
         _("What does the image show?"),
         ROCKET,
         (("cat", _("Cat"), "1"), ("cup", _("Cup"), "2"), ("none", _("None of these"), "n")),
         "none",
         _("No class of the list fits. “None of these” says so; do not choose the nearest."),
     ),
-    Item(
+    TutorialItem(
         _("What does the image show?"),
         BLURRED,
         (("cat", _("Cat"), "1"), ("cup", _("Cup"), "2"), ("hard", _("Too hard to tell"), "h")),
@@ -163,21 +169,21 @@ _MISTAKE_CHOICES = (
     ("major", _("Major mistake"), "j"),
 )
 MISTAKE: Items = (
-    Item(
+    TutorialItem(
         _("Is “espresso” right for this image?"),
         CUP,
         _MISTAKE_CHOICES,
         "valid",
         _("The thing is in the image and fits the definition, even if other things are there too."),
     ),
-    Item(
+    TutorialItem(
         _("Is “teapot” right for this image?"),
         CUP,
         _MISTAKE_CHOICES,
         "minor",
         _("There is none, but a cup of coffee is near enough that one understands the mistake."),
     ),
-    Item(
+    TutorialItem(
         _("Is “cat” right for this image?"),
         ROCKET,
         _MISTAKE_CHOICES,
@@ -186,7 +192,7 @@ MISTAKE: Items = (
     ),
 )
 BOXES: Items = (
-    Item(
+    TutorialItem(
         _("Which box is right for the cup?"),
         CUP,
         BOX_A_B,
@@ -197,7 +203,7 @@ BOXES: Items = (
         ),
         (_box(CUP_BOX, "A"), _box((60, 18, 384, 312), "B")),
     ),
-    Item(
+    TutorialItem(
         _("Is this box good for the cup?"),
         CUP,
         (
@@ -212,7 +218,7 @@ BOXES: Items = (
         ),
         (_box((136, 11, 328, 168)),),
     ),
-    Item(
+    TutorialItem(
         _("Is every spoon boxed? The box is around the cup."),
         CUP,
         (("complete", _("Yes, every one"), "y"), ("missing", _("No, one is missing"), "n")),
@@ -222,15 +228,15 @@ BOXES: Items = (
     ),
 )
 PARTS: Items = (
-    Item(
+    TutorialItem(
         _("Which outline is right for the eye?"),
         CAT,
         OUTLINE_A_B,
         "a",
         _("The outline follows the edge of what is seen. B leaves much of the face inside."),
-        (Shape(EYE, "A"), _box((112, 66, 226, 166), "B")),
+        (TutorialShape(EYE, "A"), _box((112, 66, 226, 166), "B")),
     ),
-    Item(
+    TutorialItem(
         _("What do you say of the tail?"),
         CAT,
         (
@@ -241,7 +247,7 @@ PARTS: Items = (
         "not_visible",
         _("The picture ends before the tail. “Occluded” is for parts behind something else."),
     ),
-    Item(
+    TutorialItem(
         _("What do you do with the ear that reaches out of the picture?"),
         CAT,
         (

@@ -24,7 +24,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.kinds import page_of
-from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
+from annotator.kinds.base import SeatRow, SeatsPayload, TopicDescription
 from annotator.pages.wording import article_for, headline
 from labeling.answers import submitting, window
 from labeling.assignment.claiming import SeatView
@@ -254,7 +254,7 @@ def describe(
     return {"seats": rows, "topics": topics_of(campaign, topic_keys)}
 
 
-def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
+def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicDescription]:
     """Return the page's description of each class with its examples, by topic key. Two queries."""
     if not keys:
         return {}
@@ -270,7 +270,7 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
     return {key: page.describe_topic(topic, campaign, key) for key, topic in topics_by_key.items()}
 
 
-def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicRow:
+def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicDescription:
     """Return the page's description of a class. words: the texts of the page's language."""
     class_texts = texts.class_words(words, topic.key)
     name, rest = headline(class_texts.get("name", topic.name))

@@ -38,7 +38,7 @@ NEXT_GIVEN_BACK = 10
 
 
 @dataclass(frozen=True)
-class Reader:
+class LaneReader:
     """A member, their cursor in each lane, and the campaign's current state.
 
     by_topic: pages hold questions of one topic. share: share of gold. quota: remaining questions by
@@ -80,7 +80,7 @@ class Reader:
         return max(self.cursors[lane], self.floors[lane])
 
 
-class Candidate(NamedTuple):
+class CandidateQuestion(NamedTuple):
     """A question with a free seat that this person could get.
 
     answer: of gold, as text; None for others. look: for steps, the step and its topic.
@@ -108,7 +108,7 @@ class Scan:
     target: int
     window: int
     most: int | None = None
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[CandidateQuestion] = field(default_factory=list)
     first: int | None = None
     last: int | None = None
     rows: int = 0
@@ -139,7 +139,9 @@ class Scan:
         rows = sorted(rows, key=itemgetter(3))
         for _, pk, subject, ticket, topic, look, seat, answer in rows:
             if seat in UNSEEN:
-                self.candidates.append(Candidate(pk, subject, ticket, topic, answer, look=look))
+                self.candidates.append(
+                    CandidateQuestion(pk, subject, ticket, topic, answer, look=look)
+                )
             elif answer is not None:
                 self.dealt[answer] += 1
         if rows:
@@ -154,7 +156,7 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LaneReading:
     """What one person could get, read without locks.
 
     held: their open seats by id, with their tokens; held_topics: counts of their topics. topic:
@@ -168,8 +170,8 @@ class Reading:
     held_topics: Counter[str]
     topic: str | None
     scans: list[Scan]
-    candidates: list[list[Candidate]]
-    again: list[Candidate]
+    candidates: list[list[CandidateQuestion]]
+    again: list[CandidateQuestion]
 
     @property
     def overtaken(self) -> bool:
@@ -198,14 +200,14 @@ WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
 """
 
 
-def reader(user: User, campaign: Campaign) -> Reader:
+def reader(user: User, campaign: Campaign) -> LaneReader:
     """Return the member as a reader of the campaign. Raises NotYours for anybody else."""
     rows = fetch_prepared(READER, [user.pk, campaign.pk])
     if not rows:
         raise NotYours(gettext(NOT_A_MEMBER))
     row = rows[0]
     policy = policies.whole(json.loads(row[16]))
-    return Reader(
+    return LaneReader(
         membership_id=row[0],
         user_id=user.pk,
         campaign_id=campaign.pk,
@@ -298,7 +300,7 @@ ORDER BY q.seats_free = 0, q.ticket LIMIT %s
 """  # noqa: S608
 
 
-def read(person: Reader, size: int) -> Reading:
+def read(person: LaneReader, size: int) -> LaneReading:
     """Return what this person holds and could get: at least `size` candidates of each lane by
     ticket, or the lane to its end; for a page of one topic, of that topic.
 
@@ -330,7 +332,7 @@ def read(person: Reader, size: int) -> Reading:
             # Returned questions come only if nothing else is left.
             again = []
         again = [candidate for candidate in again if candidate.topic == topic]
-    return Reading(
+    return LaneReading(
         held=[row[1] for row in held],
         tokens={row[5] for row in held},
         held_topics=Counter(row[4] for row in held),
@@ -341,21 +343,23 @@ def read(person: Reader, size: int) -> Reading:
     )
 
 
-def _scan(person: Reader, lane: int, start: int, target: int, size: int, most: int | None) -> Scan:
+def _scan(
+    person: LaneReader, lane: int, start: int, target: int, size: int, most: int | None
+) -> Scan:
     if (lane == GOLD and not person.share) or person.quota == {}:
         return Scan(lane, start, 0, 0)
     return Scan(lane, start, target, size * OVERSAMPLE, most)
 
 
-def _window(person: Reader, scan: Scan, *topics: str) -> list[Any]:
+def _window(person: LaneReader, scan: Scan, *topics: str) -> list[Any]:
     return [person.user_id, person.campaign_id, scan.lane, *topics, scan.position, scan.window]
 
 
 def _topic(
-    person: Reader,
+    person: LaneReader,
     held: Sequence[tuple[Any, ...]],
     scans: Sequence[Scan],
-    again: Sequence[Candidate],
+    again: Sequence[CandidateQuestion],
 ) -> str | None:
     """Return the topic of this page: that of the open seats, else that of the next question."""
     if held:
@@ -367,8 +371,8 @@ def _topic(
 
 
 def _of_topic(
-    person: Reader, size: int, topic: str, heads: Sequence[Scan]
-) -> list[list[Candidate]]:
+    person: LaneReader, size: int, topic: str, heads: Sequence[Scan]
+) -> list[list[CandidateQuestion]]:
     """Return the candidates of one topic in each lane.
 
     Reading begins at a lane's first candidate, since everything before was seen, so the next topic
@@ -394,7 +398,7 @@ def _of_topic(
     return [candidates_by_lane.get(head.lane, []) for head in heads]
 
 
-def _again(person: Reader) -> list[Candidate]:
+def _again(person: LaneReader) -> list[CandidateQuestion]:
     """Return the questions that this person gave back or let expire and could get again, gold or
     not.
 
@@ -412,7 +416,7 @@ def _again(person: Reader) -> list[Candidate]:
         return not free or _draw(token) < sum(free) / len(free)
 
     return [
-        Candidate(*row[:6])
+        CandidateQuestion(*row[:6])
         for row in rows
         if row[7]
         and (row[4] is None or returns(row[2], row[6]))
@@ -426,7 +430,7 @@ def _draw(token: str) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candidate]:
+def gold_about(person: LaneReader, scan: Scan, topics: Iterable[str]) -> list[CandidateQuestion]:
     """Return gold of these topics that this person has not seen, if the window had none of them."""
     keys = sorted(topics)
     window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")

@@ -16,7 +16,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from labeling.assignment import candidates, counters, gold_mixing
-from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.assignment.candidates import (
+    FRESH,
+    GOLD,
+    RETURNED,
+    CandidateQuestion,
+    LaneReader,
+    LaneReading,
+)
 from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT
 from labeling.db import question_counts
 from labeling.db.freeing import free
@@ -63,7 +70,7 @@ class SeatView:
 
 
 @dataclass(frozen=True)
-class Page:
+class SeatsPage:
     """A person's open seats, sorted by their random tokens. Nothing in it reveals gold.
 
     left: estimate of how many more questions they could answer, these included, as of `answered`
@@ -108,7 +115,7 @@ def next_page(
     beside: Collection[str] = (),
     most: int = LARGEST_PAGE,
     fair: bool = False,
-) -> Page:
+) -> SeatsPage:
     """Return the person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
     beside: tokens of seats already shown; those that the person still holds are added to `size`.
@@ -130,7 +137,7 @@ def next_page(
         if attempt >= 2 and not fill.empty:
             break
     seats = open_seats(user, campaign)
-    return Page(seats, _left(fill, len(seats)) if seats else 0, fill.answered)
+    return SeatsPage(seats, _left(fill, len(seats)) if seats else 0, fill.answered)
 
 
 def _left(fill: Fill, seats_on_page: int) -> int:
@@ -211,7 +218,7 @@ def _fill(
     )
 
 
-def working_reader(user: User, campaign: Campaign) -> Reader:
+def working_reader(user: User, campaign: Campaign) -> LaneReader:
     """Return the member as a reader of the campaign.
 
     Raises NotYours, CampaignClosed, Newcomer, InTraining or NotWorking unless the campaign is open
@@ -224,7 +231,7 @@ def working_reader(user: User, campaign: Campaign) -> Reader:
     return person
 
 
-def check_stage(person: Reader) -> None:
+def check_stage(person: LaneReader) -> None:
     """Raise Newcomer, InTraining or NotWorking unless the person works here."""
     stage = Stage(person.stage)
     if _is_new(person):
@@ -236,7 +243,7 @@ def check_stage(person: Reader) -> None:
         raise NotWorking(gettext(message), code=code)
 
 
-def _is_new(person: Reader) -> bool:
+def _is_new(person: LaneReader) -> bool:
     """Return whether this is an annotator's first page in a campaign with training or a test."""
     has_stages = person.policy["training_questions"] or person.policy["test_questions"]
     return bool(
@@ -266,18 +273,18 @@ class Hand:
     or not, in one order; used if nothing ordinary is left.
     """
 
-    person: Reader
-    reading: Reading
-    ordinary: list[Candidate]
-    golden: list[Candidate]
-    again: list[Candidate]
+    person: LaneReader
+    reading: LaneReading
+    ordinary: list[CandidateQuestion]
+    golden: list[CandidateQuestion]
+    again: list[CandidateQuestion]
 
     @cached_property
-    def counts(self) -> counters.Counts:
+    def counts(self) -> counters.AnswerableCounts:
         return counters.counts(self.person)
 
     @property
-    def left(self) -> set[Candidate]:
+    def left(self) -> set[CandidateQuestion]:
         """Return the questions of all topics that this person could get, without unseen gold."""
         scanned = (scan.candidates for scan in self.reading.scans[:2])
         return set(self.ordinary).union(self.again, *scanned)
@@ -290,18 +297,18 @@ class Hand:
         pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
         return any(new > old for new, old in pairs)
 
-    def deal(self, missing: int) -> list[Candidate]:
+    def deal(self, missing: int) -> list[CandidateQuestion]:
         """Return unseen gold for a page of that many seats."""
         slots = gold_mixing.slots(missing, self.person.share)
         scan = self.reading.scans[GOLD]
         return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
 
 
-def hand_of(person: Reader, size: int) -> Hand:
+def hand_of(person: LaneReader, size: int) -> Hand:
     """Return what the person could get for a page of that size. Reads without locks."""
     reading = candidates.read(person, size)
     # A person sees a subject once, whichever lane it is in.
-    by_subject: dict[int, Candidate] = {}
+    by_subject: dict[int, CandidateQuestion] = {}
     for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
         for candidate in in_turn:
             by_subject.setdefault(candidate.subject, candidate)
@@ -321,8 +328,8 @@ def hand_of(person: Reader, size: int) -> Hand:
 
 
 def _within_quota(
-    person: Reader, reading: Reading, in_turn: Iterable[Candidate]
-) -> list[Candidate]:
+    person: LaneReader, reading: LaneReading, in_turn: Iterable[CandidateQuestion]
+) -> list[CandidateQuestion]:
     """Return the first candidates that fit into the person's quota beside their open seats."""
     if person.quota is None:
         return list(in_turn)
@@ -359,7 +366,7 @@ def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
     return taken
 
 
-def lock_member(person: Reader) -> tuple[int, int, int]:
+def lock_member(person: LaneReader) -> tuple[int, int, int]:
     """Lock the membership, so that one person's tabs take turns, and return its cursors.
 
     Raises Raced if another tab has claimed a page, or the stage has changed, since the lanes were
@@ -375,7 +382,9 @@ def lock_member(person: Reader) -> tuple[int, int, int]:
     return rows[0][2:]
 
 
-def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool) -> set[int]:
+def _take(
+    person: LaneReader, ordinary: Sequence[CandidateQuestion], count: int, skip: bool
+) -> set[int]:
     """Take a free seat of at most `count` candidates in order; return their ids."""
     pks = [candidate.id for candidate in ordinary]
     if not pks or count <= 0:
@@ -395,7 +404,7 @@ def _take(person: Reader, ordinary: Sequence[Candidate], count: int, skip: bool)
     return {pk for pk, _ in rows}
 
 
-def _seat(person: Reader, chosen: Sequence[Candidate], until: datetime) -> None:
+def _seat(person: LaneReader, chosen: Sequence[CandidateQuestion], until: datetime) -> None:
     """Lease a seat on each question; a seat that this person gave back is leased again.
 
     A seat keeps its token if its question stays the same, so that an answer sent just before the
@@ -435,7 +444,7 @@ def _extend(held: Sequence[int], leased_until: datetime) -> None:
         )
 
 
-def _move(person: Reader, cursors: Sequence[int]) -> None:
+def _move(person: LaneReader, cursors: Sequence[int]) -> None:
     execute(
         "UPDATE labeling_membership SET cursor_returned = %s, cursor_fresh = %s, "
         "cursor_gold = %s, pages = pages + 1 WHERE id = %s",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from labeling.assignment.candidates import Candidate, Reader, Scan
+from labeling.assignment.candidates import CandidateQuestion, LaneReader, Scan
 from labeling.db import question_counts
 from labeling.db.sql import execute, fetch, locking, moment, numbers
 from labeling.models import Campaign
@@ -25,7 +25,7 @@ ACTIVE_WITHIN = timedelta(days=1)
 SHARE_STEPS = (10, 5)
 
 
-class Counts(NamedTuple):
+class AnswerableCounts(NamedTuple):
     """Questions that one person could answer (without gold and withdrawn ones), and how many have a
     free seat.
     """
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     free: int
 
 
-def raise_floors(person: Reader, scans: Sequence[Scan]) -> None:
+def raise_floors(person: LaneReader, scans: Sequence[Scan]) -> None:
     """Move each lane's floor to just below the first free seat that a reader from the floor met."""
     for lane, scan in enumerate(scans):
         floor = person.floors[lane]
@@ -67,14 +67,14 @@ def _set(
     )
 
 
-def counts(person: Reader) -> Counts:
+def counts(person: LaneReader) -> AnswerableCounts:
     """Return the campaign's counts, at most a minute old."""
     if person.counted_at is None or timezone.now() - person.counted_at > COUNT_AFTER:
         return recount(person.campaign_id)
-    return Counts(person.questions_asked, person.questions_free)
+    return AnswerableCounts(person.questions_asked, person.questions_free)
 
 
-def recount(campaign_id: int) -> Counts:
+def recount(campaign_id: int) -> AnswerableCounts:
     """Recount, save the counts on the campaign's row, and return them."""
     now = question_counts.of(campaign_id)
     # A person is asked only one of several questions about a subject.
@@ -84,7 +84,7 @@ def recount(campaign_id: int) -> Counts:
         "questions_asked = %s, questions_free = %s, counted_at = %s",
         [questions, free, moment(timezone.now())],
     )
-    return Counts(questions, free)
+    return AnswerableCounts(questions, free)
 
 
 SHARE_QUERY = """
@@ -98,7 +98,9 @@ FROM labeling_membership WHERE campaign_id = %s AND left_at IS NULL AND stage = 
 """
 
 
-def fair_share(person: Reader, left: Collection[Candidate], held: Sequence[int]) -> int | None:
+def fair_share(
+    person: LaneReader, left: Collection[CandidateQuestion], held: Sequence[int]
+) -> int | None:
     """Return how many of the last questions the person may hold: the free seats divided by the
     active members, plus one if there are more members. None if the person works alone. held: the
     person's open seats.

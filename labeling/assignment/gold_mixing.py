@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from labeling.assignment import candidates
-from labeling.assignment.candidates import Candidate, Reader, Scan
+from labeling.assignment.candidates import CandidateQuestion, LaneReader, Scan
 
 # The choice of gold must be unpredictable; tests use a seeded Random.
 chance: random.Random = secrets.SystemRandom()
@@ -22,12 +22,12 @@ def slots(count: int, share: float) -> int:
 
 
 def deal(
-    person: Reader,
+    person: LaneReader,
     scan: Scan,
-    golden: Sequence[Candidate],
-    ordinary: Sequence[Candidate],
+    golden: Sequence[CandidateQuestion],
+    ordinary: Sequence[CandidateQuestion],
     count: int,
-) -> list[Candidate]:
+) -> list[CandidateQuestion]:
     """Return at most `count` gold questions, each chosen for one slot.
 
     Fewer if none has a topic of the ordinary questions, since any other topic would reveal gold.
@@ -66,8 +66,11 @@ def deal(
 
 
 def _next(
-    pool: Sequence[Candidate], looks: Counter[str], topics: Counter[str], dealt: Counter[str]
-) -> Candidate | None:
+    pool: Sequence[CandidateQuestion],
+    looks: Counter[str],
+    topics: Counter[str],
+    dealt: Counter[str],
+) -> CandidateQuestion | None:
     """Return gold for one slot.
 
     Choose a look as often as ordinary questions have it, then the answer that this person was dealt

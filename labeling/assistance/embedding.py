@@ -32,7 +32,7 @@ WORK = ".work"
 
 
 @dataclass(frozen=True)
-class State:
+class EmbeddingState:
     """images: images with questions; embedded: how many of them have an embedding; fits: how many
     fit into the budget; bytes: size of the embeddings.
     """
@@ -43,11 +43,11 @@ class State:
     bytes: int
 
 
-def state(network: SegmentationNetwork) -> State:
+def state(network: SegmentationNetwork) -> EmbeddingState:
     """Return the state of a campaign's embeddings. Three queries."""
     images = _asked(network.campaign).count()
     rows = network.embeddings.count()
-    return State(images, rows, min(images, _room(network)), rows * network.embedding_bytes)
+    return EmbeddingState(images, rows, min(images, _room(network)), rows * network.embedding_bytes)
 
 
 @dataclass(frozen=True)

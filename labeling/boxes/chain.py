@@ -36,7 +36,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnBox:
     """A settled drawing. box: None if nothing is left to draw. came: DRAWN or CLICKED."""
 
     box: Box | None
@@ -45,7 +45,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedBox:
     """A settled check: GOOD, or the reason against the box and the sides it concerns.
 
     box, flags: corrections of a proposed box; None and () if it is unchanged.
@@ -65,7 +65,7 @@ class Covered:
 
 
 @dataclass(frozen=True)
-class Standing:
+class AcceptedBox:
     """An accepted box. came: DRAWN, CLICKED or PROPOSED. drawing: number of the step that drew it,
     None for a proposal.
     """
@@ -77,13 +77,13 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Reviewed:
+class ReviewedPair:
     """A reviewer's decision: all boxes of the pair, and COMPLETE, ABSENT or PARTIAL.
 
     LOOK keeps the boxes and lets people look for more.
     """
 
-    boxes: tuple[Standing, ...]
+    boxes: tuple[AcceptedBox, ...]
     state: str
 
 
@@ -92,11 +92,11 @@ class Dropped:
     """The image was dropped."""
 
 
-Answer = Drawn | Checked | Covered | Reviewed | Dropped
+Answer = DrawnBox | CheckedBox | Covered | ReviewedPair | Dropped
 
 
 @dataclass(frozen=True)
-class Rejected:
+class BoxRejection:
     """A box that the checks rejected, with the reason and the wrong sides."""
 
     box: Box
@@ -118,14 +118,14 @@ class Chain:
 
     step: str = DRAW
     number: int = 0
-    boxes: tuple[Standing, ...] = ()
+    boxes: tuple[AcceptedBox, ...] = ()
     box: Box | None = None
     came: str = DRAWN
     flags: tuple[str, ...] = ()
     proposals: tuple[Box, ...] = ()
     missing: tuple[Point, ...] = ()
     attempt: int = 1
-    rejected: Rejected | None = None
+    rejected: BoxRejection | None = None
     second_look: bool = False
     found_complete: int = 0
     in_vain: int = 0
@@ -165,10 +165,10 @@ def after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
 def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
     if isinstance(answer, Dropped):
         return replace(chain, step=DROPPED, box=None)
-    if isinstance(answer, Drawn):
+    if isinstance(answer, DrawnBox):
         assert chain.step == DRAW
         return _after_drawing(chain, answer, rules)
-    if isinstance(answer, Checked):
+    if isinstance(answer, CheckedBox):
         assert chain.step == CHECK
         return _after_checks(chain, answer, rules)
     if isinstance(answer, Covered):
@@ -185,7 +185,7 @@ def _propose(chain: Chain) -> Chain:
     return replace(chain, step=COVER if chain.boxes else DRAW, box=None, came=DRAWN)
 
 
-def _after_drawing(chain: Chain, answer: Drawn, rules: BoxRules) -> Chain:
+def _after_drawing(chain: Chain, answer: DrawnBox, rules: BoxRules) -> Chain:
     if answer.box is not None:
         return replace(chain, step=CHECK, box=answer.box, came=answer.came, flags=answer.flags)
     # Two people contradict each other on whether something is missing.
@@ -194,13 +194,13 @@ def _after_drawing(chain: Chain, answer: Drawn, rules: BoxRules) -> Chain:
     return replace(chain, step=step, missing=(), attempt=1, rejected=None, in_vain=in_vain)
 
 
-def _after_checks(chain: Chain, answer: Checked, rules: BoxRules) -> Chain:
+def _after_checks(chain: Chain, answer: CheckedBox, rules: BoxRules) -> Chain:
     assert chain.box is not None
     proposed = chain.came == PROPOSED
     if answer.verdict == GOOD:
         drawing = None if proposed else chain.number - 1
         flags = answer.flags or chain.flags
-        accepted = Standing(answer.box or chain.box, chain.came, flags, drawing)
+        accepted = AcceptedBox(answer.box or chain.box, chain.came, flags, drawing)
         chain = replace(chain, boxes=(*chain.boxes, accepted), box=None, flags=())
         chain = replace(chain, attempt=1, rejected=None, found_complete=0)
         if proposed:
@@ -212,12 +212,12 @@ def _after_checks(chain: Chain, answer: Checked, rules: BoxRules) -> Chain:
     if chain.attempt >= rules.most_draws:
         return replace(chain, step=REVIEW, box=None, flags=())
     assert chain.box is not None
-    rejected = Rejected(chain.box, answer.verdict, answer.sides)
+    rejected = BoxRejection(chain.box, answer.verdict, answer.sides)
     again = replace(chain, step=DRAW, box=None, flags=(), rejected=rejected)
     return replace(again, attempt=chain.attempt + 1)
 
 
-def _after_review(chain: Chain, answer: Reviewed) -> Chain:
+def _after_review(chain: Chain, answer: ReviewedPair) -> Chain:
     """Apply a review, which is possible at any step and more than once.
 
     Boxes that were accepted before keep the number of their drawing.

@@ -28,7 +28,7 @@ LEAST_SIGMA = 0.001
 Person = TypeVar("Person", bound=Hashable)
 
 
-class Merged(NamedTuple):
+class MergedBox(NamedTuple):
     """A box merged from several drawings. sigma: deviation of each side, in pixels."""
 
     box: Box
@@ -114,12 +114,12 @@ def learn_sigmas(
     return sigmas
 
 
-def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -> Merged:
+def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -> MergedBox:
     """Return the box merged from one or more drawings of one object."""
     box, variance = _posterior(drawn, sigmas)
     if len(drawn) == 1:
         box = drawn[0][1]
-    return Merged(box, math.sqrt(variance) * _longer(box))
+    return MergedBox(box, math.sqrt(variance) * _longer(box))
 
 
 def expected_error(box: Box, sigma: float) -> Error:

@@ -147,7 +147,7 @@ class Sibling(TypedDict):
     definition: str
 
 
-class TopicRow(TypedDict):
+class TopicFields(TypedDict):
     """A topic in a list: its key, and more fields if known."""
 
     key: str
@@ -158,7 +158,7 @@ class TopicRow(TypedDict):
     siblings: NotRequired[list[Sibling]]
 
 
-def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
+def define_topics(campaign: Campaign, topics: Iterable[TopicFields]) -> int:
     """Write topics and return how many. Existing ones keep guidance, siblings and examples."""
     rows = [
         Topic(
@@ -273,7 +273,7 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
 
 
 @dataclass(frozen=True)
-class Cost:
+class CostEstimate:
     """The cost of asking. answers: including those to gold; hours: of people's time; cost: in the
     policy's currency.
     """
@@ -286,7 +286,9 @@ class Cost:
     currency: str
 
 
-def estimate(questions: int, policy: Mapping[str, object], votes: float | None = None) -> Cost:
+def estimate(
+    questions: int, policy: Mapping[str, object], votes: float | None = None
+) -> CostEstimate:
     """Return the cost of asking so many questions.
 
     votes: measured answers per question, if known. Otherwise the policy's number: a fixed one, or
@@ -298,7 +300,7 @@ def estimate(questions: int, policy: Mapping[str, object], votes: float | None =
     votes_in_all = questions * each
     answers = round(votes_in_all / (1 - rules["gold_share"]))
     hours = answers * rules["seconds_per_answer"] / 3600
-    return Cost(
+    return CostEstimate(
         questions=questions,
         answers=answers,
         gold=answers - round(votes_in_all),

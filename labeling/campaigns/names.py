@@ -20,7 +20,7 @@ def name_of(membership: Membership) -> str:
     return membership.user.username if is_staff else membership.user.pseudonym
 
 
-class Names:
+class VisibleNames:
     """Names of people as staff of one campaign see them. One query, at the first lookup."""
 
     def __init__(self, campaign: Campaign) -> None:

@@ -10,7 +10,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from labeling.consensus import calibrations
-from labeling.consensus.calibrations import Content
+from labeling.consensus.calibrations import CalibrationContent
 from labeling.db.sql import retried, writing
 from labeling.graphs import store
 from labeling.jobs import queue
@@ -37,7 +37,7 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     content = learn(campaign, voided)
     before = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
     if "price" in campaign.settings:
-        known = Content.from_json(before.content).scenes if before else None
+        known = CalibrationContent.from_json(before.content).scenes if before else None
         content.scenes = learned_order.learn_scenes(campaign, known)
     elif campaign.settings.get("order") == "learned":
         content.statistics = learned_order.statistics(campaign)
@@ -51,12 +51,12 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
 
 
 @retried
-def _put_in_force(campaign_id: int, learned: Content, reason: str) -> Calibration:
+def _put_in_force(campaign_id: int, learned: CalibrationContent, reason: str) -> Calibration:
     with writing():
         campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
         current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
         # Blocks may have changed while the answers were read.
-        before = Content.from_json(current.content if current else {})
+        before = CalibrationContent.from_json(current.content if current else {})
         content = replace(learned, voided=before.voided or [])
         # The time is not part of the comparison.
         same = replace(before, answered=content.answered, learned_at=None) == content

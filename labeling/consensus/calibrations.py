@@ -20,7 +20,7 @@ from labeling.records import Record
 
 
 @dataclass(kw_only=True)
-class Skill(Record):
+class PersonSkill(Record):
     """A person's skill. confusion: for yes-no questions; accuracy: for others. sigma, sides: for
     box drawing, the deviation of a side as a share of the longer one, and the number of sides it
     was learned from.
@@ -77,7 +77,7 @@ class BoxFigures(Record):
 
 
 @dataclass(kw_only=True)
-class Content(Record):
+class CalibrationContent(Record):
     """The content of a calibration.
 
     annotators: by user id. prior: P(no), P(yes) by topic, "*" for all others. tables, statistics:
@@ -88,7 +88,7 @@ class Content(Record):
     """
 
     classes: list[str] | None = None
-    annotators: dict[str, Skill] | None = None
+    annotators: dict[str, PersonSkill] | None = None
     prior: dict[str, list[float]] | None = None
     tables: dict[str, Any] | None = None
     statistics: dict[str, object] | None = None
@@ -122,10 +122,10 @@ def skills(calibration_id: int | None, made_at: datetime | None) -> deciding.Ski
 def _read(pk: int, made_at: datetime | None) -> deciding.Skills:
     # Key by time too: SQLite reuses the id of a row that was rolled back.
     content = Calibration.objects.values_list("content", flat=True).get(pk=pk)
-    return skills_of(Content.from_json(content))
+    return skills_of(CalibrationContent.from_json(content))
 
 
-def skills_of(content: Content) -> deciding.Skills:
+def skills_of(content: CalibrationContent) -> deciding.Skills:
     """Return a calibration's content as Skills for judging."""
     people = {int(person): skill for person, skill in (content.annotators or {}).items()}
     return deciding.Skills(
@@ -158,7 +158,7 @@ def classes_of(kind: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
     return KINDS[kind].classes(settings)
 
 
-def create(campaign_id: int, content: Content, reason: str) -> Calibration:
+def create(campaign_id: int, content: CalibrationContent, reason: str) -> Calibration:
     rows = Calibration.objects.filter(campaign=campaign_id)
     last = rows.aggregate(at=Max("number"))["at"] or 0
     return Calibration.objects.create(
@@ -172,9 +172,9 @@ def voiding(campaign: Campaign, voided: set[int], reason: str) -> Calibration | 
     blocking.py activates it. None if nothing is known and nobody is voided.
     """
     current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
-    content = Content.from_json(current.content if current else {})
+    content = CalibrationContent.from_json(current.content if current else {})
     content.voided = sorted(voided)
-    if content == Content(voided=[]):
+    if content == CalibrationContent(voided=[]):
         return None
     same = Calibration.objects.filter(campaign=campaign, content=content.to_json())
     return same.order_by("number").first() or create(campaign.pk, content, reason)

@@ -18,7 +18,13 @@ from labeling.boxes.chain import ABSENT, CHECK, COMPLETE, COVER, DRAW, PROPOSED,
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import SAME_IOU, learn_sigmas, same_object
 from labeling.boxes.rules import GOOD, BoxRules
-from labeling.consensus.calibrations import Assisted, BoxFigures, Content, Skill, StepFigures
+from labeling.consensus.calibrations import (
+    Assisted,
+    BoxFigures,
+    CalibrationContent,
+    PersonSkill,
+    StepFigures,
+)
 from labeling.consensus.votes import sent_back_since
 from labeling.geometry.boxes import Box, iou
 from labeling.kinds import KINDS, box_pairs, policies
@@ -31,7 +37,7 @@ DIGITS = 6
 State = Question.State
 
 
-class _Row(NamedTuple):
+class _BoxQuestion(NamedTuple):
     """A question, gold or not."""
 
     pk: int
@@ -77,12 +83,12 @@ def _whole() -> "array[int]":
     return array("q")
 
 
-def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
+def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
     """Return the content of a calibration without `voided` and its time.
 
     It depends only on the answers, not on the database.
     """
-    reader = _Reader(campaign, voided)
+    reader = _BoxReader(campaign, voided)
     for rows in _chunks(campaign):
         reader.read(rows)
     learned = reader.found
@@ -90,9 +96,9 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
     sides: Counter[int] = Counter()
     for drawn in learned.drawings:
         sides.update({person: 4 for person, _ in drawn})
-    return Content(
+    return CalibrationContent(
         annotators={
-            str(person): Skill(
+            str(person): PersonSkill(
                 sigma=round(sigmas[person], DIGITS) if person in sigmas else None,
                 sides=sides[person] if person in sigmas else None,
                 answers=count,
@@ -146,7 +152,7 @@ def _assisted(counts: Counter[str]) -> Assisted:
     )
 
 
-def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
+def _chunks(campaign: Campaign) -> Iterator[list[_BoxQuestion]]:
     """Yield questions by image, many at a time, without withdrawn ones."""
     last = 0
     questions = Question.objects.filter(campaign=campaign).exclude(state=State.WITHDRAWN)
@@ -161,7 +167,7 @@ def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
             return
         rows = questions.filter(item__in=items).annotate(image=F("item__image__name"))
         yield [
-            _Row(*row)
+            _BoxQuestion(*row)
             for row in rows.order_by("item_id", "topic", "pk").values_list(
                 "pk",
                 "item_id",
@@ -178,7 +184,7 @@ def _chunks(campaign: Campaign) -> Iterator[list[_Row]]:
         last = items[-1]
 
 
-class _Reader:
+class _BoxReader:
     def __init__(self, campaign: Campaign, voided: frozenset[int]) -> None:
         self.voided, self.found = voided, _Learned()
         self.kind, self.policy = KINDS[campaign.kind], policies.of(campaign)
@@ -187,10 +193,10 @@ class _Reader:
             for pk, content in Policy.objects.filter(campaign=campaign).values_list("pk", "content")
         }
 
-    def read(self, rows: Sequence[_Row]) -> None:
+    def read(self, rows: Sequence[_BoxQuestion]) -> None:
         answers = self._answers([row.pk for row in rows])
         settled = self._settled([row.pk for row in rows if row.state == State.SETTLED])
-        by_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
+        by_pair: dict[tuple[int, str], list[_BoxQuestion]] = defaultdict(list)
         for row in rows:
             answers_of_row = answers[row.pk]
             if row.state == State.GOLD:
@@ -224,7 +230,7 @@ class _Reader:
         rows = Settlement.objects.filter(question__in=pks).order_by("pk")
         return dict(rows.values_list("question_id", "value"))
 
-    def _keep(self, row: _Row, answers: dict[int, tuple[Any, int | None]]) -> None:
+    def _keep(self, row: _BoxQuestion, answers: dict[int, tuple[Any, int | None]]) -> None:
         learned = self.found
         for person, (value, duration) in answers.items():
             learned.answers[person] += 1
@@ -251,7 +257,7 @@ class _Reader:
                 learned.drawings.append([drawn[index] for index in group])
                 learned.known.append(None)
 
-    def _grade(self, row: _Row, answers: dict[int, tuple[Any, int | None]]) -> None:
+    def _grade(self, row: _BoxQuestion, answers: dict[int, tuple[Any, int | None]]) -> None:
         for value, _ in answers.values():
             is_right = self.kind.is_right(value, row.gold, self.policy)
             self.found.met[row.step] += 1
@@ -259,7 +265,9 @@ class _Reader:
             if row.step == COVER and isinstance(row.gold, dict):
                 self.found.planted[is_right] += 1
 
-    def _count(self, rows: Sequence[_Row], settled: dict[int, Any], answers: Answers) -> None:
+    def _count(
+        self, rows: Sequence[_BoxQuestion], settled: dict[int, Any], answers: Answers
+    ) -> None:
         learned, first = self.found, rows[0]
         questions = []
         for row in rows:

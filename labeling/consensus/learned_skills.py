@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.consensus.calibrations import Content, Skill, classes_of
+from labeling.consensus.calibrations import CalibrationContent, PersonSkill, classes_of
 from labeling.consensus.votes import sent_back_since
 from labeling.estimators.aggregation import Floats, Ints, vote_counts
 from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
@@ -35,7 +35,7 @@ DIGITS = 6
 
 
 @dataclass
-class Votes:
+class VoteArrays:
     """N votes as numbers, and of I questions the topic and, for gold, the known word (else -1).
 
     people, questions, words: (N,). topics, known: (I,). Questions with abstentions only are left
@@ -59,7 +59,7 @@ class _Reading:
     known: "array[int]" = field(default_factory=lambda: array("q"))
 
 
-def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
+def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
     """Return the content of a calibration without `voided` and its time.
 
     It depends only on the answers, not on the database.
@@ -69,14 +69,16 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
         answers_and_gold = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
-        return Content.from_json({"classes": list(classes), **kind.learn(answers_and_gold, policy)})
+        return CalibrationContent.from_json(
+            {"classes": list(classes), **kind.learn(answers_and_gold, policy)}
+        )
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
     learned.classes = list(classes)
     return learned
 
 
-def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:
+def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> VoteArrays:
     """Return every vote on open and settled questions and on active gold: each person's latest
     revision that was not late. Abstentions are left out.
     """
@@ -139,9 +141,9 @@ def _keep(reading: _Reading, votes: list[tuple[int, int]], topic: str, known: in
     reading.known.append(known)
 
 
-def _numbered(reading: _Reading) -> Votes:
+def _numbered(reading: _Reading) -> VoteArrays:
     ids, people = np.unique(np.array(reading.people, np.int64), return_inverse=True)
-    return Votes(
+    return VoteArrays(
         people.reshape(-1),
         np.array(reading.questions, np.int64),
         np.array(reading.words, np.int64),
@@ -151,7 +153,7 @@ def _numbered(reading: _Reading) -> Votes:
     )
 
 
-def _two(votes: Votes, policy: policies.WholePolicy) -> Content:
+def _two(votes: VoteArrays, policy: policies.WholePolicy) -> CalibrationContent:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
     estimate = dawid_skene(
         votes.people,
@@ -168,9 +170,9 @@ def _two(votes: Votes, policy: policies.WholePolicy) -> Content:
         tolerance=TOLERANCE,
     )
     answers, gold = _counts(votes)
-    return Content(
+    return CalibrationContent(
         annotators={
-            str(pk): Skill(
+            str(pk): PersonSkill(
                 confusion=_rounded(estimate.confusions[person]),
                 answers=int(answers[person]),
                 gold=int(gold[person]),
@@ -182,14 +184,14 @@ def _two(votes: Votes, policy: policies.WholePolicy) -> Content:
     )
 
 
-def _counts(votes: Votes) -> tuple[Ints, Ints]:
+def _counts(votes: VoteArrays) -> tuple[Ints, Ints]:
     """Return (A,) votes of each person, and how many of them were on gold."""
     golden = votes.people[votes.known[votes.questions] >= 0]
     n = len(votes.ids)
     return np.bincount(votes.people, minlength=n), np.bincount(golden, minlength=n)
 
 
-def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[float]]:
+def _priors(votes: VoteArrays, estimate: DawidSkene, base: Floats) -> dict[str, list[float]]:
     """Return [P(no), P(yes)] of the campaign under "*", and of each topic, shrunk to the
     campaign's.
     """
@@ -207,7 +209,9 @@ def _priors(votes: Votes, estimate: DawidSkene, base: Floats) -> dict[str, list[
     return priors
 
 
-def _tables(votes: Votes, estimate: DawidSkene, policy: policies.WholePolicy) -> dict[str, object]:
+def _tables(
+    votes: VoteArrays, estimate: DawidSkene, policy: policies.WholePolicy
+) -> dict[str, object]:
     """Return vote tables of topics with a pilot, if the policy uses them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is not a random sample of its topic.
@@ -228,12 +232,12 @@ def _tables(votes: Votes, estimate: DawidSkene, policy: policies.WholePolicy) ->
     }
 
 
-def _many(votes: Votes, policy: policies.WholePolicy, n_classes: int) -> Content:
+def _many(votes: VoteArrays, policy: policies.WholePolicy, n_classes: int) -> CalibrationContent:
     accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
     answers, gold = _counts(votes)
-    return Content(
+    return CalibrationContent(
         annotators={
-            str(pk): Skill(
+            str(pk): PersonSkill(
                 accuracy=round(float(accuracy[person]), DIGITS),
                 answers=int(answers[person]),
                 gold=int(gold[person]),
@@ -243,7 +247,7 @@ def _many(votes: Votes, policy: policies.WholePolicy, n_classes: int) -> Content
     )
 
 
-def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
+def accuracies(votes: VoteArrays, n_classes: int, assumed: float) -> Floats:
     """Return (A,) how often each annotator names the right one of many classes, by expectation
     maximisation.
 

@@ -58,7 +58,7 @@ class Stated(Record):
 
 
 @dataclass(kw_only=True)
-class Settled(Stated):
+class SettledState(Stated):
     value: object
     probability: float | None
     policy: int
@@ -175,7 +175,7 @@ def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
 
 
 @dataclass
-class Replayed:
+class ReplayedQuestions:
     """The result of judging questions again.
 
     decided: questions with a new verdict. reopened: decided questions that are open again.
@@ -186,7 +186,7 @@ class Replayed:
     wanting: dict[int, int] = field(default_factory=dict)
     changed: list[Locked] = field(default_factory=list)
 
-    def add(self, more: "Replayed") -> None:
+    def add(self, more: "ReplayedQuestions") -> None:
         self.decided += more.decided
         self.reopened += more.reopened
         self.wanting |= more.wanting
@@ -203,7 +203,7 @@ class Replayed:
         _follow_up(self.changed)
 
 
-def replay(question_ids: Iterable[int]) -> Replayed:
+def replay(question_ids: Iterable[int]) -> ReplayedQuestions:
     """Judge these questions again and give them the seats they need; see replay_locked."""
     outcome = replay_locked(lock_questions(question_ids))
     outcome.give()
@@ -212,7 +212,7 @@ def replay(question_ids: Iterable[int]) -> Replayed:
 
 def replay_locked(
     questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
-) -> Replayed:
+) -> ReplayedQuestions:
     """Judge questions again that this transaction has locked, in any state: after a change of
     voided people, or for reopened questions without seats. The caller must then call `give`.
 
@@ -221,7 +221,7 @@ def replay_locked(
     Reviewers' decisions stay. Gold and withdrawn questions are skipped. The number of queries is
     constant, except for one job per dropped question; pass a thousand at a time.
     """
-    outcome = Replayed()
+    outcome = ReplayedQuestions()
     questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
     if not questions:
         return outcome
@@ -383,8 +383,8 @@ def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:
     return question._replace(policy_id=settlement.policy_id)
 
 
-def _rebuilt(judged: Judged) -> Settled:
-    return Settled(
+def _rebuilt(judged: Judged) -> SettledState:
+    return SettledState(
         state=str(judged.verdict.state),
         value=judged.verdict.value,
         probability=judged.verdict.probability,
@@ -398,7 +398,7 @@ def _stated(question: Locked, settlement: Settlement | None) -> Stated | None:
         return None
     if settlement is None:
         return Stated(state=question.state)
-    return Settled(
+    return SettledState(
         state=question.state,
         value=settlement.value,
         probability=settlement.probability,

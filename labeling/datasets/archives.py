@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeling.datasets.image_sources import Found, Refused, clean_name, in_zip, open_zip
+from labeling.datasets.image_sources import Refused, SourceFile, clean_name, in_zip, open_zip
 from labeling.errors import Refusal, TooLarge
 
 MIB = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Limits:
+class ZipLimits:
     """What to read of a zip, and how much. endings: of wanted files (".json"), others are skipped;
     bytes: unpacked; cure: what to do if it is too large.
     """
@@ -37,7 +37,7 @@ def one_file(file: Any, path: Path) -> Path:
     return path
 
 
-def unpack(file: Any, folder: Path, limits: Limits) -> None:
+def unpack(file: Any, folder: Path, limits: ZipLimits) -> None:
     """Extract the zip's wanted files into the new folder. Raises Refusal."""
     folder.mkdir()
     file.seek(0, 2)
@@ -58,7 +58,7 @@ def unpack(file: Any, folder: Path, limits: Limits) -> None:
                 left -= _unpack_one(entry, folder, left, limits)
 
 
-def _unpack_one(entry: Found, folder: Path, left: int, limits: Limits) -> int:
+def _unpack_one(entry: SourceFile, folder: Path, left: int, limits: ZipLimits) -> int:
     goal = folder / clean_name(entry.name)
     written = 0
     try:

@@ -6,7 +6,7 @@ MAX_SHOWN = 400
 
 
 @dataclass
-class Report:
+class ImageReport:
     """Counts by result, and lists of files that were not added.
 
     duplicates: {"file", "same_as"}; refused: {"file", "why"}; near: {"file", "looks_like", "of",

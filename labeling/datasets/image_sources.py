@@ -54,7 +54,7 @@ MAX_CANDIDATES_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceFile:
     """A file that may be an image.
 
     `open` returns it from the start and may be called repeatedly.
@@ -120,7 +120,7 @@ def printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
-def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
+def in_folder(folder: Path, in_order: bool = True) -> Iterator[SourceFile | Refused]:
     """Yield every file below the folder, each folder sorted by name.
 
     Without in_order, use the system's order and keep no list.
@@ -135,8 +135,8 @@ def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
 
 
 def _with_queries(
-    files: Iterator[Found | Refused], candidate_list: IO[bytes]
-) -> Iterator[Found | Refused]:
+    files: Iterator[SourceFile | Refused], candidate_list: IO[bytes]
+) -> Iterator[SourceFile | Refused]:
     """Yield the files, without the list of candidates, each with its queries.
 
     Raises BadSource with the line.
@@ -173,13 +173,13 @@ def _with_queries(
             return ()
 
     return (
-        replace(entry, queries=own_of(entry.name)) if isinstance(entry, Found) else entry
+        replace(entry, queries=own_of(entry.name)) if isinstance(entry, SourceFile) else entry
         for entry in files
         if entry.file != CANDIDATES
     )
 
 
-def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found | Refused]:
+def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[SourceFile | Refused]:
     try:
         entries: Iterable[os.DirEntry[str]] = os.scandir(folder)
         if in_order:
@@ -200,7 +200,7 @@ def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found
             yield on_disk(path, root, file, path.relative_to(top).as_posix())
 
 
-def on_disk(path: Path, root: Path, file: str, name: str) -> Found | Refused:
+def on_disk(path: Path, root: Path, file: str, name: str) -> SourceFile | Refused:
     """Return a file below root; links are judged by their target."""
     try:
         goal = path.resolve(strict=True)
@@ -213,20 +213,20 @@ def on_disk(path: Path, root: Path, file: str, name: str) -> Found | Refused:
         return Refused(file, _unreadable(error))
     if not stat.S_ISREG(status.st_mode):
         return Refused(file, "It is not a file.")
-    return Found(file, name, partial(_open_file, goal), status.st_size)
+    return SourceFile(file, name, partial(_open_file, goal), status.st_size)
 
 
 def _open_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
+def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[SourceFile | Refused]:
     """Yield every file of the archive in its order. size: bytes of the archive, to detect a zip
     bomb.
     """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     _check_ratio(sum(entry.file_size for entry in entries), size)
-    files: Iterator[Found | Refused] = (_entry(archive, entry) for entry in entries)
+    files: Iterator[SourceFile | Refused] = (_entry(archive, entry) for entry in entries)
     candidate_entry = next((entry for entry in entries if entry.filename == CANDIDATES), None)
     if candidate_entry is not None and not _refuse_entry(candidate_entry, CANDIDATES):
         with _reading_zip(), archive.open(candidate_entry) as file:
@@ -242,11 +242,11 @@ def _check_ratio(unpacked: int, size: int) -> None:
         )
 
 
-def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Found | Refused:
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SourceFile | Refused:
     name = _zip_name(entry)
     if why := _refuse_entry(entry, name):
         return Refused(printable(name), why)
-    return Found(printable(name), name, partial(archive.open, entry), entry.file_size)
+    return SourceFile(printable(name), name, partial(archive.open, entry), entry.file_size)
 
 
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
@@ -347,7 +347,7 @@ def _refuse_entry(entry: zipfile.ZipInfo, name: str) -> str:
     return ""
 
 
-def in_manifest(path: Path) -> Iterator[Found | Refused]:
+def in_manifest(path: Path) -> Iterator[SourceFile | Refused]:
     """Yield every row's file.
 
     Columns: file (or image), and optionally name, licence, source, wnid and query. Paths are
@@ -369,11 +369,11 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
         raise BadSource(f"The manifest is no CSV: {error}.", line=rows.line_num) from None
 
 
-def _joined(rows: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
+def _joined(rows: Iterable[SourceFile | Refused]) -> Iterator[SourceFile | Refused]:
     """Yield refused files first, then each file once, in order of its first row, with the queries
     of all its rows.
     """
-    entries: dict[tuple[str, str], Found] = {}
+    entries: dict[tuple[str, str], SourceFile] = {}
     queries: dict[tuple[str, str], list[Query]] = {}
     for row in rows:
         if isinstance(row, Refused):
@@ -410,7 +410,7 @@ def _check_columns(names: object) -> set[str]:
 
 def _from_row(
     row: dict[str | None, str | list[str] | None], line: int, folder: Path, root: Path
-) -> Found | Refused:
+) -> SourceFile | Refused:
     cells = {
         str(key).strip(): plain_cell(value).strip()
         for key, value in row.items()

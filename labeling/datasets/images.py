@@ -23,13 +23,13 @@ from django.core.files.base import File
 from django.db import IntegrityError, models, transaction
 
 from labeling.datasets import details
-from labeling.datasets.image_report import Report
+from labeling.datasets.image_report import ImageReport
 from labeling.datasets.image_sources import (
     MAX_LICENCE,
     MAX_SOURCE,
-    Found,
     Query,
     Refused,
+    SourceFile,
     clean_name,
     in_folder,
     in_manifest,
@@ -60,9 +60,9 @@ CHUNK_BYTES = 1024 * 1024
 # Columns read of existing images.
 _KNOWN = ("dataset", "sha256", "name", "came_with")
 
-Source = Iterable[Found | Refused]
+Source = Iterable[SourceFile | Refused]
 # A function that returns the files from the start each time.
-Stream = Callable[[], Iterator[Found | Refused]]
+Stream = Callable[[], Iterator[SourceFile | Refused]]
 Watch = Callable[[int], None]
 
 
@@ -97,7 +97,7 @@ class NameTaken(Conflict):
     code = "name_taken"
 
 
-class Picture(File):
+class OpenPicture(File):
     """An open derivative and its media type."""
 
     def __init__(self, file: IO[bytes], media_type: str) -> None:
@@ -117,7 +117,7 @@ def add_file(
     Raises Refusal with a sentence; then nothing has changed.
     """
     # Do not close the file: it is the caller's.
-    entry = Found(name, name, lambda: nullcontext(fileobj), 0)
+    entry = SourceFile(name, name, lambda: nullcontext(fileobj), 0)
     name = clean_name(name)
     content = _read(entry)
     sha256 = hashlib.sha256(content).hexdigest()
@@ -168,14 +168,14 @@ def add_path(
     watch: Watch | None = None,
     against: Sequence[Dataset] | None = None,
     first_frame: bool = False,
-) -> Report:
+) -> ImageReport:
     """Add the files at the path (stream_at) and return the report.
 
     licence, source: for manifest rows without them. against: datasets, besides this one, whose
     lookalikes are left out; None to skip that check. first_frame: accept animated files and show
     their first frame.
     """
-    path, report = Path(path), Report()
+    path, report = Path(path), ImageReport()
     if not path.exists():
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
     lookalikes = None if against is None else Lookalikes(dataset, against)
@@ -185,7 +185,7 @@ def add_path(
     return report
 
 
-def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
+def add_all(goal: Goal, files: Source, report: ImageReport, watch: Watch | None = None) -> None:
     """Add the files and write the results into the report.
 
     After StorageFull or a killed process, calling it again adds the rest.
@@ -202,7 +202,7 @@ def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = Non
 
 
 def _add_batch(
-    goal: Goal, batch: list[Found | Refused], report: Report, watch: Watch | None
+    goal: Goal, batch: list[SourceFile | Refused], report: ImageReport, watch: Watch | None
 ) -> None:
     """Add a batch. Every file is read twice, so that only one is in memory at a time."""
     hashes: dict[int, str] = {}
@@ -222,7 +222,7 @@ def _add_batch(
     }
     for index, entry in enumerate(batch):
         with _refusals(report, entry):
-            if index in hashes and isinstance(entry, Found):
+            if index in hashes and isinstance(entry, SourceFile):
                 name = names[index]
                 same = known.get(hashes[index])
                 if same is None:
@@ -239,7 +239,7 @@ def _add_batch(
             watch(1)
 
 
-def _add_found(goal: Goal, entry: Found, name: str, report: Report) -> Image | None:
+def _add_found(goal: Goal, entry: SourceFile, name: str, report: ImageReport) -> Image | None:
     """Add and count the file, or return the image of that content that was added meanwhile; None
     for a lookalike that is left out.
     """
@@ -284,7 +284,7 @@ def add_queries(dataset: Dataset, name: str, queries: Iterable[Query]) -> None:
 
 
 @contextmanager
-def _refusals(report: Report, entry: Found | Refused) -> Iterator[None]:
+def _refusals(report: ImageReport, entry: SourceFile | Refused) -> Iterator[None]:
     """Turn a problem with one file into a line of the report.
 
     A full disk or an unreachable object store ends the import.
@@ -361,7 +361,7 @@ def _name_taken(name: str) -> NameTaken:
     )
 
 
-def _read(entry: Found) -> bytes:
+def _read(entry: SourceFile) -> bytes:
     """Return the file's content, up to the limit."""
     content = b"".join(_pieces(entry))
     if not content:
@@ -369,14 +369,14 @@ def _read(entry: Found) -> bytes:
     return content
 
 
-def _hash(entry: Found) -> str:
+def _hash(entry: SourceFile) -> str:
     digest = hashlib.sha256()
     for piece in _pieces(entry):
         digest.update(piece)
     return digest.hexdigest()
 
 
-def _pieces(entry: Found) -> Iterator[bytes]:
+def _pieces(entry: SourceFile) -> Iterator[bytes]:
     """Yield the file in pieces: reading it at once would allocate the limit's size."""
     limit = settings.ASSAY_MAX_IMAGE_BYTES
     if entry.bytes > limit:
@@ -392,7 +392,7 @@ def _pieces(entry: Found) -> Iterator[bytes]:
 
 
 @contextmanager
-def _reading(entry: Found) -> Iterator[IO[bytes]]:
+def _reading(entry: SourceFile) -> Iterator[IO[bytes]]:
     """Open the file and turn read errors into a Refusal."""
     try:
         with entry.open() as file:
@@ -454,35 +454,35 @@ def _has_derivatives(image: Image) -> bool:
     return bool(whole and (not details.is_large(image) or details.exist(image)))
 
 
-def open_display(image: Image) -> Picture:
+def open_display(image: Image) -> OpenPicture:
     """Open the image that annotators see; make it now if its job has not run."""
     return _open("display", image)
 
 
-def open_preview(image: Image) -> Picture:
+def open_preview(image: Image) -> OpenPicture:
     """Open what people see first: for a large image its preview, once a job has made it."""
     if details.is_large(image):
         with suppress(FileNotFoundError):
-            return Picture(details.open_file(image, PREVIEW), "image/jpeg")
+            return OpenPicture(details.open_file(image, PREVIEW), "image/jpeg")
         _ask_for_details(image)
     return open_display(image)
 
 
-def open_detail(image: Image, name: str) -> Picture:
+def open_detail(image: Image, name: str) -> OpenPicture:
     """Open a tile of a large image, named LEVEL,COLUMN,ROW.
 
     Raises NotYours if there is none, Unavailable until a job has made it.
     """
     if details.is_large(image) and details.NAMES.fullmatch(name):
         with suppress(FileNotFoundError):
-            return Picture(details.open_file(image, name), "image/jpeg")
+            return OpenPicture(details.open_file(image, name), "image/jpeg")
         if not details.exist(image):
             _ask_for_details(image)
             raise Unavailable("The photograph is being prepared. Try again in a moment.")
     raise NotYours("The photograph has no such tile.")
 
 
-def open_thumbnail(image: Image) -> Picture:
+def open_thumbnail(image: Image) -> OpenPicture:
     """Open a small WebP; make it now if its job has not run."""
     return _open("thumbnail", image)
 
@@ -521,11 +521,11 @@ def _ask_for_details(image: Image) -> None:
         _ask_for_derivatives(image)
 
 
-def _open(kind: str, image: Image) -> Picture:
+def _open(kind: str, image: Image) -> OpenPicture:
     stored = getattr(image, kind)
     if stored:
         with suppress(FileNotFoundError):
-            return Picture(stored.storage.open(stored.name), media_type_of(stored.name))
+            return OpenPicture(stored.storage.open(stored.name), media_type_of(stored.name))
         # Missing in the storage (restored without derivatives): make it again.
         Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
         setattr(image, kind, "")
@@ -539,7 +539,7 @@ def _open(kind: str, image: Image) -> Picture:
     made = getattr(image, kind)
     if not made:
         raise Refusal("This image was deleted.", code="file_missing")
-    return Picture(made.storage.open(made.name), media_type_of(made.name))
+    return OpenPicture(made.storage.open(made.name), media_type_of(made.name))
 
 
 def _derive(image: Image) -> None:

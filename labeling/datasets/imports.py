@@ -23,10 +23,10 @@ from django.utils import timezone
 
 from labeling.datasets import images
 from labeling.datasets.datasets import check_may_add
-from labeling.datasets.image_report import Report
+from labeling.datasets.image_report import ImageReport
 from labeling.datasets.image_sources import (
     BadSource,
-    Found,
+    SourceFile,
     clean_name,
     count_entries,
     in_zip,
@@ -62,7 +62,7 @@ class Upload(TypedDict):
 
 
 @dataclass(frozen=True)
-class Sent:
+class NamedUpload:
     """An uploaded file with its future name; a zip counts by its content."""
 
     name: str
@@ -70,14 +70,14 @@ class Sent:
     is_zip: bool
 
 
-def are_small(files: Sequence[Sent]) -> bool:
+def are_small(files: Sequence[NamedUpload]) -> bool:
     """Return whether the files are small enough to add within the request."""
     together = sum(sent.file.size for sent in files)
     few = len(files) <= SMALL_FILES and together <= SMALL_BYTES
     return few and not any(sent.is_zip for sent in files) and _pixels(files) <= SMALL_PIXELS
 
 
-def _pixels(files: Sequence[Sent]) -> int:
+def _pixels(files: Sequence[NamedUpload]) -> int:
     """Return the pixels of all files together, from their headers; rewinds each file."""
     count = 0
     for sent in files:
@@ -87,9 +87,11 @@ def _pixels(files: Sequence[Sent]) -> int:
     return count
 
 
-def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: str) -> Report:
+def add_small(
+    dataset: Dataset, files: Sequence[NamedUpload], *, licence: str, source: str
+) -> ImageReport:
     """Add the files within the request and return the report."""
-    report = Report()
+    report = ImageReport()
     for sent in files:
         try:
             added = images.add_file(dataset, sent.name, sent.file, licence=licence, source=source)
@@ -108,7 +110,7 @@ def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: 
 def of_uploads(
     dataset: Dataset,
     actor: User,
-    files: Sequence[Sent],
+    files: Sequence[NamedUpload],
     *,
     licence: str = "",
     source: str = "",
@@ -180,9 +182,9 @@ def retry(row: Import, actor: User) -> None:
     queue.retry(row.job, actor)
 
 
-def report_of(row: Import) -> Report:
+def report_of(row: Import) -> ImageReport:
     """Return the import's report with its truncated lists."""
-    return Report(
+    return ImageReport(
         added=row.added,
         duplicates=row.report.get("duplicates", []),
         refused=row.report.get("refused", []),
@@ -233,7 +235,7 @@ def execute(job: Job) -> None:
     """Add the import's files and write its report. It may be interrupted anywhere and run again."""
     row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
     if row.finished_at is None:
-        report = Report(list_limit=LISTED)
+        report = ImageReport(list_limit=LISTED)
         try:
             _add(job, row, report)
         except queue.LeaseLost:
@@ -245,7 +247,7 @@ def execute(job: Job) -> None:
     _remove(row.uploads)
 
 
-def _add(job: Job, row: Import, report: Report) -> None:
+def _add(job: Job, row: Import, report: ImageReport) -> None:
     with _stream_of(row) as stream:
         # Counting a manifest's rows finds its faults before anything is added.
         total = sum(1 for _ in stream())
@@ -267,7 +269,7 @@ def _add(job: Job, row: Import, report: Report) -> None:
         images.add_all(goal, stream(), report, watch)
 
 
-def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) -> None:
+def _write(job: Job, row: Import, report: ImageReport, finished_at: datetime | None) -> None:
     """Save the report while the job is ours. Raises LeaseLost."""
     ours = Import.objects.filter(pk=row.pk, job__state=Job.State.RUNNING, job__claim=job.claim)
     changed = ours.update(
@@ -308,11 +310,11 @@ def _stream_in(upload: Upload, opened: ExitStack) -> images.Stream:
     if upload["zip"]:
         return images.stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
     name = upload["file"]
-    entry = Found(name, name, partial(default_storage.open, stored), upload["bytes"])
+    entry = SourceFile(name, name, partial(default_storage.open, stored), upload["bytes"])
     return lambda: iter([entry])
 
 
-def _check_zip(sent: Sent) -> None:
+def _check_zip(sent: NamedUpload) -> None:
     """Raise Refusal for an unreadable archive or a zip bomb; rewinds the file.
 
     For an archive with many entries only their number is checked here; the job does the rest.
@@ -327,7 +329,7 @@ def _check_zip(sent: Sent) -> None:
     file.seek(0)
 
 
-def _keep(sent: Sent) -> Upload:
+def _keep(sent: NamedUpload) -> Upload:
     """Store the file and return its Upload. Raises StorageFull."""
     # Read first: the storage may move a file that is on disk.
     size = sent.file.size

@@ -14,7 +14,7 @@ import numpy as np
 from django.conf import settings
 
 from labeling import processors
-from labeling.datasets.image_sources import Found, Refused
+from labeling.datasets.image_sources import Refused, SourceFile
 from labeling.errors import Refusal
 from labeling.image_files import BadImage, coarse
 from labeling.models import Dataset, Image
@@ -111,8 +111,8 @@ def fingerprints_of(
 
 
 def known_in(
-    files: Iterable[Found | Refused], origin: str, refused: list[Refused], watch: Watch | None
-) -> Iterator[tuple[Found, KnownImage]]:
+    files: Iterable[SourceFile | Refused], origin: str, refused: list[Refused], watch: Watch | None
+) -> Iterator[tuple[SourceFile, KnownImage]]:
     """Yield every image file in comparable form; other files go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(files, AHEAD):
@@ -127,7 +127,7 @@ def known_in(
                     watch(1)
 
 
-def _opened(entry: Found | Refused) -> tuple[Fingerprint | None, int] | str:
+def _opened(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str:
     """Return the file's fingerprint and pixels, or the reason why it is no image."""
     if isinstance(entry, Refused):
         return entry.why

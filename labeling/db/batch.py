@@ -16,7 +16,7 @@ BATCH = "batch"
 _alias: ContextVar[str] = ContextVar("alias", default=DEFAULT_DB_ALIAS)
 
 
-class Router:
+class BatchRouter:
     """Database router that sends reads inside `reading` to "batch" and everything else to
     "default".
     """

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 State = Question.State
 
 
-class Counts(NamedTuple):
+class StateCounts(NamedTuple):
     """A campaign's questions by state.
 
     free: open ones with a free seat; seats_free: number of these seats; repeated: questions beyond
@@ -76,7 +76,7 @@ def opened(campaign_id: int, questions: int, seats: int) -> None:
 
 def add(campaign_id: int, more: Mapping[str, int]) -> None:
     """Add to the campaign's counters; keys are fields of Counts."""
-    changes = {name: more[name] for name in Counts._fields if more.get(name)}
+    changes = {name: more[name] for name in StateCounts._fields if more.get(name)}
     if not changes:
         return
     changing = ", ".join(f"{name} = {name} + %s" for name in changes)
@@ -90,19 +90,19 @@ def add(campaign_id: int, more: Mapping[str, int]) -> None:
         QuestionCount.objects.create(campaign_id=campaign_id, **changes)
 
 
-def of_campaigns(campaign_ids: Collection[int]) -> dict[int, Counts]:
+def of_campaigns(campaign_ids: Collection[int]) -> dict[int, StateCounts]:
     """Return the counts of each campaign in one query; zeros for one without questions."""
     rows = (
         QuestionCount.objects.filter(campaign__in=campaign_ids)
         .order_by()
         .values_list("campaign")
-        .annotate(*(Sum(name) for name in Counts._fields))
+        .annotate(*(Sum(name) for name in StateCounts._fields))
     )
-    counts_by_campaign = {pk: Counts(*map(int, counted)) for pk, *counted in rows}
-    return {pk: counts_by_campaign.get(pk, Counts()) for pk in campaign_ids}
+    counts_by_campaign = {pk: StateCounts(*map(int, counted)) for pk, *counted in rows}
+    return {pk: counts_by_campaign.get(pk, StateCounts()) for pk in campaign_ids}
 
 
-def of(campaign_id: int) -> Counts:
+def of(campaign_id: int) -> StateCounts:
     return of_campaigns([campaign_id])[campaign_id]
 
 
@@ -155,7 +155,7 @@ ORDER BY place
 def differences(campaign_id: int) -> dict[str, int]:
     """Return by how much each wrong counter is too small. Reads every question of the campaign."""
     [rows, kept] = fetch(RECOUNT, [campaign_id] * 2)
-    pairs = zip(Counts._fields, rows, kept, strict=False)
+    pairs = zip(StateCounts._fields, rows, kept, strict=False)
     return {name: int(true - known) for name, true, known in pairs if true != known}
 
 

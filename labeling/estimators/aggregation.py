@@ -21,7 +21,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerTable:
     """Answers as numbers, sorted by item, then annotator, with the names of the numbers.
 
     annotators, items, labels: (N,) int32. Names are sorted strings; an item or annotator with
@@ -44,7 +44,7 @@ class Answers:
         return vote_counts(self.items, self.labels, len(self.item_names), len(self.classes))
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[str, str, str | None]]) -> "Answers":
+    def from_rows(cls, rows: Iterable[tuple[str, str, str | None]]) -> "AnswerTable":
         """Return the answers of (annotator, item, answer); an empty answer or None is an
         abstention.
 
@@ -68,7 +68,7 @@ class Answers:
         items: "Numbers",
         classes: "Numbers",
         repeated: bool = False,
-    ) -> "Answers":
+    ) -> "AnswerTable":
         """Return the answers of (N, 3) numbers that `Numbers` gave out; label -1 is an abstention.
 
         Raises AnsweredTwice, unless `repeated` lets an annotator answer an item more than once.
@@ -131,7 +131,7 @@ def vote_counts(items: Ints, labels: Ints, n_items: int, n_classes: int) -> NDAr
 
 
 def majority(
-    answers: Answers,
+    answers: AnswerTable,
     n_items: int | None = None,
     n_classes: int | None = None,
     prior: ArrayLike | None = None,

@@ -38,7 +38,7 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class KappaAgreement:
     """Agreement by annotator (A,): kappa (NaN if undefined), the share that agreed, n judged."""
 
     kappa: Floats
@@ -48,7 +48,7 @@ class Agreement:
 
 def agreement_beyond_chance(
     annotators: Ints, items: Ints, labels: Ints, *, n_annotators: int, n_items: int, n_classes: int
-) -> Agreement:
+) -> KappaAgreement:
     """Return Cohen's kappa of each annotator with the majority of the others on the same items.
 
     An annotator's own vote is left out of the majority. Items where the others are tied or nobody
@@ -70,7 +70,7 @@ def agreement_beyond_chance(
         chance = (label_counts * heard).sum(axis=1) / n.astype(float) ** 2
         kappa = (share - chance) / (1 - chance)
     kappa[(n == 0) | (chance == 1)] = np.nan
-    return Agreement(kappa, share, n)
+    return KappaAgreement(kappa, share, n)
 
 
 def calibration_bins(

@@ -60,7 +60,7 @@ class SequentialTest:
         return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
 
     @property
-    def plan(self) -> "Plan":
+    def plan(self) -> "TestPlan":
         return _plan(self)
 
     def decide(self, right: int, total: int) -> int:
@@ -74,7 +74,7 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TestPlan:
     """The test's thresholds as counts of right answers, so that rounding of sums never decides.
 
     accept_from, reject_to: after n answers, accept from so many right ones, reject up to so many
@@ -96,7 +96,7 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def _plan(test: SequentialTest) -> Plan:
+def _plan(test: SequentialTest) -> TestPlan:
     """Return Wald's bounds if their errors are within the test's rates, else safe bounds.
 
     Wald's are approximate: they bound the sum of the errors, and one may exceed its rate by a
@@ -114,11 +114,11 @@ def _plan(test: SequentialTest) -> Plan:
     return min(first, _capped(test, *strict), key=lambda plan: _miss(test, plan))
 
 
-def _miss(test: SequentialTest, plan: Plan) -> float:
+def _miss(test: SequentialTest, plan: TestPlan) -> float:
     return max(plan.reject_good / test.reject_good, plan.accept_bad / test.accept_bad)
 
 
-def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
+def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> TestPlan:
     """Return the plan between these bounds with the best decision at the cap.
 
     Best is measured relative to each error's own rate. The usual decision by the sign of the sum
@@ -137,7 +137,7 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
     accept_bad = accepted + np.concatenate([np.cumsum(bad_left[::-1])[::-1], [0.0]])
     miss = np.maximum(reject_good / test.reject_good, accept_bad / test.accept_bad)
     best = int(miss.argmin())
-    return Plan(*bounds, best, float(reject_good[best]), float(accept_bad[best]))
+    return TestPlan(*bounds, best, float(reject_good[best]), float(accept_bad[best]))
 
 
 def _walk(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.estimators.aggregation import Answers, Floats, Ints, pick, vote_counts
+from labeling.estimators.aggregation import AnswerTable, Floats, Ints, pick, vote_counts
 
 # Clip first: log 0 would exclude a class for ever.
 FLOOR = 1e-10
@@ -17,7 +17,7 @@ FLOOR = 1e-10
 LARGEST = 2**27
 
 
-class TooLarge(ValueError):
+class MatricesTooLarge(ValueError):
     """The confusion matrices would not fit into memory."""
 
 
@@ -76,7 +76,7 @@ def dawid_skene(
     iteration by iteration.
     """
     if n_annotators * n_classes**2 > LARGEST:
-        raise TooLarge(
+        raise MatricesTooLarge(
             f"{n_annotators} annotators with {n_classes} classes need "
             f"{n_annotators * n_classes**2 * 8 / 2**30:.0f} GiB for their confusion matrices"
         )
@@ -219,7 +219,7 @@ class _State:
         )
 
 
-def pooled_prior(answers: Answers, strength: float = 2.0, known: Ints | None = None) -> Floats:
+def pooled_prior(answers: AnswerTable, strength: float = 2.0, known: Ints | None = None) -> Floats:
     """Return (K, K) pseudo-counts that sum to `strength` per row: the confusions of the whole
     crowd.
 
@@ -235,7 +235,7 @@ def pooled_prior(answers: Answers, strength: float = 2.0, known: Ints | None = N
     return np.asarray(strength * crowd / crowd.sum(axis=1, keepdims=True))
 
 
-def fit(answers: Answers, **options: object) -> DawidSkene:
+def fit(answers: AnswerTable, **options: object) -> DawidSkene:
     """Run dawid_skene on Answers, with its options."""
     return dawid_skene(
         answers.annotators,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.estimators.aggregation import Answers, Floats, Ints
+from labeling.estimators.aggregation import AnswerTable, Floats, Ints
 from labeling.estimators.dawid_skene import FLOOR, DawidSkene
 
 # Below this many gold images no single number is stated, only its interval.
@@ -207,7 +207,7 @@ def smallest_target(gold: int) -> float:
     return 3 / max(gold, 1)
 
 
-def class_scores(answers: Answers, blind: DawidSkene) -> Floats:
+def class_scores(answers: AnswerTable, blind: DawidSkene) -> Floats:
     """Return (I, K) log prior plus the sum of the log confusions, of a run that saw no gold.
 
     Posteriors would do, did they not round to 0 and 1.

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from labeling.boxes.acceptance import is_unassisted
 from labeling.campaigns import lifecycle
-from labeling.campaigns.lifecycle import TopicRow
+from labeling.campaigns.lifecycle import TopicFields
 from labeling.datasets.image_names import ImageNames
 from labeling.errors import Refusal
 from labeling.exchange.lists import ProposalRow
@@ -177,7 +177,7 @@ def draft(
     *,
     pairs: Pairs,
     proposed: Proposed | None = None,
-    topics: Iterable[TopicRow] = (),
+    topics: Iterable[TopicFields] = (),
     release: Release | None = None,
     **fields: Any,
 ) -> Campaign:

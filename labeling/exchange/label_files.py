@@ -17,7 +17,7 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 
 from labeling.campaigns.access import RESEARCHER, campaigns_for
-from labeling.datasets.archives import MIB, Limits, one_file, unpack
+from labeling.datasets.archives import MIB, ZipLimits, one_file, unpack
 from labeling.datasets.datasets import may_add
 from labeling.db.lookups import get_or_404
 from labeling.disk_full import saying_full
@@ -226,7 +226,7 @@ def _lay_out(file: Any, name: str, root: Path) -> Path:
     ending = Path(name).suffix.lower()
     if ending == ".zip":
         folder = root / "zip"
-        unpack(file, folder, Limits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+        unpack(file, folder, ZipLimits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
         return _inside(folder)
     known = ending in exporting.ENDINGS or ending == ".json"
     return one_file(file, root / f"labels{ending if known else ''}")

@@ -21,7 +21,7 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 
 from labeling.datasets import objects, vocabulary_store
-from labeling.datasets.archives import MIB, Limits, one_file, unpack
+from labeling.datasets.archives import MIB, ZipLimits, one_file, unpack
 from labeling.datasets.image_names import ImageNames
 from labeling.db.lookups import get_or_404
 from labeling.errors import Conflict, Refusal, TooLarge
@@ -388,7 +388,7 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
         path = one_file(file, root / f"parts{ending if ending in READ else ''}")
         return path, path
     top = folder = root / "zip"
-    unpack(file, folder, Limits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+    unpack(file, folder, ZipLimits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
     while not (folder / "release.json").exists():
         entries = list(folder.iterdir())
         if not entries:

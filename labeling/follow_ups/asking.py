@@ -16,6 +16,7 @@ from labeling.follow_ups import chaining
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS, GRAPH, OBJECTS
 from labeling.models import Campaign, Decision, Item, Policy, Question, Seat, User
+from labeling.models.questions import QuestionState
 
 BATCH = 2_000
 # Why no pairs of image and class are added, by what a kind asks about.
@@ -243,7 +244,7 @@ KEPT = {
 }
 
 
-def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[Question.State]:
+def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[QuestionState]:
     """Count the questions that a withdrawal would leave unchanged, by state."""
     rows = campaign.questions.filter(pk__in=set(question_ids), state__in=list(KEPT))
     return Counter(Question.State(state) for state in rows.values_list("state", flat=True))

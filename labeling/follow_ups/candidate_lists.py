@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from labeling.campaigns import lifecycle
-from labeling.campaigns.lifecycle import TopicRow
+from labeling.campaigns.lifecycle import TopicFields
 from labeling.db.sql import batches
 from labeling.errors import Refusal
 from labeling.follow_ups import asking, opening
@@ -31,7 +31,10 @@ class CandidateRow(NamedTuple):
 
 @transaction.atomic
 def draft(
-    owner: User, rows: Sequence[CandidateRow] = (), topics: Iterable[TopicRow] = (), **fields: Any
+    owner: User,
+    rows: Sequence[CandidateRow] = (),
+    topics: Iterable[TopicFields] = (),
+    **fields: Any,
 ) -> Campaign:
     """Create a draft campaign about these candidates; fields as in lifecycle.create.
 
@@ -45,7 +48,7 @@ def draft(
 
 @transaction.atomic
 def ask(
-    campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicRow] = ()
+    campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicFields] = ()
 ) -> AddedQuestions:
     """Add one question per (image, class), whatever the number of queries; records each query.
 
@@ -98,7 +101,9 @@ def _place(row: CandidateRow) -> str:
     return f"{row.prefix}: " if row.prefix else ""
 
 
-def _define(campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicRow]) -> None:
+def _define(
+    campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicFields]
+) -> None:
     """Define the classes that the campaign lacks. Raises Refusal."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
@@ -121,7 +126,7 @@ def _define(campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[T
     )
 
 
-def _with_siblings(topic: TopicRow, glossary_topics: Mapping[str, TopicRow]) -> TopicRow:
+def _with_siblings(topic: TopicFields, glossary_topics: Mapping[str, TopicFields]) -> TopicFields:
     glossary_topic = glossary_topics.get(topic["key"])
     if "siblings" in topic or glossary_topic is None:
         return topic

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 
 from labeling.campaigns import lifecycle
-from labeling.campaigns.lifecycle import TopicRow
+from labeling.campaigns.lifecycle import TopicFields
 from labeling.errors import Refusal
 from labeling.follow_ups import asking, class_trees, following
 from labeling.follow_ups.asking import AddedQuestions
@@ -20,7 +20,7 @@ from labeling.models import Campaign, Dataset, Job, User
 from labeling.question_graph.graph import QuestionGraph
 
 # A naming question asks about no class of its own.
-NAMING_TOPIC: TopicRow = {"key": "label", "name": "What does this image show?"}
+NAMING_TOPIC: TopicFields = {"key": "label", "name": "What does this image show?"}
 LISTED = 5
 # Images whose first questions are opened while the page waits; more are a job's work.
 AT_ONCE = 500
@@ -32,7 +32,7 @@ def draft(
     owner: User,
     *,
     pairs: Pairs = (),
-    topics: Iterable[TopicRow] = (),
+    topics: Iterable[TopicFields] = (),
     vocabulary: Sequence[dict[str, str]] = (),
     **fields: Any,
 ) -> Campaign:
@@ -67,7 +67,7 @@ def create(owner: User, **fields: Any) -> Campaign:
 
 
 @transaction.atomic
-def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> AddedQuestions:
+def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicFields] = ()) -> AddedQuestions:
     """Add questions like asking.add_questions, after defining new classes.
 
     Unlisted classes are described by the site's glossary, or named by their key.
@@ -78,7 +78,7 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> Ad
     return added
 
 
-def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> None:
+def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicFields] = ()) -> None:
     """Define the classes of these pairs from the list; new ones else from the site's glossary."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
@@ -141,17 +141,17 @@ def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str,
     return [(name, NAMING_TOPIC["key"]) for name in chosen]
 
 
-def describe(keys: Sequence[str]) -> list[TopicRow]:
+def describe(keys: Sequence[str]) -> list[TopicFields]:
     """Return a topic for each key in the glossary of ASSAY_GLOSSARY."""
     topics_by_key = {NAMING_TOPIC["key"]: NAMING_TOPIC} | glossary(keys)
     return [topics_by_key.get(key) or {"key": key, "name": key} for key in keys]
 
 
-def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicRow]:
+def glossary(keys: Sequence[str], *, siblings: bool = False) -> dict[str, TopicFields]:
     """Return key → entry of the site's glossary; with siblings, also similar classes."""
     path = getattr(settings, "ASSAY_GLOSSARY", "")
     if not path or not keys:
         return {}
-    look_up: Callable[..., list[TopicRow]] = import_string(path)
+    look_up: Callable[..., list[TopicFields]] = import_string(path)
     more = {"siblings": True} if siblings else {}
     return {topic["key"]: topic for topic in look_up(keys, **more)}

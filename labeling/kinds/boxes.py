@@ -214,10 +214,10 @@ class DrawStep(Step):
         }
         return Verdict("settled", merged)
 
-    def answer(self, value: Any) -> chain.Drawn:
+    def answer(self, value: Any) -> chain.DrawnBox:
         if value == NONE:
-            return chain.Drawn(None)
-        return chain.Drawn(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
+            return chain.DrawnBox(None)
+        return chain.DrawnBox(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
 
     def agrees(self, value: Any, reference: Any) -> bool:
         """Return whether both drew the same object, or both nothing."""
@@ -299,12 +299,12 @@ class CheckStep(Step):
         mended = [value for value in winning_values if isinstance(value, dict)]
         return Verdict("settled", _together(mended, len(winning_values)), agreed)
 
-    def answer(self, value: Any) -> chain.Checked:
+    def answer(self, value: Any) -> chain.CheckedBox:
         if not isinstance(value, dict):
-            return chain.Checked(value)
+            return chain.CheckedBox(value)
         if "reason" in value:
-            return chain.Checked(value["reason"], tuple(value["sides"]))
-        return chain.Checked(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
+            return chain.CheckedBox(value["reason"], tuple(value["sides"]))
+        return chain.CheckedBox(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
 
     def grade(self, value: Any, gold: Any) -> float:
         """Return whether "good" was answered for a good box. gold: "good" or "bad"."""
@@ -399,12 +399,12 @@ class ReviewStep(Step):
     def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         return Verdict("review")
 
-    def answer(self, value: Any) -> chain.Reviewed:
+    def answer(self, value: Any) -> chain.ReviewedPair:
         boxes = tuple(
-            chain.Standing(as_box(row["box"]), row["came"], tuple(row["flags"]))
+            chain.AcceptedBox(as_box(row["box"]), row["came"], tuple(row["flags"]))
             for row in value["boxes"]
         )
-        return chain.Reviewed(boxes, value["state"])
+        return chain.ReviewedPair(boxes, value["state"])
 
 
 STEPS: dict[str, Step] = {

@@ -20,7 +20,7 @@ from labeling.kinds.base import OBJECTS, DrawingContext, DrawnKind
 from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
-from labeling.parts.joining import Came, Drawn, PartAnswer, is_assisted, labels_in
+from labeling.parts.joining import Came, DrawnParts, PartAnswer, is_assisted, labels_in
 from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
 
@@ -127,7 +127,7 @@ class Parts(DrawnKind):
 
     def clean(
         self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
-    ) -> Skipped | Drawn:
+    ) -> Skipped | DrawnParts:
         """Return the validated answer; idempotent. Raises Refusal, which names the part."""
         assert context is not None
         if not isinstance(value, dict):
@@ -144,7 +144,7 @@ class Parts(DrawnKind):
             raise _refusal(
                 "The parts of an answer are an object: each part's key and what is said."
             )
-        cleaned: Drawn = {
+        cleaned: DrawnParts = {
             "parts": _clean_parts(parts, category, context),
             "half": _clean_half(value.get("half")),
             "outline": _clean_outline(value.get("outline"), settings, context),
@@ -374,7 +374,7 @@ def _clean_came(
     }
 
 
-def _check_size(cleaned: Drawn) -> None:
+def _check_size(cleaned: DrawnParts) -> None:
     drawn = [label.polygons for label in labels_in(cleaned).values()]
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(

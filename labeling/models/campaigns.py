@@ -17,14 +17,17 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
         return self.filter(**memberships)
 
 
+class CampaignState(models.TextChoices):
+    DRAFT = "draft", _("draft")
+    OPEN = "open", _("open")
+    PAUSED = "paused", _("paused")
+    CLOSED = "closed", _("closed")
+
+
 class Campaign(models.Model):
     """One kind of question about the items of a dataset, under a policy."""
 
-    class State(models.TextChoices):
-        DRAFT = "draft", _("draft")
-        OPEN = "open", _("open")
-        PAUSED = "paused", _("paused")
-        CLOSED = "closed", _("closed")
+    State = CampaignState
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -213,24 +216,27 @@ class Example(models.Model):
         return f"{self.topic}: {self.answer}"
 
 
+class DecisionKind(models.TextChoices):
+    STATE = "state", "state changed"
+    POLICY = "policy", "policy changed"
+    MEMBER = "member", "member changed"
+    GOLD = "gold", "gold changed"
+    REVIEW = "review", "review verdict"
+    DROP = "drop", "image replaced"
+    BLOCK = "block", "person blocked"
+    UNBLOCK = "unblock", "block lifted"
+    STAGE = "stage", "person trained, paused or let in"
+    GRAPH = "graph", "question graph changed"
+    AUDIT = "audit", "audit sample drawn"
+    QUOTA = "quota", "quota changed"
+    VOCABULARY = "vocabulary", "vocabulary changed"
+    CLASS = "class", "class stopped or resumed"
+
+
 class Decision(models.Model):
     """Append-only: a decision about a campaign, and its reason."""
 
-    class Kind(models.TextChoices):
-        STATE = "state", "state changed"
-        POLICY = "policy", "policy changed"
-        MEMBER = "member", "member changed"
-        GOLD = "gold", "gold changed"
-        REVIEW = "review", "review verdict"
-        DROP = "drop", "image replaced"
-        BLOCK = "block", "person blocked"
-        UNBLOCK = "unblock", "block lifted"
-        STAGE = "stage", "person trained, paused or let in"
-        GRAPH = "graph", "question graph changed"
-        AUDIT = "audit", "audit sample drawn"
-        QUOTA = "quota", "quota changed"
-        VOCABULARY = "vocabulary", "vocabulary changed"
-        CLASS = "class", "class stopped or resumed"
+    Kind = DecisionKind
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="decisions")
     kind = models.CharField(max_length=10, choices=Kind.choices)

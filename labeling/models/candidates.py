@@ -24,15 +24,18 @@ class Candidate(models.Model):
         return f"{self.question}: {self.query}"
 
 
+class VerificationState(models.TextChoices):
+    ASKING = "asking", "being asked"
+    STOPPED = "stopped", "stopped"
+
+
 class Verification(models.Model):
     """Figures of one class's candidates at the last check, and whether people are still asked.
 
     Written by quality/verifying.py only. Figures are None if unknown.
     """
 
-    class State(models.TextChoices):
-        ASKING = "asking", "being asked"
-        STOPPED = "stopped", "stopped"
+    State = VerificationState
 
     class Reason(models.TextChoices):
         PRECISION = "precision", "precision reached"

@@ -17,16 +17,19 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         return self.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
 
 
+class QuestionState(models.TextChoices):
+    OPEN = "open", "open"
+    SETTLED = "settled", "settled"
+    DROPPED = "dropped", "dropped"
+    REVIEW = "review", "in review"
+    WITHDRAWN = "withdrawn", "withdrawn"
+    GOLD = "gold", "gold"
+
+
 class Question(models.Model):
     """A question about one item."""
 
-    class State(models.TextChoices):
-        OPEN = "open", "open"
-        SETTLED = "settled", "settled"
-        DROPPED = "dropped", "dropped"
-        REVIEW = "review", "in review"
-        WITHDRAWN = "withdrawn", "withdrawn"
-        GOLD = "gold", "gold"
+    State = QuestionState
 
     class Lane(models.IntegerChoices):
         RETURNED = 0, "returned, or one more vote"
@@ -164,6 +167,17 @@ class Gold(models.Model):
         return f"gold of {self.question}"
 
 
+class SeatState(models.TextChoices):
+    LEASED = "leased", "leased"
+    ANSWERED = "answered", "answered"
+    # The lease expired or was given back: the seat is free, and the row may be leased again.
+    RETURNED = "returned", "returned"
+    # The question was settled or withdrawn while the seat was open.
+    CLOSED = "closed", "closed"
+    # Not a real seat: this person must not answer the question, such as checking their own box.
+    BARRED = "barred", "barred"
+
+
 class Seat(models.Model):
     """A person's lease on a question; it holds their answers.
 
@@ -171,15 +185,7 @@ class Seat(models.Model):
     one seat per annotator and question, with one index fewer on the most written table.
     """
 
-    class State(models.TextChoices):
-        LEASED = "leased", "leased"
-        ANSWERED = "answered", "answered"
-        # The lease expired or was given back: the seat is free, and the row may be leased again.
-        RETURNED = "returned", "returned"
-        # The question was settled or withdrawn while the seat was open.
-        CLOSED = "closed", "closed"
-        # Not a real seat: this person must not answer the question, such as checking their own box.
-        BARRED = "barred", "barred"
+    State = SeatState
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seats")
     annotator = models.ForeignKey(

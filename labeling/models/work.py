@@ -2,14 +2,17 @@ from django.db import models
 from django.utils import timezone
 
 
+class JobState(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    DONE = "done", "done"
+    FAILED = "failed", "failed"
+
+
 class Job(models.Model):
     """A background job. The row is the truth; a broker only carries its id."""
 
-    class State(models.TextChoices):
-        QUEUED = "queued", "queued"
-        RUNNING = "running", "running"
-        DONE = "done", "done"
-        FAILED = "failed", "failed"
+    State = JobState
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)

@@ -62,7 +62,7 @@ class PartAgreement(TypedDict):
     assisted: NotRequired[int]
 
 
-class Drawn(TypedDict):
+class DrawnParts(TypedDict):
     """A drawing. agreement: by part, for a merged answer."""
 
     parts: dict[str, PartAnswer]
@@ -143,7 +143,7 @@ def _content(label: PartLabel) -> PartAnswer:
     return {"state": DRAWN, "polygons": as_json(label.polygons)}
 
 
-def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
+def joined(values: Sequence[DrawnParts], weights: Sequence[float]) -> DrawnParts:
     """Return the merged answer of these people, with their agreement by part.
 
     weights: above 0, one each. A part is included if at least half of the weight mentions it. Its

@@ -26,7 +26,7 @@ State = Question.State
 
 
 @dataclass
-class Asked:
+class AskedMore:
     """How many questions ask more people now. skipped: number left alone, by reason."""
 
     count: int = 0
@@ -34,13 +34,13 @@ class Asked:
 
 
 def move(
-    policy: Policy, locked: Sequence[Locked], outcome: settling.Replayed | None = None
-) -> settling.Replayed:
+    policy: Policy, locked: Sequence[Locked], outcome: settling.ReplayedQuestions | None = None
+) -> settling.ReplayedQuestions:
     """Judge these locked questions by this version of the policy from now on.
 
-    The caller frees the seats (Replayed.give) after locking all questions.
+    The caller frees the seats (ReplayedQuestions.give) after locking all questions.
     """
-    outcome = settling.Replayed() if outcome is None else outcome
+    outcome = settling.ReplayedQuestions() if outcome is None else outcome
     for part in batches(locked, CHUNK):
         Question.objects.filter(pk__in=[row.id for row in part]).update(policy=policy)
         outcome.add(settling.replay_locked([row._replace(policy_id=policy.pk) for row in part]))
@@ -65,7 +65,7 @@ def version_of(campaign: Campaign, content: policies.WholePolicy) -> Policy:
 
 def ask_more(
     campaign: Campaign, question_ids: Iterable[int], more: int, actor: User, reason: str = ""
-) -> Asked:
+) -> AskedMore:
     """Ask so many more people about each of these settled questions.
 
     All answers count in the new settlement. Unsettled questions and those decided by a reviewer are
@@ -85,9 +85,9 @@ def ask_more(
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed: nobody could answer. Open it again first.")
     with transaction.atomic():
-        summary = Asked()
+        summary = AskedMore()
         chosen = _settled(campaign, question_ids, summary)
-        outcome = settling.Replayed()
+        outcome = settling.ReplayedQuestions()
         for policy, rows in _versions(campaign, chosen, more, int(most.high)):
             move(policy, rows, outcome)
         # Lock the campaign's row after all questions, as everywhere (sql.py).
@@ -98,7 +98,7 @@ def ask_more(
     return summary
 
 
-def _settled(campaign: Campaign, question_ids: Iterable[int], summary: Asked) -> list[Locked]:
+def _settled(campaign: Campaign, question_ids: Iterable[int], summary: AskedMore) -> list[Locked]:
     pks = set(question_ids)
     rows = campaign.questions.filter(pk__in=pks).values_list("pk", flat=True)
     locked = [row for ids in batches(sorted(rows), CHUNK) for row in lock_questions(ids)]

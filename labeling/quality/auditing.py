@@ -219,7 +219,7 @@ class ErrorShare:
 
 
 @dataclass(frozen=True)
-class Estimate(ErrorShare):
+class ErrorEstimate(ErrorShare):
     """What a sample says of all settled questions.
 
     measured: the stated error of all settled labels; None of drawings. stated: the error that the
@@ -238,10 +238,10 @@ class Estimate(ErrorShare):
     calibration: dict[str, object] | None
     by_answer: dict[str, ErrorShare]
     # For redrawn boxes: their errors.
-    boxes: list[box_audit.Measured]
+    boxes: list[box_audit.MeasuredError]
 
 
-def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
+def estimate(campaign: Campaign, sample: int | None = None) -> ErrorEstimate | None:
     """Return the estimate from the sample (default: the latest); None before the first."""
     sample = latest_sample(campaign) if sample is None else sample
     if sample is None:
@@ -266,7 +266,7 @@ def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
     by_answer: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for row in judged:
         by_answer[row[0]].append(row)
-    return Estimate(
+    return ErrorEstimate(
         **vars(whole),
         sample=sample,
         drawn=drawn,

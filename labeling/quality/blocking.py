@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from labeling.answers import submitting
 from labeling.consensus import calibrations, settling
-from labeling.consensus.settling import Replayed
+from labeling.consensus.settling import ReplayedQuestions
 from labeling.db.sql import (
     Locked,
     Raced,
@@ -42,7 +42,7 @@ CHUNK = 1_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BlockOutcome:
     """What a block or an unblock changed.
 
     changed: False if the person was in that state already. answers: their votes that no longer
@@ -78,7 +78,7 @@ def _seats_of(campaign_id: int, user_id: int) -> QuerySet[Seat]:
 
 def block(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
-) -> Outcome:
+) -> BlockOutcome:
     """Void the person's answers, give them no more questions, and return the outcome.
 
     actor: None for the campaign's own rules. Idempotent. Raises Refusal for oneself and for
@@ -91,7 +91,7 @@ def block(
 
 def unblock(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
-) -> Outcome:
+) -> BlockOutcome:
     """Count the person's answers again and return the outcome.
 
     They continue in their stage with a fresh reputation. Their answers sent meanwhile count if a
@@ -106,7 +106,7 @@ def unblock(
 @retried
 def _change(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str, *, void: bool
-) -> Outcome:
+) -> BlockOutcome:
     with writing():
         _wait_for_others(campaign)
         member = _lock_member(campaign, membership)
@@ -118,7 +118,7 @@ def _change(
         current = Campaign.objects.get(pk=campaign.pk)
         people = calibrations.in_force(current.calibration_id).voided
         if void == (member.user_id in people) == (member.stage == Stage.BLOCKED):
-            return Outcome(changed=False)
+            return BlockOutcome(changed=False)
         people = people | {member.user_id} if void else people - {member.user_id}
         calibration = calibrations.voiding(
             current, set(people), "somebody was blocked" if void else "a block was lifted"
@@ -149,7 +149,7 @@ def _change(
         )
     membership.refresh_from_db()
     open_to_people = current.state != Campaign.State.CLOSED
-    return Outcome(True, answers, outcome.decided, outcome.reopened, open_to_people)
+    return BlockOutcome(True, answers, outcome.decided, outcome.reopened, open_to_people)
 
 
 def _wait_for_others(campaign: Campaign) -> None:
@@ -202,9 +202,9 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
     return locked
 
 
-def _judge_again(locked: Sequence[Locked], calibration: Calibration | None) -> Replayed:
+def _judge_again(locked: Sequence[Locked], calibration: Calibration | None) -> ReplayedQuestions:
     moment = (calibration.pk, calibration.created_at) if calibration else (None, None)
-    outcome = Replayed()
+    outcome = ReplayedQuestions()
     for part in batches(locked, CHUNK):
         outcome.add(settling.replay_locked(part, moment))
     return outcome

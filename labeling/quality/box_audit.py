@@ -17,7 +17,7 @@ import numpy as np
 from labeling.boxes.chain import DRAW
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import PRIOR_SIGMA, expected_error
-from labeling.consensus.calibrations import Content
+from labeling.consensus.calibrations import CalibrationContent
 from labeling.db.sql import batches
 from labeling.estimators.intervals import mean_interval
 from labeling.follow_ups import chaining
@@ -79,7 +79,7 @@ def question_context(audit: Audit) -> DrawingContext:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredError:
     """Redrawn objects of one class, or of all. error: mean of 1 − IoU of the two drawings.
     interval: 95 %, by Student's t, None for fewer than two. stated: mean expected error of both
     drawings. missed: auditors who found nothing to draw, counted as an error of 1.
@@ -100,7 +100,7 @@ class Measured:
         return None if self.interval is None else self.interval[0] <= self.stated
 
 
-def measure(campaign: Campaign, sample: int) -> list[Measured]:
+def measure(campaign: Campaign, sample: int) -> list[MeasuredError]:
     """Return the sample's results: of all classes together under "", then by class; [] before any
     answer.
     """
@@ -134,10 +134,10 @@ def measure(campaign: Campaign, sample: int) -> list[Measured]:
     ]
 
 
-def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured:
+def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> MeasuredError:
     errors = [error for error, *_ in rows]
     interval = mean_interval(errors)
-    return Measured(
+    return MeasuredError(
         words=words,
         audited=len(rows),
         missed=sum(missed for *_, missed in rows),
@@ -152,7 +152,7 @@ def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> Measured
 def sigmas(campaign: Campaign) -> dict[int, float]:
     """Return each person's deviation (consensus.py) by id from the campaign's calibration."""
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
-    known = Content.from_json(row.content).annotators if row else None
+    known = CalibrationContent.from_json(row.content).annotators if row else None
     return {
         int(person): skill.sigma
         for person, skill in (known or {}).items()

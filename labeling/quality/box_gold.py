@@ -50,7 +50,7 @@ GIVEN, SETTLED = "given as boxes", "settled by the campaign"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPair:
     """A pair with the boxes of all its instances."""
 
     item: int
@@ -76,7 +76,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Made:
+class GoldStep:
     """A gold question: its step, its content and the known answer."""
 
     step: str
@@ -118,14 +118,14 @@ def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int])
             image = Image.objects.get(items=item)
             boxes = tuple(boxed.box for boxed in pair.chain.boxes)
             flags = {boxed.box: boxed.flags for boxed in pair.chain.boxes}
-            known = Known(item, image.name, topic, image.width, image.height, boxes, flags)
+            known = KnownPair(item, image.name, topic, image.width, image.height, boxes, flags)
             made += _make(campaign, known, SETTLED)
         if made:
             _record(campaign, actor, {"promoted": made})
     return made
 
 
-def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Known]:
+def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[KnownPair]:
     names = sorted({str(row.get("image", "")) for row in rows})
     items, missing = asking.whole_items(campaign, names)
     if missing:
@@ -135,7 +135,7 @@ def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Know
             field="image",
         )
     sizes = {name: image.size for name, image in ImageNames(campaign.dataset).exact(names).items()}
-    pairs: dict[tuple[str, str], Known] = {}
+    pairs: dict[tuple[str, str], KnownPair] = {}
     for number, row in enumerate(rows, 1):
         image, topic = str(row.get("image", "")), str(row.get("topic", ""))
         if (image, topic) in pairs:
@@ -145,7 +145,7 @@ def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Know
             )
         width, height = sizes[image]
         boxes = _boxes(row.get("answer"), width, height, number)
-        pairs[image, topic] = Known(items[image], image, topic, width, height, boxes)
+        pairs[image, topic] = KnownPair(items[image], image, topic, width, height, boxes)
     return list(pairs.values())
 
 
@@ -160,7 +160,7 @@ def _boxes(value: object, width: int, height: int, number: int) -> tuple[Box, ..
         raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
 
 
-def _check_new(campaign: Campaign, known: Sequence[Known]) -> None:
+def _check_new(campaign: Campaign, known: Sequence[KnownPair]) -> None:
     for part in batches(known, BATCH):
         rows = campaign.questions.filter(item__in=[pair.item for pair in part])
         there = {row[:2]: row[2] for row in rows.values_list("item_id", "topic", "state")}
@@ -175,7 +175,7 @@ def _check_new(campaign: Campaign, known: Sequence[Known]) -> None:
                 )
 
 
-def _make(campaign: Campaign, known: Known, source: str) -> int:
+def _make(campaign: Campaign, known: KnownPair, source: str) -> int:
     """Make the pair's gold questions, each in a round of its own; return how many."""
     made = make(known, proposals=_has_proposals(campaign))
     rounds = campaign.questions.filter(item=known.item, topic=known.topic)
@@ -208,7 +208,7 @@ def _make(campaign: Campaign, known: Known, source: str) -> int:
     return len(made)
 
 
-def _bar(campaign: Campaign, known: Known, subject: int) -> None:
+def _bar(campaign: Campaign, known: KnownPair, subject: int) -> None:
     """Keep those who worked on the pair from its gold."""
     people = (
         Seat.objects.filter(
@@ -238,7 +238,7 @@ def _has_proposals(campaign: Campaign) -> bool:
     return campaign.questions.filter(round=0, content__proposals__isnull=False).exists()
 
 
-def make(known: Known, proposals: bool = False) -> list[Made]:
+def make(known: KnownPair, proposals: bool = False) -> list[GoldStep]:
     """Return the gold questions of a pair.
 
     The pair's name is the random seed, so the result is stable.
@@ -248,7 +248,7 @@ def make(known: Known, proposals: bool = False) -> list[Made]:
     return [*made, *_cover(known, chance)]
 
 
-def _draw(known: Known, chance: random.Random) -> Made:
+def _draw(known: KnownPair, chance: random.Random) -> GoldStep:
     """Return a drawing question in which some instances have a box.
 
     As in real questions, a point marks another instance if there are boxes; sometimes nothing is
@@ -258,7 +258,7 @@ def _draw(known: Known, chance: random.Random) -> Made:
     if chance.random() < NOTHING_LEFT:
         at = _elsewhere(known, chance)
         content: PairContent = {"boxes": _drawn(known, order, chance), "at": at}
-        return Made(DRAW, content, NONE, "Every one has a box.")
+        return GoldStep(DRAW, content, NONE, "Every one has a box.")
     boxed = chance.randrange(len(order))
     left = order[boxed:]
     content = {}
@@ -273,10 +273,10 @@ def _draw(known: Known, chance: random.Random) -> Made:
         reason = shaking.reason(off, left[0])
         content["rejected"] = {"box": list(off), "reason": reason, "sides": sides}
     small = [is_small(box, known.width, known.height) for box in left]
-    return Made(DRAW, content, {"boxes": [list(box) for box in left], "small": small})
+    return GoldStep(DRAW, content, {"boxes": [list(box) for box in left], "small": small})
 
 
-def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
+def _check(known: KnownPair, chance: random.Random, proposals: bool) -> GoldStep:
     order = chance.sample(known.boxes, len(known.boxes))
     boxed = chance.randrange(len(order))
     box, is_good = order[boxed], chance.random() < 0.5
@@ -290,10 +290,10 @@ def _check(known: Known, chance: random.Random, proposals: bool) -> Made:
     }
     if content["came"] != PROPOSED and (flags := known.said_of(box)):
         content["flags"] = list(flags)
-    return Made(CHECK, content, BAD if off else GOOD)
+    return GoldStep(CHECK, content, BAD if off else GOOD)
 
 
-def _cover(known: Known, chance: random.Random) -> list[Made]:
+def _cover(known: KnownPair, chance: random.Random) -> list[GoldStep]:
     """Return a question in which all instances have a box or one is withheld; without boxes there
     is none.
     """
@@ -302,19 +302,19 @@ def _cover(known: Known, chance: random.Random) -> list[Made]:
     boxes = order if whole else order[:-1]
     content: PairContent = {"boxes": _drawn(known, boxes, chance)}
     if whole:
-        return [Made(COVER, content, COMPLETE)]
-    return [Made(COVER, content, {"missing": [list(order[-1])]})]
+        return [GoldStep(COVER, content, COMPLETE)]
+    return [GoldStep(COVER, content, {"missing": [list(order[-1])]})]
 
 
-def _drawn(known: Known, boxes: Sequence[Box], chance: random.Random) -> list[list[float]]:
+def _drawn(known: KnownPair, boxes: Sequence[Box], chance: random.Random) -> list[list[float]]:
     return [list(shaking.good(box, known.width, known.height, chance)) for box in boxes]
 
 
-def _bad(known: Known, box: Box, chance: random.Random) -> Box | None:
+def _bad(known: KnownPair, box: Box, chance: random.Random) -> Box | None:
     return shaking.bad(box, known.width, known.height, chance)
 
 
-def _elsewhere(known: Known, chance: random.Random) -> list[float]:
+def _elsewhere(known: KnownPair, chance: random.Random) -> list[float]:
     return [
         round(chance.uniform(0, known.width), 1),
         round(chance.uniform(0, known.height), 1),

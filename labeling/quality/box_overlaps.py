@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db.models import Max
 from django.utils.module_loading import import_string
 
-from labeling.boxes.chain import ABSENT, COMPLETE, DROPPED, FLAGS, LOOK, REVIEW, Standing
+from labeling.boxes.chain import ABSENT, COMPLETE, DROPPED, FLAGS, LOOK, REVIEW, AcceptedBox
 from labeling.boxes.consensus import PRIOR_SIGMA, merge
 from labeling.db import question_counts
 from labeling.db.sql import lock_questions, retried, writing
@@ -87,14 +87,14 @@ class Finding:
         return ACTIONS[self.kind]
 
 
-class Page(NamedTuple):
+class FindingsPage(NamedTuple):
     """Findings ordered by image, and the item that the next page begins after; None at the end."""
 
     findings: list[Finding]
     after: int | None
 
 
-def find(campaign: Campaign, after: int = 0) -> Page:
+def find(campaign: Campaign, after: int = 0) -> FindingsPage:
     """Return findings in the images after that item (id): at most SCAN images, and no more than
     fill a page. Pairs in progress are left out, except open ones with a finer class. Constant
     number of queries.
@@ -134,8 +134,8 @@ def find(campaign: Campaign, after: int = 0) -> Page:
     for item in items:
         page += [finding for finding in by_item.get(item, ()) if finding.key not in left]
         if len(page) >= PAGE:
-            return Page(page, item)
-    return Page(page, items[-1] if len(items) == SCAN else None)
+            return FindingsPage(page, item)
+    return FindingsPage(page, items[-1] if len(items) == SCAN else None)
 
 
 Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, ReplayedPair]
@@ -247,7 +247,7 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
 
 def _merged(
     campaign: Campaign, pair: ReplayedPair, finding: Finding, *, weighted: bool
-) -> list[Standing]:
+) -> list[AcceptedBox]:
     """Return the pair's boxes with the merged box in the first one's place, without the second."""
     known = sigmas(campaign) if weighted else {}
     two = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
@@ -267,7 +267,7 @@ def _settle(
     item: int,
     topic: str,
     pair: ReplayedPair,
-    boxes: Sequence[Standing],
+    boxes: Sequence[AcceptedBox],
     state: str,
 ) -> int:
     """Create a question decided by a reviewer at the end of the pair's chain."""

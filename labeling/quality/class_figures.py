@@ -21,7 +21,7 @@ YES, NO = "yes", "no"
 Words = dict[str, str | None]
 
 
-class Standing(NamedTuple):
+class CurrentSettlement(NamedTuple):
     """A current settlement. answers: ids of those it counts; policy: its id."""
 
     value: object
@@ -32,7 +32,7 @@ class Standing(NamedTuple):
 
 
 @dataclass
-class Figures:
+class ClassFigures:
     """The figures of one class: see models.Verification.
 
     answered: questions with a vote; worked_ms: time spent on its answers; doubt: how many of its
@@ -56,9 +56,9 @@ class Figures:
         return Verified(self.yes, min(self.doubt, self.yes), self.audited, self.wrong)
 
 
-def read(campaign: Campaign) -> dict[str, Figures]:
+def read(campaign: Campaign) -> dict[str, ClassFigures]:
     """Return the figures of each class with questions, by key."""
-    reader = _Reader(campaign)
+    reader = _FiguresReader(campaign)
     for chunk in _chunks(campaign):
         reader.add(chunk)
     for key, figures in reader.found.items():
@@ -75,7 +75,7 @@ def _chunks(campaign: Campaign) -> Iterator[list[tuple[int, str, str]]]:
         last = chunk[-1][0]
 
 
-class _Reader:
+class _FiguresReader:
     def __init__(self, campaign: Campaign) -> None:
         self.kind: Kind = KINDS[campaign.kind]
         self.tables: Mapping[str, VoteTable] = calibrations.in_force(campaign).tables
@@ -85,7 +85,7 @@ class _Reader:
             for row in campaign.policies.all()
         }
         self.audits = _audits(campaign, self.kind)
-        self.found: dict[str, Figures] = defaultdict(Figures)
+        self.found: dict[str, ClassFigures] = defaultdict(ClassFigures)
         self.known: dict[tuple[str, int, int], float] = {}
 
     def add(self, chunk: list[tuple[int, str, str]]) -> None:
@@ -112,7 +112,7 @@ class _Reader:
                 figures.wrong += audited == NO
 
     def _answers(
-        self, ids: list[int], figures_by_question: Mapping[int, Figures]
+        self, ids: list[int], figures_by_question: Mapping[int, ClassFigures]
     ) -> dict[int, Words]:
         """Return the word of each answer by id, by question, and add to the counts and times."""
         words: dict[int, Words] = defaultdict(dict)
@@ -126,7 +126,9 @@ class _Reader:
             figures.worked_ms += min(ms or 0, self.kind.longest_work_ms)
         return words
 
-    def _probability(self, topic: str, settlement: Standing, counted: Counter[str | None]) -> float:
+    def _probability(
+        self, topic: str, settlement: CurrentSettlement, counted: Counter[str | None]
+    ) -> float:
         """Return the probability that a settled yes is right: from the class's table if there is
         one. A reviewer's decision has 1. Without a table it is the settlement's own, which by
         majority is a share of votes, not a probability.
@@ -144,11 +146,11 @@ class _Reader:
         return settlement.probability
 
 
-def _settled(ids: list[int]) -> dict[int, Standing]:
+def _settled(ids: list[int]) -> dict[int, CurrentSettlement]:
     """Return the current settlement by question."""
     names = ("value", "probability", "answers", "reviewed", "policy_id")
     rows = Settlement.objects.filter(question__in=ids).order_by("pk")
-    return {pk: Standing(*row) for pk, *row in rows.values_list("question_id", *names)}
+    return {pk: CurrentSettlement(*row) for pk, *row in rows.values_list("question_id", *names)}
 
 
 def _audits(campaign: Campaign, kind: Kind) -> dict[int, str]:

@@ -93,7 +93,7 @@ def add_gold(
     return len(cleaned)
 
 
-class _Row(NamedTuple):
+class _GoldRow(NamedTuple):
     """A validated row of gold. source_row: the row as submitted."""
 
     image: str
@@ -103,18 +103,18 @@ class _Row(NamedTuple):
     source_row: Mapping[str, object]
 
 
-def _plain(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
+def _plain(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_GoldRow]:
     answers = [_answer(campaign, row, number) for number, row in enumerate(rows, 1)]
     nodes = _topics_of(campaign, {str(row.get("topic", "")) for row in rows})
     items = _gold_items(campaign, [str(row.get("image", "")) for row in rows])
     return [
-        _Row(image, items[image], nodes[str(row.get("topic", ""))], answer, row)
+        _GoldRow(image, items[image], nodes[str(row.get("topic", ""))], answer, row)
         for row, answer in zip(rows, answers, strict=True)
         for image in [str(row.get("image", ""))]
     ]
 
 
-def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
+def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_GoldRow]:
     drawn_rows = []
     for number, row in enumerate(rows, 1):
         image, name = str(row.get("image", "")), str(row.get("object", ""))
@@ -128,7 +128,7 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Ro
         unassisted.check(row.get("answer"), f"Row {number}")
         context = DrawingContext(objects.category_of(item), item.image.width, item.image.height)
         answer = _answer(campaign, row, number, context)
-        drawn_rows.append(_Row(image, item.pk, context.topic, answer, row))
+        drawn_rows.append(_GoldRow(image, item.pk, context.topic, answer, row))
     return drawn_rows
 
 

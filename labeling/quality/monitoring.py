@@ -138,7 +138,7 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
     return list(members.select_related("user", "campaign").order_by("pk"))
 
 
-class Figures(TypedDict):
+class PersonFigures(TypedDict):
     """The checks of a person. speed, runs, chance: as annotator_checks returns them."""
 
     test: Tested
@@ -147,7 +147,7 @@ class Figures(TypedDict):
     chance: Mapping[str, object]
 
 
-class Shown(TypedDict):
+class VisibleAccuracy(TypedDict):
     """Accuracy on gold as the person may see it. on: date of the figure."""
 
     right: int
@@ -155,7 +155,9 @@ class Shown(TypedDict):
     on: str
 
 
-def measure(campaign: Campaign, membership: Membership, policy: policies.WholePolicy) -> Figures:
+def measure(
+    campaign: Campaign, membership: Membership, policy: policies.WholePolicy
+) -> PersonFigures:
     """Return the four checks of a person.
 
     The pool is what others answered to the same questions, so that neither hard classes nor long
@@ -186,7 +188,7 @@ def measure(campaign: Campaign, membership: Membership, policy: policies.WholePo
 
 
 @dataclass(slots=True)
-class _Row:
+class _CheckedAnswer:
     """An answer for the checks: the time of its first revision and the value of its last."""
 
     question_id: int
@@ -197,9 +199,9 @@ class _Row:
     value: Any = None
 
 
-def _rows(answers: Any) -> list[_Row]:
+def _rows(answers: Any) -> list[_CheckedAnswer]:
     """Return one row per seat, from answers ordered by revision."""
-    rows_by_seat: dict[int, _Row] = {}
+    rows_by_seat: dict[int, _CheckedAnswer] = {}
     for seat, question_id, topic, state, at, ms, value in answers.values_list(
         "assignment_id",
         "assignment__question_id",
@@ -209,12 +211,12 @@ def _rows(answers: Any) -> list[_Row]:
         "duration_ms",
         "value",
     ):
-        row = rows_by_seat.setdefault(seat, _Row(question_id, topic, state, at, ms))
+        row = rows_by_seat.setdefault(seat, _CheckedAnswer(question_id, topic, state, at, ms))
         row.value = value
     return list(rows_by_seat.values())
 
 
-def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
+def _recent(campaign: Campaign, membership: Membership) -> list[_CheckedAnswer]:
     """Return the person's last answers in this stage, in order."""
     answers = Answer.objects.filter(
         assignment__annotator_id=membership.user_id,
@@ -227,8 +229,8 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
 
 
 def _others(
-    campaign: Campaign, membership: Membership, mine: Sequence[_Row], enough: int
-) -> list[_Row]:
+    campaign: Campaign, membership: Membership, mine: Sequence[_CheckedAnswer], enough: int
+) -> list[_CheckedAnswer]:
     """Return answers of others, without blocked people, to the same questions.
 
     Answers to gold, which everybody gets, are used only if there are too few, as with one vote per
@@ -249,7 +251,7 @@ def _answers_of_others(
     membership: Membership,
     question_ids: Sequence[int],
     limit: int | None = None,
-) -> list[_Row]:
+) -> list[_CheckedAnswer]:
     if not question_ids:
         return []
     blocked = campaign.memberships.filter(stage=Stage.BLOCKED).values("user")
@@ -282,7 +284,7 @@ def _unseen(membership: Membership) -> bool:
 
 def _keep(
     membership: Membership,
-    figures: Figures,
+    figures: PersonFigures,
     reasons: Sequence[dict[str, str]],
     policy: policies.WholePolicy,
 ) -> bool:
@@ -306,7 +308,7 @@ def _keep(
 
 
 def standing_of(
-    membership: Membership, figures: Figures, reasons: Sequence[dict[str, str]]
+    membership: Membership, figures: PersonFigures, reasons: Sequence[dict[str, str]]
 ) -> dict[str, object]:
     """Return these figures as JSON for Membership.standing."""
     tested, now = figures["test"], timezone.now()
@@ -322,7 +324,7 @@ def standing_of(
     }
 
 
-def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
+def _shown(before: VisibleAccuracy | None, tested: Tested, now: datetime) -> VisibleAccuracy | None:
     """Return the person's visible accuracy: delayed by some answers and fixed for a day, so that no
     change reveals a single answer.
     """
@@ -335,12 +337,12 @@ def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
     return {"right": tested.right, "total": tested.total, "on": now.date().isoformat()}
 
 
-def shown_accuracy(membership: Membership) -> Shown | None:
+def shown_accuracy(membership: Membership) -> VisibleAccuracy | None:
     """Return the accuracy to show; None after too little gold.
 
     Show it in bands, never as a number: docs/explanation/quality.md.
     """
-    accuracy: Shown | None = membership.standing.get("told")
+    accuracy: VisibleAccuracy | None = membership.standing.get("told")
     return accuracy
 
 

@@ -33,7 +33,7 @@ def fits(campaign: Campaign) -> bool:
     return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
 
 
-def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
+def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.CostEstimate:
     """Return the cost of ask_pilot: the missing answers of the sample's questions, with gold mixed
     in. Raises what ask_pilot does.
     """
@@ -68,7 +68,7 @@ def execute(job: Job) -> None:
 
 
 @dataclass(frozen=True)
-class Progress:
+class PilotProgress:
     """The progress of a pilot. asked: questions that need ten votes; decided: those done. topics:
     their topics; tables: how many topics have a table in the current calibration; missing: names of
     some without one.
@@ -82,7 +82,7 @@ class Progress:
     missing_count: int
 
 
-def state(campaign: Campaign) -> Progress:
+def state(campaign: Campaign) -> PilotProgress:
     """Return the progress of the pilot."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
@@ -95,7 +95,7 @@ def state(campaign: Campaign) -> Progress:
     missing = sorted(set(counts) - tables)
     names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
     total = sum(state_counts.total() for state_counts in counts.values())
-    return Progress(
+    return PilotProgress(
         questions=total,
         decided=total - sum(state_counts[State.OPEN] for state_counts in counts.values()),
         topics=len(counts),

@@ -58,7 +58,7 @@ def stage_for(membership: Membership, policy: policies.WholePolicy) -> str:
 
 def next_page(
     user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
-) -> claiming.Page:
+) -> claiming.SeatsPage:
     """Return claiming.next_page for at most MOST_HELD seats, or one page if that is larger, and a
     fair share of the last questions. Newcomers go to training or the test first. Raises the same
     errors.
@@ -152,7 +152,7 @@ def member_of(user: User, campaign: Campaign) -> Membership:
     return row
 
 
-def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
+def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claiming.SeatsPage:
     """Return the open seats of a person in training or in the test, filled up with gold new to
     them.
 
@@ -165,10 +165,10 @@ def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claimi
         raise CampaignClosed(gettext(claiming.CLOSED[Campaign.State(membership.campaign.state)]))
     stage = advance(membership)
     if stage not in COMING_IN:
-        return claiming.Page([], 0)
+        return claiming.SeatsPage([], 0)
     _fill(membership, size)
     state = _state(membership)
-    return claiming.Page(claiming.open_seats(user, campaign), max(0, state.of - state.done))
+    return claiming.SeatsPage(claiming.open_seats(user, campaign), max(0, state.of - state.done))
 
 
 @retried
@@ -442,7 +442,7 @@ def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StageProgress:
     """A newcomer's progress. right is None in the test, where it would reveal each answer; needed:
     the share to pass the test. In other stages done, of and right are 0.
     """
@@ -457,11 +457,11 @@ class Progress:
     level: float = 0.0
 
 
-def progress(membership: Membership) -> Progress:
+def progress(membership: Membership) -> StageProgress:
     policy = policies.of(membership.campaign)
     is_candidate = membership.stage in COMING_IN
     state = _state(membership) if is_candidate else Done(0, 0, 0, 0)
-    return Progress(
+    return StageProgress(
         stage=membership.stage,
         done=state.done,
         of=state.of,

@@ -22,7 +22,7 @@ from labeling.kinds.base import CANDIDATES
 from labeling.kinds.candidates import StopRules, stop_rules
 from labeling.models import Campaign, Decision, Job, Question, Topic, User, Verification
 from labeling.quality import class_figures
-from labeling.quality.class_figures import Figures
+from labeling.quality.class_figures import ClassFigures
 
 State, Reason = Verification.State, Verification.Reason
 BATCH = 1_000
@@ -90,7 +90,9 @@ def look(campaign: Campaign) -> Looked:
 
 
 def _written(
-    campaign: Campaign, figures_by_class: Mapping[str, Figures], stated: Mapping[str, Precision]
+    campaign: Campaign,
+    figures_by_class: Mapping[str, ClassFigures],
+    stated: Mapping[str, Precision],
 ) -> list[Verification]:
     """Save the figures and return the row of each class."""
     pay = policies.of(campaign)["cost_per_hour"] / 3_600_000
@@ -103,7 +105,7 @@ def _written(
     rows = Verification.objects.filter(topic__campaign=campaign).select_related("topic")
     now, kept = timezone.now(), []
     for row in rows.defer("withdrawn").order_by("pk"):
-        figures = figures_by_class.get(row.topic.key, Figures())
+        figures = figures_by_class.get(row.topic.key, ClassFigures())
         estimate = stated.get(row.topic.key, Precision(None, None, None))
         for name in ("candidates", "open", "yes", "no", "answers", "audited", "wrong"):
             setattr(row, name, getattr(figures, name))

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeling.boxes.chain import ABSENT, FLAGS, UNKNOWN, Standing
+from labeling.boxes.chain import ABSENT, FLAGS, UNKNOWN, AcceptedBox
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import PRIOR_SIGMA, merge, same_object
 from labeling.boxes.rules import BoxRules
-from labeling.consensus.calibrations import Content
+from labeling.consensus.calibrations import CalibrationContent
 from labeling.kinds import box_pairs, policies
 from labeling.kinds.boxes import NONE
 from labeling.models import Calibration, Campaign, Policy, Question
@@ -48,7 +48,7 @@ class FrozenBoxes:
         }
         self.people: dict[int, Drawer] = {}
         row = Calibration.objects.filter(pk=calibration or 0).first()
-        known = Content.from_json(row.content).annotators if row else None
+        known = CalibrationContent.from_json(row.content).annotators if row else None
         for person, skill in (known or {}).items():
             if skill.sigma is not None:
                 self.people[int(person)] = Drawer(skill.sigma, skill.sides or 0)
@@ -96,7 +96,7 @@ class FrozenBoxes:
 
     def _drawn(
         self,
-        boxed: Standing,
+        boxed: AcceptedBox,
         pair: box_pairs.ReplayedPair,
         settled: Mapping[int, FrozenSettlement],
         votes: Mapping[int, Sequence[FrozenVote]],
@@ -119,7 +119,7 @@ class FrozenBoxes:
         ]
 
     def _line(
-        self, image: str, wnid: str, boxed: Standing, drawn: Sequence[tuple[int, Any]]
+        self, image: str, wnid: str, boxed: AcceptedBox, drawn: Sequence[tuple[int, Any]]
     ) -> BoxLine:
         merged = merge(drawn, self.sigmas) if drawn else None
         box = boxed.box if merged is None else merged.box

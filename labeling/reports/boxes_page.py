@@ -18,7 +18,7 @@ from labeling.boxes.chain import (
     REVIEW,
     UNKNOWN,
 )
-from labeling.consensus.calibrations import Assisted, BoxFigures, Content
+from labeling.consensus.calibrations import Assisted, BoxFigures, CalibrationContent
 from labeling.csv_rows import safe_cell
 from labeling.estimators.intervals import wilson_interval
 from labeling.kinds import policies
@@ -113,7 +113,7 @@ def figures(campaign: Campaign, limit: int = 200) -> BoxCampaignFigures | None:
     None before the first calibration. Three queries.
     """
     row = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
-    content = Content.from_json(row.content) if row else Content()
+    content = CalibrationContent.from_json(row.content) if row else CalibrationContent()
     measured = content.boxes
     if row is None or measured is None:
         return None

@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 from labeling.boxes.chain import CHECK, COVER, DRAW
 from labeling.boxes.rules import answers_per_question
 from labeling.campaigns import lifecycle
-from labeling.db.question_counts import Counts
+from labeling.db.question_counts import StateCounts
 from labeling.graphs import learned_order, store
 from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.base import CHAINS
@@ -110,7 +110,7 @@ def answers_each(policy: policies.WholePolicy) -> float:
     return deciding.expected_votes(policy)
 
 
-def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
+def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:
     """Return the total number of questions, including those that follow from answers.
 
     counts: of its current questions.
@@ -194,15 +194,15 @@ def _images(
 
 
 @dataclass(frozen=True)
-class CostEstimate(lifecycle.Cost):
+class CostEstimate(lifecycle.CostEstimate):
     """The cost of the likely, fewest and most questions.
 
     answers: to gold too. hours: of people's time. cost: in currency. low, high: equal unless a
     graph decides what is asked.
     """
 
-    low: lifecycle.Cost
-    high: lifecycle.Cost
+    low: lifecycle.CostEstimate
+    high: lifecycle.CostEstimate
 
 
 def estimate(forecast: Forecast, policy: Mapping[str, object]) -> CostEstimate:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from labeling.db import question_counts
-from labeling.db.question_counts import Counts
+from labeling.db.question_counts import StateCounts
 from labeling.db.sql import fetch
 from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.base import CHAINS
@@ -27,7 +27,7 @@ ACTIVE = timedelta(minutes=15)
 class CountedQuestions(NamedTuple):
     """The current questions of a campaign, and the forecast of all."""
 
-    counts: Counts
+    counts: StateCounts
     forecast: forecasts.Forecast
 
 
@@ -124,7 +124,7 @@ WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND EXISTS (
 """
 
 
-def without_anybody(campaign: Campaign, counts: Counts) -> int:
+def without_anybody(campaign: Campaign, counts: StateCounts) -> int:
     """Count open questions that every annotator has answered, as in a tie among all.
 
     Counted only near the end, when few questions have a free seat.
@@ -135,7 +135,7 @@ def without_anybody(campaign: Campaign, counts: Counts) -> int:
     return int(count)
 
 
-def _answers_to_come(campaign: Campaign, policy: policies.WholePolicy, counts: Counts) -> int:
+def _answers_to_come(campaign: Campaign, policy: policies.WholePolicy, counts: StateCounts) -> int:
     """Return the expected answers beyond the current seats.
 
     Votes are requested one at a time until a question is decided; 0 if all are requested at once,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.estimators import aggregation, dawid_skene, stated_error, vote_tables
-from labeling.estimators.aggregation import Answers, Floats
+from labeling.estimators.aggregation import AnswerTable, Floats
 from labeling.estimators.agreement import krippendorff_alpha
 from labeling.files import BadInput
 
@@ -54,7 +54,7 @@ class AggregationTask:
     """The input, checked. known: as known_labels gives it."""
 
     path: Path
-    answers: Answers
+    answers: AnswerTable
     topics: dict[str, str]
     gold_path: Path | None
     known: NDArray[np.int32]
@@ -66,7 +66,9 @@ class AggregationTask:
         return self.known[self.answers.items] != UNANSWERED
 
 
-def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> NDArray[np.int32]:
+def known_labels(
+    answers: AnswerTable, gold: dict[str, str], path: Path | None
+) -> NDArray[np.int32]:
     """(I,) the gold label of each image: -1 without one, UNANSWERED where nobody gives that answer.
 
     Raises BadInput if no image of the gold has answers.
@@ -100,7 +102,7 @@ def by_dawid_skene(task: AggregationTask) -> AggregationOutcome:
     try:
         fitted = _fitted(taught, options["prior"], known)
         blind = fitted if task.gold_path is None else _fitted(answers, options["prior"], None)
-    except dawid_skene.TooLarge as error:
+    except dawid_skene.MatricesTooLarge as error:
         raise BadInput(str(error), task.path, None, "use --method majority") from error
     settings |= {
         "start": "majority",
@@ -122,7 +124,7 @@ def by_dawid_skene(task: AggregationTask) -> AggregationOutcome:
 
 
 def _fitted(
-    answers: Answers, prior: float, known: NDArray[np.int32] | None
+    answers: AnswerTable, prior: float, known: NDArray[np.int32] | None
 ) -> dawid_skene.DawidSkene:
     """Return Dawid–Skene with the same pseudo-counts for classes and confusions."""
     return dawid_skene.fit(answers, class_prior=prior, confusion_prior=prior, known=known, **LIMITS)
@@ -299,7 +301,7 @@ def _distribution(classes: tuple[str, ...], row: Floats) -> dict[str, float]:
 
 
 def _of_answered(
-    answers: Answers, probabilities: Floats, commonness: Any
+    answers: AnswerTable, probabilities: Floats, commonness: Any
 ) -> tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
     """Labels, probabilities and ties; images that nobody answered have none."""
     answered = np.bincount(answers.items, minlength=len(answers.item_names)) > 0
@@ -328,7 +330,7 @@ def _agreeing(task: AggregationTask, labels: NDArray[np.int32], ties: NDArray[np
 
 
 def _shares(
-    answers: Answers, hits: NDArray[np.bool_], judged: NDArray[np.bool_] | None = None
+    answers: AnswerTable, hits: NDArray[np.bool_], judged: NDArray[np.bool_] | None = None
 ) -> Floats:
     """(A,) the share of hits among each annotator's judged answers; NaN without any."""
     judged = np.ones(len(answers), bool) if judged is None else judged

@@ -94,27 +94,27 @@ class Pairs:
 
     def _answer(
         self, pair: SimulatedPair, chain: Chain, boxes: list[Box]
-    ) -> tuple[chains.Drawn | chains.Checked | chains.Covered, int]:
+    ) -> tuple[chains.DrawnBox | chains.CheckedBox | chains.Covered, int]:
         """What the step comes to, and how many people it took."""
         world = self.world
         if chain.step == DRAW:
             person = int(world.chance.integers(self.crowd.people))
             aim = chain.missing[0] if chain.missing else None
-            return chains.Drawn(world.drawn(pair, boxes, person, aim)), 1
+            return chains.DrawnBox(world.drawn(pair, boxes, person, aim)), 1
         if chain.step == COVER:
             if not self.covers:
                 return chains.Covered(), 0
             return chains.Covered(world.missing(pair, boxes)), 1
         assert chain.box is not None
         if not self.checks:
-            return chains.Checked(GOOD), 0
+            return chains.CheckedBox(GOOD), 0
         votes: list[str] = []
         while (verdict := self.rules.verdict(votes)) is None:
             votes.append(world.checked(pair, boxes, chain.box))
         if chain.came != PROPOSED:
-            return chains.Checked(verdict), len(votes)
+            return chains.CheckedBox(verdict), len(votes)
         self.learned.learn(pair.topic, verdict == GOOD)
-        return chains.Checked(verdict, box=self._mend(pair, chain, boxes, votes, verdict)), len(
+        return chains.CheckedBox(verdict, box=self._mend(pair, chain, boxes, votes, verdict)), len(
             votes
         )
 

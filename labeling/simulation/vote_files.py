@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from labeling.csv_rows import rows
-from labeling.estimators.aggregation import AnsweredTwice, Answers, Numbers
+from labeling.estimators.aggregation import AnsweredTwice, AnswerTable, Numbers
 from labeling.files import BadInput, atomic_write
 
 ANSWER_COLUMNS = ("annotator", "image", "answer")
@@ -31,7 +31,7 @@ class AnswerSheet:
     topics: image → topic, empty without that column. repeats: rows that answer an image again.
     """
 
-    answers: Answers
+    answers: AnswerTable
     abstentions: int
     topics: dict[str, str]
     repeats: int
@@ -70,7 +70,7 @@ def read_answers(path: Path, with_topic: bool = False, repeated: str = "refuse")
     if repeated == "last":
         table = table[len(table) - 1 - from_end]
     try:
-        answers = Answers.from_codes(table, people, images, classes, repeated == "keep")
+        answers = AnswerTable.from_codes(table, people, images, classes, repeated == "keep")
     except AnsweredTwice as twice:
         raise BadInput(
             f"annotator {twice.annotator!r} answers image {twice.item!r} again, first on line "

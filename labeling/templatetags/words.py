@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from labeling.campaigns.names import Names
+from labeling.campaigns.names import VisibleNames
 from labeling.models import User
 from labeling.reports import forecasts
 
@@ -129,8 +129,8 @@ def filesize(count: int | None) -> str:
 
 
 @register.filter("named")
-def name_for(user: User | None, names: Names | Any) -> str:
+def name_for(user: User | None, names: VisibleNames | Any) -> str:
     """Return the person's name as the campaign's staff sees it; without a rule, the pseudonym."""
     if user is None:
         return "Assay"
-    return names.of(user) if isinstance(names, Names) else user.pseudonym
+    return names.of(user) if isinstance(names, VisibleNames) else user.pseudonym

@@ -20,7 +20,7 @@ def lines(settings):
     """What is logged during the test as the lines that LOG_FORMAT=json writes, read again."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
-    handler.addFilter(request_log.Context())
+    handler.addFilter(request_log.LogContext())
     handler.setFormatter(request_log.json_formatter())
     root = logging.getLogger()
     level = root.level
@@ -112,11 +112,11 @@ def test_monitoring_fills_no_log(client, db, lines):
 def test_text_lines_stay_as_they_were_outside_requests(in_request):
     formatter = logging.Formatter("%(levelname)s %(name)s%(context)s: %(message)s")
     record = logging.LogRecord("labeling", logging.INFO, "", 0, "settled", None, None)
-    request_log.Context().filter(record)
+    request_log.LogContext().filter(record)
     assert formatter.format(record) == "INFO labeling request_id=of-the-request: settled"
 
     request_log.request_id.set("")
-    request_log.Context().filter(record)
+    request_log.LogContext().filter(record)
 
     assert formatter.format(record) == "INFO labeling: settled"
 

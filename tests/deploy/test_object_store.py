@@ -69,7 +69,7 @@ def test_an_import_waits_for_a_store_that_is_away_and_is_whole_afterwards(images
     with zipfile.ZipFile(zipped, "w") as archive:
         for seed, name in enumerate(("a.png", "b.png")):
             archive.writestr(name, factories.picture(seed=seed))
-    sent = imports.Sent("two.zip", upload("two.zip", zipped.getvalue()), True)
+    sent = imports.NamedUpload("two.zip", upload("two.zip", zipped.getvalue()), True)
     row = imports.of_uploads(dataset, alice, [sent])
 
     with images.refusing(503, "PUT"):

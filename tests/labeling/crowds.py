@@ -7,24 +7,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.estimators.aggregation import Answers
+from labeling.estimators.aggregation import AnswerTable
 from tests.conftest import skip_or_fail
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 BLUEBIRDS = DATA / "bluebirds"
 
 
-def bluebirds() -> tuple[Answers, NDArray[np.int32]]:
+def bluebirds() -> tuple[AnswerTable, NDArray[np.int32]]:
     """Return 39 people's 4,212 answers to 108 images, and the right label of each image."""
     return real_crowd("bluebirds")
 
 
-def real_crowd(folder: str) -> tuple[Answers, NDArray[np.int32]]:
+def real_crowd(folder: str) -> tuple[AnswerTable, NDArray[np.int32]]:
     """Return the answers in a folder of the data, and the right label of each image, or skip."""
     if not (DATA / folder).is_dir():
         skip_or_fail(f"the answers of {folder} are not in {DATA}")
     with open(DATA / folder / "answers.csv", newline="") as file:
-        answers = Answers.from_rows(
+        answers = AnswerTable.from_rows(
             (row["annotator"], row["image"], row["answer"]) for row in csv.DictReader(file)
         )
     with open(DATA / folder / "truth.csv", newline="") as file:
@@ -33,7 +33,7 @@ def real_crowd(folder: str) -> tuple[Answers, NDArray[np.int32]]:
     return answers, np.array(truth, np.int32)
 
 
-def votes_of_each(answers: Answers, votes: int, seed: int) -> Answers:
+def votes_of_each(answers: AnswerTable, votes: int, seed: int) -> AnswerTable:
     """So many random answers of each item."""
     draw = np.random.default_rng(seed).random(len(answers))
     order = np.lexsort((draw, answers.items))
@@ -42,8 +42,8 @@ def votes_of_each(answers: Answers, votes: int, seed: int) -> Answers:
     return part(answers, np.sort(order[rank < votes]))
 
 
-def part(answers: Answers, rows: NDArray[np.integer]) -> Answers:
-    return Answers(
+def part(answers: AnswerTable, rows: NDArray[np.integer]) -> AnswerTable:
+    return AnswerTable(
         answers.annotators[rows],
         answers.items[rows],
         answers.labels[rows],

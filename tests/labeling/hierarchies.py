@@ -156,7 +156,9 @@ def teach(campaign: Campaign, finished: int = 400) -> LearnedScenes:
     learned.curve, learned.algorithm_1 = simulating_correlated.stated_curve(
         graph, learned.scenes(graph), 0.02, campaign.settings["price"]
     )
-    made = calibrations.create(campaign.pk, calibrations.Content(scenes=learned), "taught")
+    made = calibrations.create(
+        campaign.pk, calibrations.CalibrationContent(scenes=learned), "taught"
+    )
     Campaign.objects.filter(pk=campaign.pk).update(calibration=made)
     campaign.refresh_from_db()
     return learned

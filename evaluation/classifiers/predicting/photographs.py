@@ -26,7 +26,7 @@ from evaluation.readers.wsol_folders import MOST_PIXELS
 from labeling import image_files
 from labeling.csv_rows import rows
 from labeling.datasets import image_sources
-from labeling.datasets.image_sources import BadSource, Found, Refused
+from labeling.datasets.image_sources import BadSource, Refused, SourceFile
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 
@@ -237,7 +237,7 @@ def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
         yield from heapq.merge(*pieces)
 
 
-def _entry(file: Found | Refused, location: str, stamp: str) -> Entry:
+def _entry(file: SourceFile | Refused, location: str, stamp: str) -> Entry:
     if isinstance(file, Refused):
         return Entry(_escaped(file.file), "", "", _escaped(file.why))
     try:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeling.estimators.aggregation import Answers
+from labeling.estimators.aggregation import AnswerTable
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError
 from labeling.management.options import argument, option
@@ -111,7 +111,7 @@ class Command(ContractCommand):
 
     def _accuracy(
         self,
-        answers: Answers,
+        answers: AnswerTable,
         outcome: AggregationOutcome,
         truth: dict[str, str] | None,
         path: Path | None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from labeling.csv_rows import safe_cell
 from labeling.datasets import candidates, datasets, images
-from labeling.datasets.image_sources import Found, Query, Refused, merged
+from labeling.datasets.image_sources import Query, Refused, SourceFile, merged
 from labeling.datasets.near_images import fingerprints_of, known_in
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, refuse_input
@@ -29,7 +29,7 @@ class ComparedImages:
     """What `near` compares. found: of the files, by their place in `known`."""
 
     known: list[KnownImage] = field(default_factory=list)
-    fingerprints: list[Found] = field(default_factory=list)
+    fingerprints: list[SourceFile] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     against: list[dict[str, object]] = field(default_factory=list)
 
@@ -167,7 +167,7 @@ def _files(
     refused: list[Refused],
     watch: Callable[[int], object],
     opened: ExitStack,
-) -> Iterator[tuple[Found, KnownImage]]:
+) -> Iterator[tuple[SourceFile, KnownImage]]:
     """Yield every image at the path. Raises BadInput for a path without images."""
     if not Path(path).exists():
         raise BadInput("does not exist", path, None, "check the path")

@@ -16,7 +16,7 @@ from labeling.campaigns.access import (
     check_may_open,
     dataset_for,
 )
-from labeling.campaigns.names import Names
+from labeling.campaigns.names import VisibleNames
 from labeling.exchange import part_campaigns
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS, policies
@@ -196,4 +196,4 @@ class DecisionViewSet(CampaignViewSet):
         """Return the decisions with actor and reason, the newest first."""
         row = self.campaign(RESEARCHER)
         rows = row.decisions.select_related("actor")
-        return self.paged(rows, DecisionSerializer, lambda page: {"names": Names(row)})
+        return self.paged(rows, DecisionSerializer, lambda page: {"names": VisibleNames(row)})

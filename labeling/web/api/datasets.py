@@ -130,16 +130,17 @@ class ImageViewSet(InDataset):
         return _picture(images.open_thumbnail(self.image()))
 
 
-def _sent(body: dict[str, Any]) -> list[imports.Sent]:
+def _sent(body: dict[str, Any]) -> list[imports.NamedUpload]:
     if "zip" in body:
-        return [imports.Sent(body["zip"].name, body["zip"], True)]
+        return [imports.NamedUpload(body["zip"].name, body["zip"], True)]
     names = body.get("names") or [file.name for file in body["files"]]
     return [
-        imports.Sent(name, file, False) for name, file in zip(names, body["files"], strict=True)
+        imports.NamedUpload(name, file, False)
+        for name, file in zip(names, body["files"], strict=True)
     ]
 
 
-def _picture(picture: images.Picture) -> FileResponse:
+def _picture(picture: images.OpenPicture) -> FileResponse:
     response = download(picture, "image", picture.media_type)
     response["Content-Disposition"] = "inline"
     return response

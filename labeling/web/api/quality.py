@@ -14,8 +14,8 @@ from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
 from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
-from labeling.quality.blocking import Outcome
-from labeling.quality.box_audit import Measured
+from labeling.quality.blocking import BlockOutcome
+from labeling.quality.box_audit import MeasuredError
 from labeling.reports import proposal_figures, quality_page
 from labeling.web.api.base import CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
@@ -30,7 +30,7 @@ class NewBlockSerializer(MemberReasonSerializer):
 
 
 class BlockSerializer(RowSerializer):
-    row, without = Outcome, ("answerable",)
+    row, without = BlockOutcome, ("answerable",)
     member = serializers.IntegerField()
 
 
@@ -59,7 +59,7 @@ class PilotPlanSerializer(CostSerializer):
 
 
 class PilotStateSerializer(RowSerializer):
-    row, without = piloting.Progress, ("questions",)
+    row, without = piloting.PilotProgress, ("questions",)
     asked = serializers.IntegerField(source="questions", help_text="Questions that want ten votes.")
 
 
@@ -88,13 +88,13 @@ class ReliabilitySerializer(Plain):
 class BoxErrorSerializer(RowSerializer):
     """Audited boxes of one class; "" stands for all classes."""
 
-    row = Measured
+    row = MeasuredError
 
 
 class AuditEstimateSerializer(RowSerializer):
     """The estimate from the latest sample; `audited` excludes abstentions."""
 
-    row, without = auditing.Estimate, ("measured",)
+    row, without = auditing.ErrorEstimate, ("measured",)
     calibration = ReliabilitySerializer(allow_null=True)
 
 

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER, REVIEWER
-from labeling.campaigns.names import Names
+from labeling.campaigns.names import VisibleNames
 from labeling.consensus import reviewing, settling
 from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours, Refusal
@@ -298,7 +298,7 @@ class QuestionViewSet(CampaignViewSet):
                 "settlements": [entry.settlement for entry in history.settlements],
                 "decisions": [entry.decision for entry in history.decisions],
             },
-            names=Names(row),
+            names=VisibleNames(row),
         )
 
     @extend_schema(request=WithdrawalSerializer, responses=WithdrawnSerializer)

@@ -9,7 +9,7 @@ from labeling.models import (
     Question,
     Topic,
 )
-from labeling.quality.asking_more import Asked
+from labeling.quality.asking_more import AskedMore
 from labeling.web.api.base import Body, Key
 from labeling.web.forms.questions import AskMoreForm, ExampleForm, GoldForm, SendBackForm, TopicForm
 from labeling.web.serializers.common import AnyField, Plain
@@ -151,7 +151,7 @@ class AskMoreSerializer(FormBody, QuestionKeysSerializer):
     form = AskMoreForm
 
 
-AskedMoreSerializer = rows_of(Asked, "AskedMore")
+AskedMoreSerializer = rows_of(AskedMore, "AskedMore")
 
 
 class SettlementSerializer(Plain):

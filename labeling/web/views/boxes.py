@@ -51,7 +51,7 @@ def overlaps(request: SignedIn, name: str) -> HttpResponse:
     """Show overlapping boxes of the next images with the possible actions."""
     campaign = watched_campaign(request, name)
     after = key_of(request.GET.get("after", "")) or 0
-    page = box_overlaps.Page([], None)
+    page = box_overlaps.FindingsPage([], None)
     if KINDS[campaign.kind].asks == CHAINS:
         page = box_overlaps.find(campaign, after)
     return render_campaign(

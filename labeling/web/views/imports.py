@@ -137,7 +137,8 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     """Return the report of a few files, or a redirect to the import of many."""
     data = form.cleaned_data
     files = [
-        imports.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
+        imports.NamedUpload(file.name, file, file.name.lower().endswith(".zip"))
+        for file in data["files"]
     ]
     options = form.import_options()
     # What is compared with may be many images: that is a job's work.

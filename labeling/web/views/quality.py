@@ -126,7 +126,10 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _pilot(
-    request: SignedIn, campaign: Campaign, form: PilotForm, plan: lifecycle.Cost | None = None
+    request: SignedIn,
+    campaign: Campaign,
+    form: PilotForm,
+    plan: lifecycle.CostEstimate | None = None,
 ) -> HttpResponse:
     return render_campaign(
         request,

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.module_loading import import_string
 
 from labeling.campaigns.access import ANNOTATOR, RESEARCHER, campaign_for
-from labeling.campaigns.names import Names
+from labeling.campaigns.names import VisibleNames
 from labeling.datasets import images
 from labeling.db import question_counts
 from labeling.errors import NotYours
@@ -49,7 +49,7 @@ def render_campaign(
         "tab": tab,
         "role": role,
         "is_researcher": role == RESEARCHER,
-        "names": Names(campaign),
+        "names": VisibleNames(campaign),
         "in_review": in_review,
         # Reviewers label too: what is made of their answers might tell them what to say.
         "links": links_of(campaign) if role == RESEARCHER else [],
@@ -143,7 +143,7 @@ def display_response(image: Image) -> HttpResponse:
     return _picture(images.open_display(image))
 
 
-def _picture(picture: images.Picture) -> HttpResponse:
+def _picture(picture: images.OpenPicture) -> HttpResponse:
     with picture:
         response = HttpResponse(picture.read(), content_type=picture.media_type)
     response["Cache-Control"] = "private, max-age=3600"

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from labeling.assignment import candidates, gold_mixing
-from labeling.assignment.candidates import Candidate, Scan
+from labeling.assignment.candidates import CandidateQuestion, Scan
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ class Person:
 def gold(*kinds):
     """Gold as (topic, answer, how many)."""
     return [
-        Candidate(1000 + index, 1000 + index, index + 1, topic, answer)
+        CandidateQuestion(1000 + index, 1000 + index, index + 1, topic, answer)
         for index, (topic, answer) in enumerate(
             (topic, answer) for topic, answer, count in kinds for _ in range(count)
         )
@@ -28,7 +28,7 @@ def gold(*kinds):
 
 def ordinary(**topics):
     names = [topic for topic, count in topics.items() for _ in range(count)]
-    return [Candidate(pk, pk, pk, topic) for pk, topic in enumerate(names)]
+    return [CandidateQuestion(pk, pk, pk, topic) for pk, topic in enumerate(names)]
 
 
 def scan(*, exhausted=True, **dealt):
@@ -77,7 +77,7 @@ def test_topics_of_gold_come_as_often_as_those_around_it():
 
 
 def test_where_every_question_is_about_something_new_gold_may_be_too():
-    around = [Candidate(pk, pk, pk, f"t{pk}") for pk in range(60)]
+    around = [CandidateQuestion(pk, pk, pk, f"t{pk}") for pk in range(60)]
 
     chosen = deal(gold(("cat", '"yes"', 20), ("dog", '"yes"', 20)), around, 20)
 

@@ -7,10 +7,10 @@ from labeling.boxes.chain import (
     DRAW,
     PROPOSED,
     REVIEW,
-    Checked,
+    BoxRejection,
+    CheckedBox,
     Covered,
-    Drawn,
-    Rejected,
+    DrawnBox,
     after,
     begin,
 )
@@ -20,7 +20,7 @@ from tests.cases import for_each
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (0, 20, 10, 30)
 ONE_LOOK = BoxRules(second_looks=0)
 TWO_LOOKS = BoxRules(second_looks=1)
-YES, NO = Checked(GOOD), Checked("loose")
+YES, NO = CheckedBox(GOOD), CheckedBox("loose")
 ALL = Covered()
 
 
@@ -35,13 +35,13 @@ def walk(*answers, rules=ONE_LOOK, proposals=()):
     ("answers", "step", "boxes"),
     [
         ((), DRAW, []),
-        ((Drawn(A),), CHECK, []),
-        ((Drawn(A), YES), COVER, [A]),
-        ((Drawn(A), YES, ALL), COMPLETE, [A]),
-        ((Drawn(A), YES, Covered(((25, 5),)), Drawn(B), YES), COVER, [A, B]),
+        ((DrawnBox(A),), CHECK, []),
+        ((DrawnBox(A), YES), COVER, [A]),
+        ((DrawnBox(A), YES, ALL), COMPLETE, [A]),
+        ((DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), YES), COVER, [A, B]),
         # Two are missing: both are drawn before anybody looks for more.
-        ((Drawn(A), YES, Covered(((25, 5), (5, 25))), Drawn(B), YES), DRAW, [A, B]),
-        ((Drawn(A), NO), DRAW, []),
+        ((DrawnBox(A), YES, Covered(((25, 5), (5, 25))), DrawnBox(B), YES), DRAW, [A, B]),
+        ((DrawnBox(A), NO), DRAW, []),
     ],
 )
 def test_what_is_asked_next(answers, step, boxes):
@@ -52,31 +52,31 @@ def test_what_is_asked_next(answers, step, boxes):
 
 
 def test_who_draws_again_reads_why_and_looks_at_the_same_place():
-    chain = walk(Drawn(A), YES, Covered(((25, 5),)), Drawn(B), NO)
+    chain = walk(DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), NO)
 
-    assert (chain.step, chain.rejected, chain.attempt) == (DRAW, Rejected(B, "loose"), 2)
+    assert (chain.step, chain.rejected, chain.attempt) == (DRAW, BoxRejection(B, "loose"), 2)
     assert chain.missing == ((25, 5),)
 
 
 def test_attempts_and_contradictions_end_at_a_reviewer():
-    assert walk(*(Drawn(A), NO) * 4).step == DRAW
-    assert walk(*(Drawn(A), NO) * 5).step == REVIEW
+    assert walk(*(DrawnBox(A), NO) * 4).step == DRAW
+    assert walk(*(DrawnBox(A), NO) * 5).step == REVIEW
     # Somebody sees one more, and whoever should draw it sees none.
-    vain = (Covered(((25, 5),)), Drawn(None))
-    assert walk(Drawn(A), YES, *vain).step == COVER
-    assert walk(Drawn(A), YES, *vain * 2, ALL).step == COMPLETE
-    assert walk(Drawn(A), YES, *vain * 3).step == REVIEW
-    assert walk(*(Drawn(None),) * 2).step == DRAW
-    assert walk(*(Drawn(None),) * 3).step == REVIEW
+    vain = (Covered(((25, 5),)), DrawnBox(None))
+    assert walk(DrawnBox(A), YES, *vain).step == COVER
+    assert walk(DrawnBox(A), YES, *vain * 2, ALL).step == COMPLETE
+    assert walk(DrawnBox(A), YES, *vain * 3).step == REVIEW
+    assert walk(*(DrawnBox(None),) * 2).step == DRAW
+    assert walk(*(DrawnBox(None),) * 3).step == REVIEW
 
 
 def test_one_box_is_looked_at_twice_where_the_rules_say_so():
-    assert walk(Drawn(A), YES, ALL, rules=TWO_LOOKS).step == COVER
-    assert walk(Drawn(A), YES, ALL, ALL, rules=TWO_LOOKS).step == COMPLETE
-    two = (Drawn(A), YES, Covered(((25, 5),)), Drawn(B), YES)
+    assert walk(DrawnBox(A), YES, ALL, rules=TWO_LOOKS).step == COVER
+    assert walk(DrawnBox(A), YES, ALL, ALL, rules=TWO_LOOKS).step == COMPLETE
+    two = (DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), YES)
     assert walk(*two, ALL, rules=TWO_LOOKS).step == COMPLETE
     # Who looks second finds one: whoever looked first no longer counts.
-    late = (Drawn(A), YES, ALL, Covered(((25, 5),)), Drawn(None))
+    late = (DrawnBox(A), YES, ALL, Covered(((25, 5),)), DrawnBox(None))
     assert walk(*late, ALL, rules=TWO_LOOKS).step == COVER
 
 

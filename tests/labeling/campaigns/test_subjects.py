@@ -364,5 +364,5 @@ def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):
 
     pages = crowd.at_once(*(partial(assigning.next_page, bob, row) for row in (first, second) * 2))
 
-    assert all(isinstance(page, assigning.Page) for page in pages)
+    assert all(isinstance(page, assigning.SeatsPage) for page in pages)
     assert seated_subjects(bob) == [thing.pk for thing in cats]

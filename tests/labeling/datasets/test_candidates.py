@@ -116,7 +116,7 @@ def test_a_zip_brings_its_own_list_and_an_import_reports_what_looks_alike(
     }
     files["candidates.csv"] = candidates_csv.read_bytes()
     content = samples.zipped(files).getvalue()
-    sent = imports.Sent("found.zip", SimpleUploadedFile("found.zip", content), True)
+    sent = imports.NamedUpload("found.zip", SimpleUploadedFile("found.zip", content), True)
 
     row = imports.of_uploads(dataset, alice, [sent], against=[])
     queue.run(row.job_id)

@@ -10,8 +10,8 @@ import pytest
 
 from labeling.datasets.image_sources import (
     BadSource,
-    Found,
     Refused,
+    SourceFile,
     clean_name,
     count_entries,
     in_folder,
@@ -32,14 +32,14 @@ def write(folder: Path, *names: str, content: bytes = b"x") -> None:
 
 
 def names(entries) -> list[str]:
-    return [each.name for each in entries if isinstance(each, Found)]
+    return [each.name for each in entries if isinstance(each, SourceFile)]
 
 
 def refusals(entries) -> dict[str, str]:
     return {each.file: each.why for each in entries if isinstance(each, Refused)}
 
 
-def entries_of(stream) -> list[Found | Refused]:
+def entries_of(stream) -> list[SourceFile | Refused]:
     size = len(stream.getvalue())
     return list(in_zip(open_zip(stream), size))
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from PIL import Image
 
 from labeling.datasets import image_sources, images, imports
-from labeling.datasets.image_report import Report
+from labeling.datasets.image_report import ImageReport
 from labeling.errors import Conflict, NotAllowed, Refusal, TooLarge
 from labeling.jobs import queue, uploads
 from labeling.models import Dataset, Import, Job, User
@@ -33,8 +33,10 @@ def _small_batches(monkeypatch):
     monkeypatch.setattr(queue, "RENEW_SECONDS", 0.0)
 
 
-def sent(files: dict[str, bytes], name: str = "pond.zip") -> imports.Sent:
-    return imports.Sent(name, SimpleUploadedFile(name, samples.zipped(files).getvalue()), True)
+def sent(files: dict[str, bytes], name: str = "pond.zip") -> imports.NamedUpload:
+    return imports.NamedUpload(
+        name, SimpleUploadedFile(name, samples.zipped(files).getvalue()), True
+    )
 
 
 def pictures(count: int, first: int = 0) -> dict[str, bytes]:
@@ -91,7 +93,9 @@ def test_an_import_adds_counts_reports_and_removes_its_upload(dataset, alice, se
 
 def test_single_files_keep_the_names_they_were_sent_under(dataset, alice):
     files = [
-        imports.Sent(f"birds/{n}.png", SimpleUploadedFile(f"{n}.png", factories.picture(n)), False)
+        imports.NamedUpload(
+            f"birds/{n}.png", SimpleUploadedFile(f"{n}.png", factories.picture(n)), False
+        )
         for n in range(3)
     ]
     row = imports.of_uploads(dataset, alice, files)
@@ -249,7 +253,7 @@ def test_a_report_is_bounded_and_its_counts_are_exact(dataset, alice, monkeypatc
 
 
 def test_a_report_without_a_bound_lists_everything():
-    report = Report()
+    report = ImageReport()
 
     for n in range(5000):
         report.refuse(f"{n}.txt", "It is no image.")
@@ -262,7 +266,7 @@ def test_a_name_with_a_nul_can_be_reported(dataset, alice):
     files = {"nul.png": factories.picture(1), "good.png": factories.picture(2)}
     content = samples.zipped(files).getvalue().replace(b"nul.png", b"nul\0png")
     file = SimpleUploadedFile("pond.zip", content)
-    row = imports.of_uploads(dataset, alice, [imports.Sent("pond.zip", file, True)])
+    row = imports.of_uploads(dataset, alice, [imports.NamedUpload("pond.zip", file, True)])
 
     queue.run(row.job_id)
 
@@ -271,7 +275,7 @@ def test_a_name_with_a_nul_can_be_reported(dataset, alice):
 
 
 def test_a_bad_zip_is_refused_at_once(dataset, alice, settings):
-    bad = imports.Sent("pond.zip", SimpleUploadedFile("pond.zip", b"no zip"), True)
+    bad = imports.NamedUpload("pond.zip", SimpleUploadedFile("pond.zip", b"no zip"), True)
 
     with pytest.raises(Refusal, match="not a zip"):
         imports.of_uploads(dataset, alice, [sent(pictures(1)), bad])
@@ -379,12 +383,12 @@ def test_small_is_few_files_of_few_bytes(count, bytes_each, is_zip, small):
     file = File(io.BytesIO())
     file.size = bytes_each
 
-    assert imports.are_small([imports.Sent("a.png", file, is_zip)] * count) is small
+    assert imports.are_small([imports.NamedUpload("a.png", file, is_zip)] * count) is small
 
 
-def blank(size: tuple[int, int]) -> imports.Sent:
+def blank(size: tuple[int, int]) -> imports.NamedUpload:
     content = samples.saved(Image.new("1", size), "PNG")
-    return imports.Sent("blank.png", SimpleUploadedFile("blank.png", content), False)
+    return imports.NamedUpload("blank.png", SimpleUploadedFile("blank.png", content), False)
 
 
 def test_small_is_few_pixels_by_the_headers_however_few_the_bytes(monkeypatch):
@@ -398,7 +402,7 @@ def test_small_is_few_pixels_by_the_headers_however_few_the_bytes(monkeypatch):
 def test_files_that_are_no_images_are_small_and_stay_at_their_start():
     file = SimpleUploadedFile("a.png", b"no image at all")
 
-    assert imports.are_small([imports.Sent("a.png", file, False)])
+    assert imports.are_small([imports.NamedUpload("a.png", file, False)])
     assert file.read() == b"no image at all"
 
 

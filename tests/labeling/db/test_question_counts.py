@@ -14,7 +14,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle, subjects
 from labeling.consensus import reviewing, settling
 from labeling.db import question_counts
-from labeling.db.question_counts import Counts
+from labeling.db.question_counts import StateCounts
 from labeling.db.sql import lock_questions
 from labeling.follow_ups import asking, following
 from labeling.models import Campaign, Question, QuestionCount, Seat
@@ -26,7 +26,7 @@ from tests.labeling.crowd import answer, answer_all, people, vote
 COOT = "n02018207"
 
 
-def right(campaign: Campaign) -> Counts:
+def right(campaign: Campaign) -> StateCounts:
     """The campaign's counts, which are what its rows say."""
     assert question_counts.differences(campaign.pk) == {}
     return question_counts.of(campaign.pk)
@@ -46,7 +46,7 @@ def test_questions_asked_twice_are_counted_once(pond):
 
     asking.add_questions(pond, [("pond/000.png", COOT), ("new.png", COOT)])
 
-    assert right(pond) == Counts(open=7, free=7, seats_free=14)
+    assert right(pond) == StateCounts(open=7, free=7, seats_free=14)
 
 
 def test_a_question_that_somebody_else_asked_meanwhile_is_counted_once(pond, monkeypatch):
@@ -63,7 +63,7 @@ def test_seats_are_counted_as_they_are_taken_and_come_back(pond, bob, charlie):
     factories.join(charlie, pond)
     seats = claiming.next_page(bob, pond).seats
     claiming.next_page(charlie, pond, 4)
-    assert right(pond) == Counts(open=6, free=2, seats_free=2)
+    assert right(pond) == StateCounts(open=6, free=2, seats_free=2)
 
     claiming.return_seat(bob, seats[0].token)
     Seat.objects.filter(annotator=charlie).update(
@@ -117,10 +117,10 @@ def test_withdrawn_questions_leave_and_come_back_with_their_answers(pond, bob):
     pairs = [("pond/000.png", COOT)]
 
     asking.withdraw_questions(pond, [first.pk], None, "")
-    assert right(pond) == Counts(open=5, withdrawn=1, free=5, seats_free=5)
+    assert right(pond) == StateCounts(open=5, withdrawn=1, free=5, seats_free=5)
     asking.add_questions(pond, pairs)
 
-    assert right(pond) == Counts(open=6, free=6, seats_free=6)
+    assert right(pond) == StateCounts(open=6, free=6, seats_free=6)
 
 
 @pytest.mark.parametrize("verdict", ["yes", reviewing.DROP])
@@ -128,7 +128,7 @@ def test_a_reviewers_verdict_is_counted(alice, dataset, verdict):
     policy = {"votes": 1, "max_votes": 1, "review": "all", "gold_share": 0}
     campaign = factories.make_campaign(alice, dataset, images=2, policy=policy)
     vote(people(campaign, 1)[0], campaign)
-    assert right(campaign) == Counts(review=2)
+    assert right(campaign) == StateCounts(review=2)
 
     reviewing.decide(campaign, campaign.questions.first().pk, alice, verdict)
 
@@ -142,7 +142,7 @@ def test_gold_is_counted_as_gold(pond, alice):
     gold.add_gold(pond, alice, [row])
     for person in people(pond, 2):
         vote(person, pond)
-    assert right(pond) == Counts(settled=6, gold=1)
+    assert right(pond) == StateCounts(settled=6, gold=1)
 
     gold.gold_from_settled(pond, alice, [pond.questions.filter(state="settled").first().pk])
     gold.retire_gold(pond, alice, pond.questions.filter(topic=COOT, state="gold").first().pk)
@@ -167,10 +167,10 @@ def test_a_block_reopens_questions_and_lifting_it_settles_them(pond, alice):
     member = pond.memberships.get(user=crowd[0])
 
     blocking.block(pond, member, alice)
-    assert right(pond) == Counts(open=6, free=6, seats_free=6)
+    assert right(pond) == StateCounts(open=6, free=6, seats_free=6)
     blocking.unblock(pond, member, alice)
 
-    assert right(pond) == Counts(settled=6)
+    assert right(pond) == StateCounts(settled=6)
 
 
 def test_a_pilot_reopens_what_it_draws(pond, alice):
@@ -187,7 +187,7 @@ def test_a_pilot_reopens_what_it_draws(pond, alice):
 def test_what_a_graph_opens_withdraws_and_brings_back_is_counted(alice, dataset):
     home = hierarchies.make(alice, dataset, images=3)
     roots = len(hierarchies.ROOTS) * 3
-    assert right(home) == Counts(open=roots, free=roots, seats_free=roots, images=3)
+    assert right(home) == StateCounts(open=roots, free=roots, seats_free=roots, images=3)
     following.open_images(home)
     dora, eve = people(home, 2)
     while vote(dora, home):
@@ -240,7 +240,7 @@ def test_counts_of_many_campaigns_are_one_query(pond, alice, dataset, django_ass
     with django_assert_num_queries(1):
         counts = question_counts.of_campaigns([pond.pk, empty.pk])
 
-    assert counts == {pond.pk: Counts(open=6, free=6, seats_free=12), empty.pk: Counts()}
+    assert counts == {pond.pk: StateCounts(open=6, free=6, seats_free=12), empty.pk: StateCounts()}
 
 
 def test_the_night_mends_counters_and_logs_by_how_much(pond, caplog):
@@ -250,7 +250,7 @@ def test_the_night_mends_counters_and_logs_by_how_much(pond, caplog):
     with caplog.at_level(logging.WARNING, "labeling.db.question_counts"):
         runs.NIGHT_STEPS["settle"](pond)
 
-    assert right(pond) == Counts(open=5, dropped=1, free=5, seats_free=10)
+    assert right(pond) == StateCounts(open=5, dropped=1, free=5, seats_free=10)
     assert "'settled': -2" in caplog.text
     assert question_counts.reconcile(pond.pk) == {}
 

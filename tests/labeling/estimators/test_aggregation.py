@@ -10,7 +10,7 @@ import pytest
 
 from labeling.estimators.aggregation import (
     AnsweredTwice,
-    Answers,
+    AnswerTable,
     majority,
     pick,
     posterior,
@@ -22,7 +22,7 @@ from tests.labeling import crowds
 
 
 def labels_of(rows):
-    answers = Answers.from_rows(rows)
+    answers = AnswerTable.from_rows(rows)
     labels, _, ties = majority(answers)
     names = [answers.classes[label] if label >= 0 else None for label in labels]
     return dict(zip(answers.item_names, names, strict=True)), int(ties.sum())
@@ -39,7 +39,7 @@ def rows_of(votes: dict[str, list[str]]):
 def test_answers_are_sorted_by_item_then_annotator_whatever_their_order():
     rows = [("b", "2", "x"), ("a", "2", "y"), ("b", "1", "y"), ("c", "10", "")]
     for order in itertools.permutations(rows):
-        answers = Answers.from_rows(order)
+        answers = AnswerTable.from_rows(order)
 
         assert answers.annotator_names == ("a", "b", "c")
         assert answers.item_names == ("1", "10", "2")
@@ -51,7 +51,7 @@ def test_answers_are_sorted_by_item_then_annotator_whatever_their_order():
 
 def test_an_annotator_twice_on_an_item_is_refused_also_with_an_abstention():
     with pytest.raises(AnsweredTwice, match=r"'ann' answers 'b' twice \(rows 0 and 2\)") as caught:
-        Answers.from_rows([("ann", "b", "x"), ("ann", "a", "x"), ("ann", "b", "")])
+        AnswerTable.from_rows([("ann", "b", "x"), ("ann", "a", "x"), ("ann", "b", "")])
 
     assert (caught.value.first, caught.value.row) == (0, 2)
 
@@ -60,7 +60,7 @@ def test_of_three_answers_the_first_repetition_is_named():
     rows = [("z", "z", "x"), ("a", "a", "x"), ("z", "z", "x"), ("a", "a", "y"), ("z", "z", "x")]
 
     with pytest.raises(AnsweredTwice) as caught:
-        Answers.from_rows(rows)
+        AnswerTable.from_rows(rows)
 
     assert (caught.value.first, caught.value.row) == (0, 2)
 
@@ -90,14 +90,14 @@ def test_a_third_class_that_is_commonest_wins_no_tie_it_is_not_part_of():
 
 
 def test_a_given_prior_decides_ties_before_commonness():
-    answers = Answers.from_rows(rows_of({"a": ["x", "y"], "b": ["x"]}))
+    answers = AnswerTable.from_rows(rows_of({"a": ["x", "y"], "b": ["x"]}))
 
     assert majority(answers)[0].tolist() == [0, 0]
     assert majority(answers, prior=[0.1, 0.9])[0].tolist() == [1, 0]
 
 
 def test_an_item_with_abstentions_only_has_no_label_and_no_tie():
-    answers = Answers.from_rows([("a", "x", ""), ("a", "y", "yes"), ("b", "x", None)])
+    answers = AnswerTable.from_rows([("a", "x", ""), ("a", "y", "yes"), ("b", "x", None)])
     labels, shares, ties = majority(answers)
 
     assert answers.item_names == ("x", "y")
@@ -108,7 +108,7 @@ def test_an_item_with_abstentions_only_has_no_label_and_no_tie():
 
 @pytest.mark.parametrize("rows", [[], [("a", "x", "")]])
 def test_no_answers_at_all_give_no_labels(rows):
-    answers = Answers.from_rows(rows)
+    answers = AnswerTable.from_rows(rows)
     labels, shares, ties = majority(answers)
 
     assert labels.tolist() == [-1] * len(rows)

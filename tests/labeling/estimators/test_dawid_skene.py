@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from labeling.estimators import dawid_skene, kernels
-from labeling.estimators.aggregation import Answers, majority, posterior
-from labeling.estimators.dawid_skene import FLOOR, TooLarge, fit, pooled_prior
+from labeling.estimators.aggregation import AnswerTable, majority, posterior
+from labeling.estimators.dawid_skene import FLOOR, MatricesTooLarge, fit, pooled_prior
 from tests.cases import for_each
 from tests.labeling import crowds
 
@@ -325,7 +325,7 @@ def test_a_prior_reads_truth_by_row_and_may_differ_between_people():
 
 def test_the_pooled_prior_is_the_crowds_confusion():
     rows = [(str(who), str(item), "ny"[item % 2]) for who in range(5) for item in range(40)]
-    answers = Answers.from_rows(rows)
+    answers = AnswerTable.from_rows(rows)
 
     prior = pooled_prior(answers, strength=4.0)
 
@@ -402,7 +402,7 @@ def test_one_answer_is_believed_and_many_to_one_item_stay_finite(many, label):
 
 
 def test_confusion_matrices_that_would_fill_the_memory_are_refused():
-    with pytest.raises(TooLarge, match="10000 annotators with 1000 classes need 75 GiB"):
+    with pytest.raises(MatricesTooLarge, match="10000 annotators with 1000 classes need 75 GiB"):
         fitted([], [], [], (10_000, 1, 1_000))
 
 

@@ -74,7 +74,10 @@ def test_until_enough_images_are_finished_the_graph_asks(campaign):
     calibrating.calibrate(campaign)
 
     assert Question.objects.filter(campaign=campaign, state="open").count() == 3 * 4
-    assert calibrations.Content.from_json(campaign.calibrations.latest("pk").content).scenes is None
+    assert (
+        calibrations.CalibrationContent.from_json(campaign.calibrations.latest("pk").content).scenes
+        is None
+    )
 
 
 def test_from_then_on_one_question_of_an_image_is_open_and_the_others_are_withdrawn(
@@ -150,7 +153,7 @@ def test_calibrating_again_changes_nothing_until_half_as_many_more_are_finished(
     campaign.refresh_from_db()
 
     latest = [
-        calibrations.Content.from_json(row.content).scenes
+        calibrations.CalibrationContent.from_json(row.content).scenes
         for row in campaign.calibrations.filter(pk__in=[before, campaign.calibration_id])
     ]
     assert latest[0] == latest[-1]
@@ -225,7 +228,7 @@ def test_without_a_price_learned_keeps_its_meaning(alice, dataset, small):
     calibrating.calibrate(campaign)
 
     campaign.refresh_from_db()
-    content = calibrations.Content.from_json(campaign.calibration.content)
+    content = calibrations.CalibrationContent.from_json(campaign.calibration.content)
     assert content.scenes is None
     assert content.statistics is not None
 

@@ -65,7 +65,7 @@ def test_a_blocked_persons_votes_are_void_and_the_question_asks_one_more(coots, 
 
     outcome = blocking.block(coots, member(crowd[0], coots), alice, "answers at random")
 
-    assert outcome == blocking.Outcome(True, answers=6, decided=0, reopened=6, answerable=True)
+    assert outcome == blocking.BlockOutcome(True, answers=6, decided=0, reopened=6, answerable=True)
     rows = coots.questions.values_list("state", "seats_free", "lane")
     assert set(rows) == {("open", 1, Question.Lane.RETURNED)}
     assert member(crowd[0], coots).stage == Membership.Stage.BLOCKED
@@ -190,8 +190,8 @@ def test_blocking_twice_changes_nothing_and_lifting_no_block_neither(coots, alic
     blocking.block(coots, member(crowd[0], coots), alice)
     rows = Settlement.objects.count(), Calibration.objects.count(), Decision.objects.count()
 
-    assert blocking.block(coots, member(crowd[0], coots), alice) == blocking.Outcome(False)
-    assert blocking.unblock(coots, member(crowd[1], coots), alice) == blocking.Outcome(False)
+    assert blocking.block(coots, member(crowd[0], coots), alice) == blocking.BlockOutcome(False)
+    assert blocking.unblock(coots, member(crowd[1], coots), alice) == blocking.BlockOutcome(False)
 
     assert rows == (
         Settlement.objects.count(),

@@ -12,7 +12,7 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.boxes import SIDES
 from labeling.models import Gold, Question, Seat
 from labeling.quality import box_gold, gold_results
-from labeling.quality.box_gold import Known
+from labeling.quality.box_gold import KnownPair
 from labeling.quality.gold import add_gold, gold_from_settled
 from tests import factories
 from tests.cases import for_each
@@ -40,7 +40,7 @@ def images(campaign, dataset):
 
 
 def known(number, boxes=((2.0, 2.0, 22.0, 22.0), (30.0, 10.0, 50.0, 40.0))):
-    return Known(1, f"{number}.png", DOG, 64, 48, tuple(boxes))
+    return KnownPair(1, f"{number}.png", DOG, 64, 48, tuple(boxes))
 
 
 def test_a_pair_gives_a_question_of_every_step_of_which_a_person_gets_one(alice, campaign, images):
@@ -91,7 +91,7 @@ def test_what_is_said_of_boxes_is_said_of_gold_too():
         gold
         for number in range(200)
         for gold in box_gold.make(
-            Known(1, f"{number}.png", DOG, 64, 48, (A_BOX, B_BOX, edge), flags), proposals=True
+            KnownPair(1, f"{number}.png", DOG, 64, 48, (A_BOX, B_BOX, edge), flags), proposals=True
         )
     ]
 

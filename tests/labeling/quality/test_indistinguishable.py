@@ -396,7 +396,7 @@ def count_ordinary_questions_alone(monkeypatch):
         free = Question.objects.filter(campaign=campaign, state="open", seats_free__gt=0)
         ahead = free.exclude(seats__annotator=user).count()
         share = campaign.policy.content["gold_share"]
-        return claiming.Page(seats, len(seats) + round(ahead / (1 - share)))
+        return claiming.SeatsPage(seats, len(seats) + round(ahead / (1 - share)))
 
     monkeypatch.setattr(claiming, "next_page", exact)
 

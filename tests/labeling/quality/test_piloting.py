@@ -141,7 +141,7 @@ def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
     nothing = piloting.state(pond)
     assert (nothing.questions, nothing.topics, nothing.missing) == (0, 0, [])
     piloting.ask_pilot(pond, alice, 5, seed=3)
-    assert piloting.state(pond) == piloting.Progress(10, 0, 2, 0, ["duck", "American coot"], 2)
+    assert piloting.state(pond) == piloting.PilotProgress(10, 0, 2, 0, ["duck", "American coot"], 2)
 
     for person in join(pond, 10):
         vote(person, pond, "yes")

@@ -107,7 +107,7 @@ def test_the_test_tells_nothing_of_single_answers(school, bob):
     feedback = qualifying.feedback(bob, school, sent(seats, wrong=1))
 
     assert {(row.right, row.answer, row.explanation) for row in feedback} == {(None, None, "")}
-    assert qualifying.progress(member(school, bob)) == qualifying.Progress(
+    assert qualifying.progress(member(school, bob)) == qualifying.StageProgress(
         stage="test", done=2, of=5, right=None, attempts_left=2, needed=0.8
     )
 

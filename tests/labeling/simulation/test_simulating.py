@@ -3,7 +3,7 @@ import pytest
 
 from labeling.errors import Refusal
 from labeling.estimators import dawid_skene
-from labeling.estimators.aggregation import Answers, majority
+from labeling.estimators.aggregation import AnswerTable, majority
 from labeling.kinds import policies
 from labeling.simulation.crowd import (
     COPIER,
@@ -231,7 +231,7 @@ def test_a_preset_errs_as_the_crowd_that_it_was_fitted_to(preset, folder, votes)
         items = np.repeat(np.arange(crowd.questions), votes)
         replies = people.answers(who, questions[items], who * 0, who * 0 - 1, chance)
         rows = zip(who.tolist(), items.tolist(), replies.tolist(), strict=True)
-        made = Answers.from_rows((str(p), f"{i:04}", str(answer)) for p, i, answer in rows)
+        made = AnswerTable.from_rows((str(p), f"{i:04}", str(answer)) for p, i, answer in rows)
         simulated.append(errors_of(made, questions.truth))
     error, majority_error, model_error = np.mean(simulated, axis=0)
 

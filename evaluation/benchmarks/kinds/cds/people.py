@@ -71,7 +71,7 @@ class Cost:
     sequences: int
     frames: int
     people: int
-    estimate: lifecycle.Cost
+    estimate: lifecycle.CostEstimate
 
 
 def asked_of(

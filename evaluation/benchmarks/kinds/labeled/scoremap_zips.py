@@ -25,7 +25,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
     returned.
     """
     _check_entries(path, 2 * (images + MORE_FILES))
-    limits = archives.Limits(
+    limits = archives.ZipLimits(
         endings=(ENDING,),
         files=images + MORE_FILES,
         bytes=MAX_UNPACKED_BYTES,

@@ -237,7 +237,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
     return len(changed)
 
 
-def topic_of(synset: Synset) -> lifecycle.TopicRow:
+def topic_of(synset: Synset) -> lifecycle.TopicFields:
     """Return a class for people: name, synonyms, gloss and a link."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
@@ -250,10 +250,10 @@ def topic_of(synset: Synset) -> lifecycle.TopicRow:
     }
 
 
-def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicRow]:
+def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicFields]:
     """Return the classes for people; one that WordNet does not know is named by its key."""
 
-    def topic(key: str) -> lifecycle.TopicRow:
+    def topic(key: str) -> lifecycle.TopicFields:
         try:
             return topic_of(wordnet.synset(wordnet.index(key))) if wordnet else _plain(key)
         except UnknownLabel:
@@ -262,7 +262,7 @@ def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.To
     return [topic(key) for key in keys]
 
 
-def _plain(key: str) -> lifecycle.TopicRow:
+def _plain(key: str) -> lifecycle.TopicFields:
     return {"key": key, "name": key}
 
 

@@ -7,7 +7,7 @@ from evaluation.models import Benchmark, MistakeReview
 from evaluation.readers.mistakes import QueueMeta
 from evaluation.scoring.mistakes.applying import Applied
 from labeling.db import question_counts
-from labeling.db.question_counts import Counts
+from labeling.db.question_counts import StateCounts
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _version(row: MistakeReview) -> VersionRow:
     return VersionRow(row, applied, ", ".join(model.name for model in applied.models))
 
 
-def _under_way(row: MistakeReview, newest: int, counts: Counts) -> ReviewRow:
+def _under_way(row: MistakeReview, newest: int, counts: StateCounts) -> ReviewRow:
     meta = QueueMeta.from_json(row.meta)
     return ReviewRow(
         row,
