@@ -24,7 +24,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from annotator import backup, checks
-from annotator.backup import FileEntry, Manifest, Watch
+from annotator.backup import Manifest, Watch
 from labeling.files import BadInput
 from labeling.records import Record
 
@@ -109,7 +109,10 @@ def read_manifest(source: Path) -> Manifest:
             )
         manifest = Manifest.from_json(content)
         applied = [name for names in manifest.database.migrations.values() for name in names]
-        sound = all(_is_safe(name) and _is_file(entry) for name, entry in manifest.files.items())
+        sound = all(
+            _is_safe(name) and isinstance(entry.sha256, str) and isinstance(entry.bytes, int)
+            for name, entry in manifest.files.items()
+        )
         sound &= all(isinstance(name, str) for name in applied)
         sound &= manifest.database.file in manifest.files
     except (FileNotFoundError, NotADirectoryError):
@@ -191,11 +194,6 @@ def _is_safe(name: str) -> bool:
     path = PurePosixPath(name)
     is_inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
     return is_inside and "\0" not in name
-
-
-def _is_file(entry: FileEntry) -> bool:
-    """Return whether the entry's values have their types."""
-    return isinstance(entry.sha256, str) and isinstance(entry.bytes, int)
 
 
 @contextmanager

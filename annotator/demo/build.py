@@ -6,7 +6,6 @@ objects (cds.py, labeled.py). Everything goes through the same functions as page
 may be run again safely.
 """
 
-import csv
 import importlib.util
 import json
 import os
@@ -155,7 +154,7 @@ def make_dataset(owner: User) -> Dataset:
         },
     )
     held = set(dataset.images.values_list("name", flat=True))
-    for row in _rows("images.csv"):
+    for row in graph.read_rows("images.csv"):
         if row["image"] not in held:
             with open(photograph(row["package"], row["image"]), "rb") as file:
                 images.add_file(
@@ -175,7 +174,7 @@ def photograph(package: str, name: str) -> Path:
 def write_predictions(folder: Path) -> Path:
     """Write predictions.csv, the format that `mad select` reads."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = _rows("predictions.csv")
+    rows = graph.read_rows("predictions.csv")
     names = sorted({row["image"] for row in rows}, key=str.encode)
     classes = sorted({row["wnid"] for row in rows})
     by_classifier: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
@@ -196,11 +195,6 @@ def write_predictions(folder: Path) -> Path:
 def _write_lines(path: Path, lines: list[str]) -> None:
     with atomic_write(path) as file:
         file.write("".join(f"{line}\n" for line in lines))
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with open(SOURCE / name, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def select(predictions: Path) -> list[dict[str, Any]]:
@@ -241,7 +235,7 @@ def make_competition(
     campaign = benchmark.campaign
     topic, image, answer, caption = EXAMPLE
     lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
-    add_gold(campaign, researcher, _rows("gold.csv"))
+    add_gold(campaign, researcher, graph.read_rows("gold.csv"))
     lifecycle.launch(campaign, researcher)
     join(campaign, researcher, [users[name] for name in ANNOTATORS])
     return benchmark

@@ -95,7 +95,7 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
     )
     for topic, image, answer, caption in EXAMPLES:
         lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
-    add_gold(campaign, owner, _rows("graph_gold.csv"))
+    add_gold(campaign, owner, read_rows("graph_gold.csv"))
     lifecycle.launch(campaign, owner)
     return campaign
 
@@ -123,16 +123,15 @@ def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) ->
 
 def _yes() -> dict[str, set[tuple[str, str]]]:
     """Return the questions that each careful annotator answers with yes, gold included."""
-    known = {
-        (row["image"], row["topic"]) for row in _rows("graph_gold.csv") if row["answer"] == "yes"
-    }
+    gold = read_rows("graph_gold.csv")
+    known = {(row["image"], row["topic"]) for row in gold if row["answer"] == "yes"}
     pairs_by_name: dict[str, set[tuple[str, str]]] = defaultdict(lambda: set(known))
-    for row in _rows("graph_yes.csv"):
+    for row in read_rows("graph_yes.csv"):
         for name in row["people"].split():
             pairs_by_name[name].add((row["image"], row["topic"]))
     return pairs_by_name
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
     with open(SOURCE / name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -109,7 +109,9 @@ class PartsPage(Page):
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
                     "answer": own_answer(answer.value) if answer is not None else None,
                     # Open with an answer means it was sent back; any new answer closes it.
-                    "sent_back": _note_of(note) if note and seat.state == LEASED else None,
+                    "sent_back": {"note": note.note, "at": note.created_at.isoformat()}
+                    if note and seat.state == LEASED
+                    else None,
                     "draft": draft_of(draft) if draft is not None else None,
                 }
             )
@@ -232,10 +234,6 @@ def _latest(seats: Iterable[Seat]) -> tuple[dict[int, Answer], dict[int, SentBac
         {answer.assignment_id: answer for answer in answers},
         {note.assignment_id: note for note in notes},
     )
-
-
-def _note_of(note: SentBack) -> dict[str, str]:
-    return {"note": note.note, "at": note.created_at.isoformat()}
 
 
 def own_answer(value: object) -> object:

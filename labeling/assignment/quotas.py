@@ -33,12 +33,12 @@ def assign(
     row.cursor_returned = row.cursor_fresh = row.cursor_gold = 0
     row.topics = {} if images_by_topic else None
     row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics"])
-    Decision.objects.create(
-        campaign=row.campaign,
-        kind=Decision.Kind.QUOTA,
-        actor=actor,
-        content={"user": row.user_id, "quotas": dict(images_by_topic)},
-        reason=reason[:500],
+    Decision.objects.record(
+        row.campaign,
+        Decision.Kind.QUOTA,
+        actor,
+        {"user": row.user_id, "quotas": dict(images_by_topic)},
+        reason,
     )
     return recount(row.pk) if images_by_topic else {}
 

@@ -20,7 +20,7 @@ from labeling.jobs import shared_files
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, SegmentationNetwork
-from labeling.promptable.network import Decoder, Encoder, EncoderPreparation, try_out
+from labeling.promptable.network import Decoder, Encoder, try_out
 
 # Folder on this machine and in the storage.
 STORED = "networks"
@@ -122,10 +122,6 @@ def file_of(digest: str) -> Path:
     if not path.is_file():
         raise Refusal("A file of the network is gone. Remove the network and name it again.")
     return path
-
-
-def preparation_of(network: SegmentationNetwork) -> EncoderPreparation:
-    return EncoderPreparation.of(network.preparation)
 
 
 def path_of(stored: str) -> Path:

@@ -68,7 +68,7 @@ def create(
             Membership.objects.create(
                 user=owner, campaign=campaign, role=Membership.Role.RESEARCHER
             )
-            _record(campaign, Decision.Kind.STATE, owner, {"state": State.DRAFT})
+            Decision.objects.record(campaign, Decision.Kind.STATE, owner, {"state": State.DRAFT})
     except IntegrityError as error:
         raise Conflict(
             f"A campaign is already called {name!r}. Choose another name.", field="name"
@@ -108,7 +108,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         for key, value in fields.items():
             setattr(campaign, key, value)
         campaign.save(update_fields=list(fields))
-        _record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
+        Decision.objects.record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
         if "settings" in fields and campaign.graph_id is not None:
             # The consequences of a "no" may have changed.
             queue.enqueue("look again", str(campaign.pk), campaign=campaign)
@@ -117,7 +117,9 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
 
 def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
     """Record who changed the campaign's translated texts."""
-    _record(campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages})
+    Decision.objects.record(
+        campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages}
+    )
 
 
 def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
@@ -136,7 +138,7 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
         policy = Policy.objects.create(campaign=campaign, version=last + 1, content=cleaned)
         campaign.policy = policy
         campaign.save(update_fields=["policy"])
-        _record(campaign, Decision.Kind.POLICY, actor, {"version": policy.version})
+        Decision.objects.record(campaign, Decision.Kind.POLICY, actor, {"version": policy.version})
     return policy
 
 
@@ -192,7 +194,9 @@ def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> To
         for name, value in fields.items():
             setattr(topic, name, value)
         topic.save(update_fields=list(fields))
-        _record(campaign, Decision.Kind.STATE, actor, {"topic": key, "changed": sorted(fields)})
+        Decision.objects.record(
+            campaign, Decision.Kind.STATE, actor, {"topic": key, "changed": sorted(fields)}
+        )
     return topic
 
 
@@ -251,7 +255,7 @@ def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
             if stamp and getattr(current, stamp) is None:
                 setattr(current, stamp, now)
             current.save(update_fields=["state", "opened_at", "closed_at"])
-            _record(current, Decision.Kind.STATE, actor, {"state": target})
+            Decision.objects.record(current, Decision.Kind.STATE, actor, {"state": target})
     campaign.refresh_from_db(fields=["state", "opened_at", "closed_at"])
     return campaign
 
@@ -273,7 +277,7 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
 
 
 @dataclass(frozen=True)
-class CostEstimate:
+class AskingCost:
     """The cost of asking. answers: including those to gold; hours: of people's time; cost: in the
     policy's currency.
     """
@@ -288,7 +292,7 @@ class CostEstimate:
 
 def estimate(
     questions: int, policy: Mapping[str, object], votes: float | None = None
-) -> CostEstimate:
+) -> AskingCost:
     """Return the cost of asking so many questions.
 
     votes: measured answers per question, if known. Otherwise the policy's number: a fixed one, or
@@ -300,23 +304,11 @@ def estimate(
     votes_in_all = questions * each
     answers = round(votes_in_all / (1 - rules["gold_share"]))
     hours = answers * rules["seconds_per_answer"] / 3600
-    return CostEstimate(
+    return AskingCost(
         questions=questions,
         answers=answers,
         gold=answers - round(votes_in_all),
         hours=hours,
         cost=hours * rules["cost_per_hour"],
         currency=rules["currency"],
-    )
-
-
-def _record(
-    campaign: Campaign,
-    kind: str,
-    actor: User | None,
-    content: dict[str, object],
-    reason: str = "",
-) -> None:
-    Decision.objects.create(
-        campaign=campaign, kind=kind, actor=actor, content=content, reason=reason[:500]
     )

@@ -4,7 +4,6 @@ Because they are kept, every settlement can be recomputed. docs/explanation/qual
 become a consensus.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -149,13 +148,8 @@ def skills_of(content: CalibrationContent) -> deciding.Skills:
 
 def among_classes(known: deciding.Skills, campaign_id: int) -> deciding.Skills:
     """Return the same skills, restricted to the classes that the campaign's votes can name."""
-    row = Campaign.objects.values_list("kind", "settings").get(pk=campaign_id)
-    return replace(known, classes=classes_of(*row))
-
-
-def classes_of(kind: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words that votes of this kind count for."""
-    return KINDS[kind].classes(settings)
+    kind, settings = Campaign.objects.values_list("kind", "settings").get(pk=campaign_id)
+    return replace(known, classes=KINDS[kind].classes(settings))
 
 
 def create(campaign_id: int, content: CalibrationContent, reason: str) -> Calibration:

@@ -195,7 +195,9 @@ class _BoxReader:
 
     def read(self, rows: Sequence[_BoxQuestion]) -> None:
         answers = self._answers([row.pk for row in rows])
-        settled = self._settled([row.pk for row in rows if row.state == State.SETTLED])
+        settled_ids = [row.pk for row in rows if row.state == State.SETTLED]
+        latest = Settlement.objects.latest_of(settled_ids, "value")
+        settled = {pk: value for pk, (value,) in latest.items()}
         by_pair: dict[tuple[int, str], list[_BoxQuestion]] = defaultdict(list)
         for row in rows:
             answers_of_row = answers[row.pk]
@@ -225,10 +227,6 @@ class _BoxReader:
         ):
             answers[question][person] = value, duration
         return answers
-
-    def _settled(self, pks: Sequence[int]) -> dict[int, Any]:
-        rows = Settlement.objects.filter(question__in=pks).order_by("pk")
-        return dict(rows.values_list("question_id", "value"))
 
     def _keep(self, row: _BoxQuestion, answers: dict[int, tuple[Any, int | None]]) -> None:
         learned = self.found

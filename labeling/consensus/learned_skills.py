@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.consensus.calibrations import CalibrationContent, PersonSkill, classes_of
+from labeling.consensus.calibrations import CalibrationContent, PersonSkill
 from labeling.consensus.votes import sent_back_since
 from labeling.estimators.aggregation import Floats, Ints, vote_counts
 from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
@@ -64,7 +64,7 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Calibrati
 
     It depends only on the answers, not on the database.
     """
-    classes = classes_of(campaign.kind, campaign.settings)
+    classes = KINDS[campaign.kind].classes(campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)

@@ -192,12 +192,12 @@ def _record(
     content: Mapping[str, object],
     reason: str,
 ) -> None:
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.REVIEW,
-        actor=actor,
-        content={"question": question.id, "state": state, **content},
-        reason=reason[:500],
+    Decision.objects.record(
+        campaign,
+        Decision.Kind.REVIEW,
+        actor,
+        {"question": question.id, "state": state, **content},
+        reason,
     )
 
 

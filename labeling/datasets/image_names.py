@@ -59,7 +59,11 @@ class ImageNames:
 
     def exact(self, names: Collection[str]) -> dict[str, NamedImage]:
         """Return the images by whole name, in any Unicode normal form. Raises Refusal."""
-        forms = {form: None for name in names for form in (name, nfc(name), _nfd(name))}
+        forms = {
+            form: None
+            for name in names
+            for form in (name, nfc(name), unicodedata.normalize("NFD", name))
+        }
         images: dict[str, list[NamedImage]] = defaultdict(list)
         for part in batches(list(forms), BATCH):
             rows = self.dataset.images.filter(name__in=part)
@@ -99,7 +103,3 @@ def _ambiguous(name: str, images: list[str]) -> Refusal:
         "Write its whole name.",
         field="image",
     )
-
-
-def _nfd(name: str) -> str:
-    return unicodedata.normalize("NFD", name)

@@ -231,13 +231,11 @@ class _Goal:
         before = self.categories[image.pk, name]
         if before and before != parted.category:
             raise Refusal(
-                f"{name!r} is there already as {self._word(before)}, not as "
-                f"{self._word(parted.category)}. Give the new object another name.",
+                f"{name!r} is there already as {self.words.get(before, before)}, not as "
+                f"{self.words.get(parted.category, parted.category)}. Give the new object another "
+                "name.",
                 field="category",
             )
-
-    def _word(self, category: str) -> str:
-        return self.words.get(category, category)
 
 
 def twice(parted: PartedObject) -> Refusal:

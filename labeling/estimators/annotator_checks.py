@@ -205,23 +205,6 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
     )
 
 
-def first_decisions(
-    test: SequentialTest, rights: NDArray[np.bool_]
-) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return each person's first test: the verdict (N,) and the number of answers (N,).
-
-    A vectorised version of `fold` for simulations. rights: (N, at least cap), a row per person.
-    """
-    plan = test.plan
-    n = np.arange(1, test.cap + 1)
-    right = np.cumsum(rights[:, : test.cap], axis=1)
-    accept = np.array([*plan.accept_from[1:], plan.needed_at_cap])
-    reject = np.array([*plan.reject_to[1:], plan.needed_at_cap - 1])
-    decisions = np.where(right >= accept, ACCEPTED, np.where(right <= reject, REJECTED, 0))
-    at = (decisions != 0).argmax(axis=1)
-    return decisions[np.arange(len(rights)), at].astype(np.int8), n[at]
-
-
 @dataclass(frozen=True)
 class Given:
     """An answer with its topic, word and duration.

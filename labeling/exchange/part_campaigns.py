@@ -158,11 +158,11 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
     campaign.settings |= {"categories": categories}
     campaign.vocabulary = version
     campaign.save(update_fields=["settings", "vocabulary"])
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.VOCABULARY,
-        actor=actor,
-        content={"version": version.version, "sha256": version.sha256},
+    Decision.objects.record(
+        campaign,
+        Decision.Kind.VOCABULARY,
+        actor,
+        {"version": version.version, "sha256": version.sha256},
     )
     return campaign
 

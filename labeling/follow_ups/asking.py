@@ -263,11 +263,5 @@ def withdraw_questions(
     with transaction.atomic():
         pks = take_out(campaign, question_ids, (Question.State.OPEN, Question.State.REVIEW))
         if pks:
-            Decision.objects.create(
-                campaign=campaign,
-                kind=Decision.Kind.DROP,
-                actor=actor,
-                content={"withdrawn": pks},
-                reason=reason[:500],
-            )
+            Decision.objects.record(campaign, Decision.Kind.DROP, actor, {"withdrawn": pks}, reason)
     return len(pks)

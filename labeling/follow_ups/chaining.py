@@ -9,7 +9,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import connection
 from django.db.models import Exists, Max, OuterRef
@@ -178,7 +177,8 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
         .annotate(at=Max("policy_id"))
     )
     pks = [row[0] for row in rows]
-    settled, barred = _settled(pks), _barred(pks)
+    settled = Settlement.objects.latest_of(pks, "value", "answers")
+    barred = _barred(pks)
     settled_ids = {row[0] for row in rows if row[5] == State.SETTLED}
     people = _people(pks, {pk: settled[pk][1] for pk in settled_ids if pk in settled})
     rules = {
@@ -200,14 +200,6 @@ def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, 
     for (item, topic, image), steps in questions_by_pair.items():
         replayed_by_item[item][topic] = box_pairs.replay(f"{image} {topic}", steps)
     return replayed_by_item
-
-
-def _settled(pks: Sequence[int]) -> dict[int, tuple[Any, list[str]]]:
-    """Return the latest settlement of each question, with the answers that it counted."""
-    rows = Settlement.objects.filter(question__in=pks).order_by("pk")
-    return {
-        pk: (value, by) for pk, value, by in rows.values_list("question_id", "value", "answers")
-    }
 
 
 def _people(pks: Sequence[int], counting: Mapping[int, Sequence[str]]) -> dict[int, frozenset[int]]:
@@ -277,11 +269,9 @@ def open_steps(campaign: Campaign, planned: Iterable[tuple[int, PairPlan]]) -> i
             "review": len(made) - len(seats),
         },
     )
-    _bar(
-        [
-            (question, new_step.barred)
-            for question, (*_, new_step) in zip(made, new_steps, strict=True)
-        ]
+    bar(
+        (question.pk, new_step.barred)
+        for question, (*_, new_step) in zip(made, new_steps, strict=True)
     )
     return len(made)
 
@@ -296,13 +286,14 @@ def _next_rounds(campaign: Campaign, items: Collection[int]) -> dict[tuple[int, 
     return {(item, topic): last + 1 for item, topic, last in rows}
 
 
-def _bar(rows: Iterable[tuple[Question, frozenset[int]]]) -> None:
+def bar(rows: Iterable[tuple[int, Iterable[int]]]) -> None:
+    """Keep these people (ids) from each question (id)."""
     now = timezone.now()
     Seat.objects.bulk_create(
         Seat(
-            question=question,
+            question_id=question,
             annotator_id=person,
-            subject=question.pk,
+            subject=question,
             state=Seat.State.BARRED,
             leased_until=now,
         )

@@ -430,10 +430,7 @@ def _bring_back(questions: list[Locked]) -> int:
     if not questions:
         return 0
     question_ids = [question.id for question in questions]
-    latest: dict[int, tuple[Any, bool]] = {}
-    rows = Settlement.objects.filter(question_id__in=question_ids).order_by("pk")
-    for pk, value, reviewed in rows.values_list("question_id", "value", "reviewed"):
-        latest[pk] = (value, reviewed)
+    latest = Settlement.objects.latest_of(question_ids, "value", "reviewed")
     verdicts = {pk: value for pk, (value, reviewed) in latest.items() if reviewed}
     dropped = [pk for pk, value in verdicts.items() if value == "dropped"]
     back = Question.objects.filter(pk__in=question_ids)

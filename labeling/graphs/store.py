@@ -65,13 +65,7 @@ def define(
         content = {"version": version.version, "sha256": graph.sha256}
         if old is not None:
             content |= _summary(old.diff(graph))
-        Decision.objects.create(
-            campaign=current,
-            kind=Decision.Kind.GRAPH,
-            actor=actor,
-            content=content,
-            reason=reason[:500],
-        )
+        Decision.objects.record(current, Decision.Kind.GRAPH, actor, content, reason)
         if current.questions.exists():
             look_again(current)
     campaign.graph = version

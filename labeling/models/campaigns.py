@@ -233,6 +233,20 @@ class DecisionKind(models.TextChoices):
     CLASS = "class", "class stopped or resumed"
 
 
+class DecisionManager(models.Manager["Decision"]):
+    def record(
+        self,
+        campaign: Campaign,
+        kind: str,
+        actor: Any,
+        content: Mapping[str, object],
+        reason: str = "",
+    ) -> "Decision":
+        return self.create(
+            campaign=campaign, kind=kind, actor=actor, content=content, reason=reason[:500]
+        )
+
+
 class Decision(models.Model):
     """Append-only: a decision about a campaign, and its reason."""
 
@@ -246,6 +260,8 @@ class Decision(models.Model):
     content = models.JSONField(default=dict)
     reason = models.CharField(max_length=500, blank=True)
     at = models.DateTimeField(default=timezone.now)
+
+    objects = DecisionManager()
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.at:%Y-%m-%d %H:%M}"

@@ -1,3 +1,6 @@
+from collections.abc import Iterable
+from typing import Any
+
 from django.db import models
 from django.db.models.lookups import LessThan
 from django.utils import timezone
@@ -319,6 +322,13 @@ class SentBack(models.Model):
         return f"sent back: {self.note[:60]}"
 
 
+class SettlementQuerySet(models.QuerySet["Settlement"]):
+    def latest_of(self, question_ids: Iterable[int], *columns: str) -> dict[int, tuple[Any, ...]]:
+        """Return these columns of each question's latest settlement, by question id."""
+        rows = self.filter(question__in=question_ids).order_by("pk")
+        return {pk: tuple(row) for pk, *row in rows.values_list("question_id", *columns)}
+
+
 class Settlement(models.Model):
     """Append-only: which answers gave which value under which policy. The latest one is current."""
 
@@ -341,6 +351,8 @@ class Settlement(models.Model):
     # A reviewer's verdict, which does not depend on the votes.
     reviewed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
+
+    objects = SettlementQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"settlement {self.pk}: {self.value}"

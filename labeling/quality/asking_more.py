@@ -94,7 +94,13 @@ def ask_more(
         outcome.give()
         summary.count = len(chosen)
         if chosen:
-            _record(campaign, actor, {"more": more, "questions": [q.id for q in chosen]}, reason)
+            Decision.objects.record(
+                campaign,
+                Decision.Kind.POLICY,
+                actor,
+                {"more": more, "questions": [q.id for q in chosen]},
+                reason,
+            )
     return summary
 
 
@@ -175,7 +181,9 @@ def apply_policy(campaign: Campaign, actor: User) -> int:
     waiting = list(_unanswered(campaign).order_by("pk").values_list("pk", flat=True))
     count = sum(_apply(campaign, policy, pks) for pks in batches(waiting, CHUNK))
     if count:
-        _record(campaign, actor, {"applied": count, "version": policy.version})
+        Decision.objects.record(
+            campaign, Decision.Kind.POLICY, actor, {"applied": count, "version": policy.version}
+        )
     return count
 
 
@@ -188,13 +196,3 @@ def _apply(campaign: Campaign, policy: Policy, pks: Sequence[int]) -> int:
         rows = [row for row in locked if row.id in still]
         move(policy, rows).give()
     return len(rows)
-
-
-def _record(campaign: Campaign, actor: User, content: dict[str, object], reason: str = "") -> None:
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.POLICY,
-        actor=actor,
-        content=content,
-        reason=reason[:500],
-    )

@@ -80,11 +80,11 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
             ],
             batch_size=BATCH,
         )
-        Decision.objects.create(
-            campaign=campaign,
-            kind=Decision.Kind.AUDIT,
-            actor=actor,
-            content={"sample": sample, "drawn": n, "of": of, "seed": seed},
+        Decision.objects.record(
+            campaign,
+            Decision.Kind.AUDIT,
+            actor,
+            {"sample": sample, "drawn": n, "of": of, "seed": seed},
         )
     return sample
 
@@ -110,8 +110,8 @@ def _current_settlements(question_ids: list[int]) -> dict[int, int]:
     """Return the current settlement by question."""
     settlement_ids: dict[int, int] = {}
     for part in batches(question_ids, BATCH):
-        rows = Settlement.objects.filter(question__in=part)
-        settlement_ids |= dict(rows.order_by("pk").values_list("question_id", "pk"))
+        latest = Settlement.objects.latest_of(part, "pk")
+        settlement_ids |= {question: pk for question, (pk,) in latest.items()}
     return settlement_ids
 
 

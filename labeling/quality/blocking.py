@@ -133,11 +133,11 @@ def _change(
         # Lock the campaign's row after all questions, as everywhere (sql.py).
         outcome.give()
         _put_in_force(current, calibration)
-        Decision.objects.create(
-            campaign=current,
-            kind=Decision.Kind.BLOCK if void else Decision.Kind.UNBLOCK,
-            actor=actor,
-            content={
+        Decision.objects.record(
+            current,
+            Decision.Kind.BLOCK if void else Decision.Kind.UNBLOCK,
+            actor,
+            {
                 "annotator": member.user_id,
                 "calibration": calibration.number if calibration else None,
                 "from": stage,
@@ -145,7 +145,7 @@ def _change(
                 "decided": outcome.decided,
                 "reopened": outcome.reopened,
             },
-            reason=reason[:500],
+            reason,
         )
     membership.refresh_from_db()
     open_to_people = current.state != Campaign.State.CLOSED

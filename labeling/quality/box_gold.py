@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Min
-from django.utils import timezone
 
 from labeling.boxes import shaking
 from labeling.boxes.chain import (
@@ -97,7 +96,7 @@ def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, obje
     with transaction.atomic():
         _check_new(campaign, known)
         count = sum(_make(campaign, pair, GIVEN) for pair in known)
-        _record(campaign, actor, {"added": count})
+        Decision.objects.record(campaign, Decision.Kind.GOLD, actor, {"added": count})
     return count
 
 
@@ -121,7 +120,7 @@ def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int])
             known = KnownPair(item, image.name, topic, image.width, image.height, boxes, flags)
             made += _make(campaign, known, SETTLED)
         if made:
-            _record(campaign, actor, {"promoted": made})
+            Decision.objects.record(campaign, Decision.Kind.GOLD, actor, {"promoted": made})
     return made
 
 
@@ -177,7 +176,8 @@ def _check_new(campaign: Campaign, known: Sequence[KnownPair]) -> None:
 
 def _make(campaign: Campaign, known: KnownPair, source: str) -> int:
     """Make the pair's gold questions, each in a round of its own; return how many."""
-    made = make(known, proposals=_has_proposals(campaign))
+    with_proposals = campaign.questions.filter(round=0, content__proposals__isnull=False)
+    made = make(known, proposals=with_proposals.exists())
     rounds = campaign.questions.filter(item=known.item, topic=known.topic)
     lowest = min(rounds.aggregate(low=Min("round"))["low"] or 0, 0)
     first = asking.take_tickets(campaign, len(made))
@@ -221,21 +221,7 @@ def _bar(campaign: Campaign, known: KnownPair, subject: int) -> None:
         .values_list("annotator", flat=True)
         .distinct()
     )
-    now = timezone.now()
-    Seat.objects.bulk_create(
-        Seat(
-            question_id=subject,
-            annotator_id=person,
-            subject=subject,
-            state=Seat.State.BARRED,
-            leased_until=now,
-        )
-        for person in people
-    )
-
-
-def _has_proposals(campaign: Campaign) -> bool:
-    return campaign.questions.filter(round=0, content__proposals__isnull=False).exists()
+    chaining.bar([(subject, people)])
 
 
 def make(known: KnownPair, proposals: bool = False) -> list[GoldStep]:
@@ -319,9 +305,3 @@ def _elsewhere(known: KnownPair, chance: random.Random) -> list[float]:
         round(chance.uniform(0, known.width), 1),
         round(chance.uniform(0, known.height), 1),
     ]
-
-
-def _record(campaign: Campaign, actor: User | None, content: dict[str, object]) -> None:
-    Decision.objects.create(
-        campaign=campaign, kind=Decision.Kind.GOLD, actor=actor, content=content
-    )

@@ -207,13 +207,7 @@ def decide(
         content |= {"topics": list(finding.topics), "boxes": [list(box) for box in finding.boxes]}
         if action != LEAVE:
             content["question"] = _change(campaign, finding, action)
-        return Decision.objects.create(
-            campaign=campaign,
-            kind=Decision.Kind.REVIEW,
-            actor=actor,
-            content=content,
-            reason=reason[:500],
-        )
+        return Decision.objects.record(campaign, Decision.Kind.REVIEW, actor, content, reason)
 
 
 def _again(campaign: Campaign, item: int, key: str) -> Finding:

@@ -148,9 +148,9 @@ class _FiguresReader:
 
 def _settled(ids: list[int]) -> dict[int, CurrentSettlement]:
     """Return the current settlement by question."""
-    names = ("value", "probability", "answers", "reviewed", "policy_id")
-    rows = Settlement.objects.filter(question__in=ids).order_by("pk")
-    return {pk: CurrentSettlement(*row) for pk, *row in rows.values_list("question_id", *names)}
+    columns = ("value", "probability", "answers", "reviewed", "policy_id")
+    latest = Settlement.objects.latest_of(ids, *columns)
+    return {pk: CurrentSettlement(*row) for pk, row in latest.items()}
 
 
 def _audits(campaign: Campaign, kind: Kind) -> dict[int, str]:

@@ -87,7 +87,7 @@ def add_gold(
                     "retired_at": None,
                 },
             )
-        _record(campaign, actor, {"added": len(cleaned)})
+        Decision.objects.record(campaign, Decision.Kind.GOLD, actor, {"added": len(cleaned)})
         if corrected:
             _ask_recount(campaign)
     return len(cleaned)
@@ -293,7 +293,9 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
             gold.retired_at = timezone.now()
             gold.save(update_fields=["retired_at"])
             _put_away(Question.objects.get(pk=question_id))
-            _record(campaign, actor, {"retired": question_id}, reason)
+            Decision.objects.record(
+                campaign, Decision.Kind.GOLD, actor, {"retired": question_id}, reason
+            )
             _ask_recount(campaign)
     return gold
 
@@ -336,7 +338,7 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
         )
         made = sum(_promote(campaign, row, current[row.pk], policy) for row in promoted)
         if made:
-            _record(campaign, actor, {"promoted": made})
+            Decision.objects.record(campaign, Decision.Kind.GOLD, actor, {"promoted": made})
     return made
 
 
@@ -548,15 +550,3 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
 
 def _ask_recount(campaign: Campaign) -> None:
     queue.enqueue("recount", f"campaign {campaign.pk}", {"campaign": campaign.pk}, campaign)
-
-
-def _record(
-    campaign: Campaign, actor: User | None, content: Mapping[str, object], reason: str = ""
-) -> None:
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.GOLD,
-        actor=actor,
-        content=content,
-        reason=reason[:500],
-    )

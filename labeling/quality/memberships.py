@@ -200,9 +200,4 @@ def _check_not_last_researcher(membership: Membership) -> None:
 
 
 def _record(campaign: Campaign, actor: User, action: str, **content) -> None:
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.MEMBER,
-        actor=actor,
-        content={"deed": action, **content},
-    )
+    Decision.objects.record(campaign, Decision.Kind.MEMBER, actor, {"deed": action, **content})

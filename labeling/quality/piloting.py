@@ -17,7 +17,7 @@ from labeling.db.sql import batches, lock_questions
 from labeling.errors import Conflict, Refusal
 from labeling.estimators.vote_tables import CALIBRATION_VOTES
 from labeling.jobs import queue
-from labeling.kinds import deciding, policies
+from labeling.kinds import KINDS, deciding, policies
 from labeling.models import Campaign, Decision, Job, Question, User
 from labeling.quality import asking_more
 
@@ -30,10 +30,10 @@ NAMED = 12
 
 def fits(campaign: Campaign) -> bool:
     """Return whether the campaign's answers are yes or no, as tables require."""
-    return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
+    return KINDS[campaign.kind].classes(campaign.settings) == deciding.BINARY
 
 
-def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.CostEstimate:
+def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.AskingCost:
     """Return the cost of ask_pilot: the missing answers of the sample's questions, with gold mixed
     in. Raises what ask_pilot does.
     """
@@ -144,11 +144,11 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
         # Lock the campaign's row after all questions, as everywhere (sql.py).
         asking_more.move(policy, moved).give()
         if moved:
-            Decision.objects.create(
-                campaign=campaign,
-                kind=Decision.Kind.POLICY,
-                actor=actor,
-                content={"pilot": len(moved), "version": policy.version, "seed": seed},
+            Decision.objects.record(
+                campaign,
+                Decision.Kind.POLICY,
+                actor,
+                {"pilot": len(moved), "version": policy.version, "seed": seed},
             )
     return len(moved)
 

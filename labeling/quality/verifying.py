@@ -251,12 +251,12 @@ def _record(
     content: Mapping[str, object],
     reason: str,
 ) -> None:
-    Decision.objects.create(
-        campaign=campaign,
-        kind=Decision.Kind.CLASS,
-        actor=actor,
-        content={"class": row.topic.key, "name": row.topic.name, **content},
-        reason=reason[:500],
+    Decision.objects.record(
+        campaign,
+        Decision.Kind.CLASS,
+        actor,
+        {"class": row.topic.key, "name": row.topic.name, **content},
+        reason,
     )
 
 

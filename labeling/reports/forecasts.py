@@ -194,15 +194,15 @@ def _images(
 
 
 @dataclass(frozen=True)
-class CostEstimate(lifecycle.CostEstimate):
+class CostEstimate(lifecycle.AskingCost):
     """The cost of the likely, fewest and most questions.
 
     answers: to gold too. hours: of people's time. cost: in currency. low, high: equal unless a
     graph decides what is asked.
     """
 
-    low: lifecycle.CostEstimate
-    high: lifecycle.CostEstimate
+    low: lifecycle.AskingCost
+    high: lifecycle.AskingCost
 
 
 def estimate(forecast: Forecast, policy: Mapping[str, object]) -> CostEstimate:

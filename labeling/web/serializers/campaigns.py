@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from labeling.campaigns.lifecycle import CostEstimate
+from labeling.campaigns.lifecycle import AskingCost
 from labeling.kinds import KINDS
 from labeling.kinds.policies import DEFAULTS
 from labeling.models import (
@@ -82,7 +82,7 @@ class ChangedCampaignSerializer(FormBody):
 
 
 class CostSerializer(RowSerializer):
-    row: ClassVar[type] = CostEstimate
+    row: ClassVar[type] = AskingCost
     without: ClassVar[tuple[str, ...]] = ("gold", "currency")
 
 

@@ -129,7 +129,7 @@ def _pilot(
     request: SignedIn,
     campaign: Campaign,
     form: PilotForm,
-    plan: lifecycle.CostEstimate | None = None,
+    plan: lifecycle.AskingCost | None = None,
 ) -> HttpResponse:
     return render_campaign(
         request,

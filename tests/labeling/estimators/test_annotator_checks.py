@@ -44,6 +44,21 @@ def by_sums(test, rights):
     return None
 
 
+def first_decisions(test, rights):
+    """Return each person's first test: the verdict (N,) and the number of answers (N,).
+
+    A vectorised version of `fold`. rights: (N, at least cap), a row per person.
+    """
+    plan = test.plan
+    n = np.arange(1, test.cap + 1)
+    right = np.cumsum(rights[:, : test.cap], axis=1)
+    accept = np.array([*plan.accept_from[1:], plan.needed_at_cap])
+    reject = np.array([*plan.reject_to[1:], plan.needed_at_cap - 1])
+    decisions = np.where(right >= accept, ACCEPTED, np.where(right <= reject, REJECTED, 0))
+    at = (decisions != 0).argmax(axis=1)
+    return decisions[np.arange(len(rights)), at].astype(np.int8), n[at]
+
+
 def four_errors(share):
     """Four standard errors of a share measured over PEOPLE."""
     return 4 * math.sqrt(share * (1 - share) / PEOPLE)
@@ -53,8 +68,8 @@ def four_errors(share):
 def test_errors_over_ten_thousand_people_are_within_the_set_rates(test):
     rng = np.random.default_rng(2026)
 
-    good, _ = annotator_checks.first_decisions(test, rng.random((PEOPLE, test.cap)) < test.good)
-    bad, _ = annotator_checks.first_decisions(test, rng.random((PEOPLE, test.cap)) < test.bad)
+    good, _ = first_decisions(test, rng.random((PEOPLE, test.cap)) < test.good)
+    bad, _ = first_decisions(test, rng.random((PEOPLE, test.cap)) < test.bad)
 
     rejected, accepted = (good == REJECTED).mean(), (bad == ACCEPTED).mean()
     assert rejected <= test.reject_good
@@ -93,7 +108,7 @@ def test_before_the_cap_the_decision_is_that_of_the_running_sum():
         expected = by_sums(DEFAULT, rights)
         if expected is not None:
             decided += 1
-            decision, _ = annotator_checks.first_decisions(DEFAULT, np.array([rights]))
+            decision, _ = first_decisions(DEFAULT, np.array([rights]))
             assert decision[0] == expected
     assert decided > 1500
 
@@ -103,7 +118,7 @@ def test_the_vectorised_twin_agrees_with_the_fold(test):
     rng = np.random.default_rng(5)
     rights = rng.random((300, test.cap)) < rng.uniform(0.5, 1, (300, 1))
 
-    decisions, answers = annotator_checks.first_decisions(test, rights)
+    decisions, answers = first_decisions(test, rights)
 
     for row, decision, count in zip(rights, decisions, answers, strict=True):
         assert annotator_checks.fold(test, row[: count - 1]).verdict == UNDECIDED

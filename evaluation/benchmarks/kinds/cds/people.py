@@ -71,7 +71,7 @@ class Cost:
     sequences: int
     frames: int
     people: int
-    estimate: lifecycle.CostEstimate
+    estimate: lifecycle.AskingCost
 
 
 def asked_of(
