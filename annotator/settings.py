@@ -62,10 +62,10 @@ env = _Env()
 if (BASE_DIR / ".env").exists() and "ASSAY_CHILD" not in os.environ:
     environ.Env.read_env(BASE_DIR / ".env")
 
-#: The folder of everything that the site writes: database, images, releases, messages.
+#: Folder for everything that the site writes: database, images, releases, messages.
 DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
 
-#: 1 shows tracebacks to everybody: never on a site that others reach.
+#: 1 shows tracebacks to everybody; never use it on a site that others can reach.
 DEBUG = env.bool("DEBUG", default=False)
 
 
@@ -78,13 +78,13 @@ def _kept_key() -> str:
 
 
 # Development and tests run without a key; deployment refuses to (annotator/checks.py).
-#: Signs sessions, seats and invitations: long, random, the same for web and worker. Where it is
-#: empty the key in `secret-key` of `ASSAY_DATA` counts, which `make demo` or `restore` wrote;
+#: Signs sessions, seats and invitations: long, random, the same for web and worker processes. If
+#: empty, the key in `secret-key` of `ASSAY_DATA` is used, which `make demo` or `restore` writes;
 #: without either the web process refuses to start.
 SECRET_KEY = env.str("SECRET_KEY", default="") or _kept_key() or "insecure: set SECRET_KEY"
-#: The names under which the site is reached.
+#: Host names of the site.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-#: Origins with scheme whose forms are taken, `https://assay.example.org`.
+#: Origins, with scheme, from which forms are accepted, `https://assay.example.org`.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -160,8 +160,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         ),
     }
 else:
-    #: The way past PgBouncer to the database of `DATABASE_URL`, where long lists are read, as
-    #: freezing does: `postgres://user:password@host:5432/name`. Empty: `DATABASE_URL` itself.
+    #: Connection to the database of `DATABASE_URL` without PgBouncer, for long reads such as
+    #: freezing: `postgres://user:password@host:5432/name`. Empty: `DATABASE_URL`.
     BATCH_DATABASE_URL = env.str("BATCH_DATABASE_URL", default="")
     if BATCH_DATABASE_URL:
         DATABASES["batch"] = environ.Env.db_url_config(BATCH_DATABASE_URL)
@@ -169,14 +169,14 @@ else:
         _database["CONN_HEALTH_CHECKS"] = True
         # Seconds. A server that accepts a connection and stays silent must not block a request.
         _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-    #: 1 where `DATABASE_URL` leads to PgBouncer in transaction mode, whose next statement may reach
-    #: another connection: long lists are then read at once, not through a cursor on the server.
+    #: 1 if `DATABASE_URL` leads to PgBouncer in transaction mode, where the next statement may use
+    #: another connection: long lists are then read at once, without a server-side cursor.
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool(
         "DISABLE_SERVER_SIDE_CURSORS", default=False
     )
 # Connections stay open on SQLite too. Measured by HTTP in batches of eight: 117 answers a second
 # with a connection for each request, 223 with kept ones.
-#: For how many seconds a connection to the database is kept; 0 opens one for each request.
+#: Seconds to keep a database connection; 0 opens one per request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 DATABASE_ROUTERS = ["labeling.db.batch.BatchRouter"]
 # knox would create a table for its own tokens beside ours, which on PostgreSQL keeps a test's
@@ -185,7 +185,7 @@ MIGRATION_MODULES = {"knox": None}
 
 # What all processes count together (logins that failed) is in the shared cache, a table of the
 # database unless CACHE_URL names another. What each process can work out again is in its memory.
-#: Where processes count together: `redis://host:6379/1`, or a table of the database.
+#: Cache shared by all processes: `redis://host:6379/1`, or a table of the database.
 CACHES = {
     "default": env.cache("CACHE_URL", default="dbcache://assay_cache"),
     "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -236,8 +236,8 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed_anywhere": "100/h/key",
 }
 EMAIL_TIMEOUT = 10
-#: The mail server, `smtp://user:password@host:587`. Without one a password reset is written to the
-#: web log, for an administrator to pass on.
+#: Mail server, `smtp://user:password@host:587`. Without one, password resets are written to the web
+#: log for an administrator to pass on.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
 # Templates and code are written in en-gb; locale/ has the translations. Each language is named in
@@ -270,15 +270,15 @@ STORAGES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"file_permissions_mode": 0o644},
     },
 }
-#: A private bucket of an object store (S3's protocol) for all files; empty: files in `ASSAY_DATA`.
+#: Private bucket of an object store (S3's protocol) for all files; empty: files in `ASSAY_DATA`.
 ASSAY_S3_BUCKET = env.str("ASSAY_S3_BUCKET", default="")
-#: The address of the object store, `https://s3.example.org`; empty: Amazon's.
+#: URL of the object store, `https://s3.example.org`; empty: Amazon's.
 ASSAY_S3_ENDPOINT = env.str("ASSAY_S3_ENDPOINT", default="")
-#: The region of the bucket.
+#: Region of the bucket.
 ASSAY_S3_REGION = env.str("ASSAY_S3_REGION", default="us-east-1")
-#: The identifier of the key for the bucket.
+#: Access key id for the bucket.
 ASSAY_S3_KEY_ID = env.str("ASSAY_S3_KEY_ID", default="")
-#: The secret of that key.
+#: Secret access key for the bucket.
 ASSAY_S3_SECRET = env.str("ASSAY_S3_SECRET", default="")
 if ASSAY_S3_BUCKET:
     for name in ("ASSAY_S3_KEY_ID", "ASSAY_S3_SECRET"):
@@ -306,13 +306,13 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "annotator.refusals.csrf_failure"
 #: 1 behind a proxy that ends TLS and sets `X-Forwarded-Proto`: secure cookies, redirect, HSTS.
 ASSAY_HTTPS = env.bool("ASSAY_HTTPS", default=False)
-#: How many proxies in front of the site add to `X-Forwarded-For`: so many entries from its end are
-#: believed, and with 0 none is. `ASSAY_HTTPS` speaks of a proxy already.
+#: Number of proxies in front of the site that append to `X-Forwarded-For`: so many entries from its
+#: end are trusted, with 0 none. `ASSAY_HTTPS` implies one proxy.
 ASSAY_TRUSTED_PROXIES = env.int("ASSAY_TRUSTED_PROXIES", default=int(ASSAY_HTTPS))
 ALLAUTH_TRUSTED_PROXY_COUNT = ASSAY_TRUSTED_PROXIES
-#: 1 where every subdomain of the site's name has HTTPS, too; browsers then take no HTTP from them.
+#: 1 if every subdomain of the site's name has HTTPS, too; browsers then refuse HTTP from them.
 ASSAY_HSTS_SUBDOMAINS = env.bool("ASSAY_HSTS_SUBDOMAINS", default=False)
-#: 1 to be put on browsers' lists of sites with HTTPS alone; needs `ASSAY_HSTS_SUBDOMAINS`.
+#: 1 to be on browsers' HSTS preload lists; needs `ASSAY_HSTS_SUBDOMAINS`.
 ASSAY_HSTS_PRELOAD = env.bool("ASSAY_HSTS_PRELOAD", default=False)
 if ASSAY_HTTPS:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = ASSAY_HSTS_SUBDOMAINS
@@ -373,7 +373,7 @@ SPECTACULAR_SETTINGS = {
 KNOX_TOKEN_MODEL = "labeling.ApiToken"
 REST_KNOX = {"TOKEN_TTL": timedelta(days=90), "TOKEN_LIMIT_PER_USER": 50}
 
-#: What carries the numbers of jobs: `redis://…`, `amqp://…`, or files in `ASSAY_DATA`.
+#: Broker for job ids: `redis://…`, `amqp://…`, or files in `ASSAY_DATA`.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -399,25 +399,25 @@ elif CELERY_BROKER_URL == "filesystem://":
         "control_folder": str(DATA_DIR / "queue-control"),
         "polling_interval": 0.05,
     }
-#: The hour (UTC) of the nightly round.
+#: Hour (UTC) of the nightly round.
 ASSAY_NIGHTLY_HOUR = env.int("ASSAY_NIGHTLY_HOUR", default=2)
-#: How often, in seconds, work that nobody holds is sent again.
+#: Seconds between sweeps, which send unclaimed jobs again.
 ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
-#: A benchmark in which something settled is scored again, between the nights, at most once in so
-#: many seconds.
+#: Seconds between automatic rescorings, during the day, of a benchmark with newly settled
+#: questions.
 ASSAY_RESCORE_SECONDS = env.int("ASSAY_RESCORE_SECONDS", default=60)
-#: Of so many sequences the frames are kept that somebody looked at (a few MB each).
+#: Number of sequences whose frames are kept after somebody viewed them (a few MB each).
 ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
-#: After so many seconds without a sign of life a worker is dead, and its job goes to another.
+#: Seconds without a sign of life after which a worker counts as dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
-#: Where runs of benchmarks are computed, also at night: auto, cpu, cuda or cuda:1. Not auto unless
-#: asked for: what a site scores must not depend on the machine on which its worker happens to be.
+#: Device for benchmark runs, also at night: auto, cpu, cuda or cuda:1. Not auto by default: scores
+#: must not depend on the worker's machine.
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
-#: The queue whose workers score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
+#: Queue of workers that score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
-#: The queue for jobs that somebody waits for (imports, exports, frames, releases), such as soon
-#: (`celery … worker -Q soon`); empty: they wait behind all others.
+#: Queue for jobs that somebody waits for (imports, exports, frames, releases), such as soon
+#: (`celery … worker -Q soon`); empty: they share the default queue.
 ASSAY_WAITED_QUEUE = env.str("ASSAY_WAITED_QUEUE", default="")
 _WAITED = (
     "choose proposals",
@@ -435,13 +435,13 @@ _WAITED = (
 # Kind of job → its queue; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
 ASSAY_JOB_QUEUES |= {kind: q for kind in _WAITED if (q := ASSAY_WAITED_QUEUE)}
-#: The engine on which the site predicts, as `--on` takes it: local:4, ray:…; empty: one process.
+#: Engine for the site's predictions, as in `--on`: local:4, ray:…; empty: one process.
 ASSAY_ENGINE = env.str("ASSAY_ENGINE", default="")
-#: Where the engine's tasks keep their results, as `--work` takes it: a folder or s3://BUCKET/PREFIX.
+#: Storage of the engine's results, as in `--work`: a folder or s3://BUCKET/PREFIX.
 ASSAY_WORK = env.str("ASSAY_WORK", default="")
-#: How much memory each process of a job's child may write to, in GiB.
+#: Memory limit of each process of a job's child, in GiB.
 ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
-#: How many hours of processor time each process of a job's child may take.
+#: Processor time limit of each process of a job's child, in hours.
 ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
 # Kinds of question in the order of the form, with their pages (docs/how-to/develop.md).
@@ -468,8 +468,8 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign from a selection; New campaign links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
-#: For how many seconds an annotator's browser may keep a photograph, and never longer than the
-#: campaign's leases: 0 to 1,200. 0 forbids it, for computers that many share.
+#: Seconds that an annotator's browser may cache a photograph, at most the campaign's lease: 0 to
+#: 1,200. 0 forbids caching, for shared computers.
 ASSAY_PHOTOGRAPH_CACHE_SECONDS = env.int("ASSAY_PHOTOGRAPH_CACHE_SECONDS", default=1200)
 for name, least, most in (
     ("ASSAY_TRUSTED_PROXIES", 0, None),
@@ -482,29 +482,28 @@ for name, least, most in (
     if globals()[name] < least or (most is not None and globals()[name] > most):
         _limits = f"at least {least}" if most is None else f"{least} to {most}"
         raise ImproperlyConfigured(f"{name} is {globals()[name]:g}, expected {_limits}.")
-#: What monitoring sends as `Authorization: Bearer …` to read `/metrics` and the reasons of
-#: `/readyz`. At least 20 characters; empty: nobody may, and nothing is counted.
+#: Token that monitoring sends as `Authorization: Bearer …` to read `/metrics` and the error
+#: messages of `/readyz`. At least 20 characters; empty: no access, and nothing is counted.
 ASSAY_MONITORING_TOKEN = env.str("ASSAY_MONITORING_TOKEN", default="")
 if 0 < len(ASSAY_MONITORING_TOKEN) < 20:
     raise ImproperlyConfigured(
         f"ASSAY_MONITORING_TOKEN has {len(ASSAY_MONITORING_TOKEN)} characters, expected at least "
         "20; python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one."
     )
-#: The one folder below which the API and the pages may read files that are already on the server;
-#: empty: none.
+#: The only folder from which the API and the pages may read files on the server; empty: none.
 ASSAY_IMPORT_ROOT = env.str("ASSAY_IMPORT_ROOT", default="")
-#: The largest image file that is taken, in bytes.
+#: Largest accepted image file, in bytes.
 ASSAY_MAX_IMAGE_BYTES = env.int("ASSAY_MAX_IMAGE_BYTES", default=50 * 1024 * 1024)
-#: The largest image that is taken, in pixels.
+#: Largest accepted image, in pixels.
 ASSAY_MAX_IMAGE_PIXELS = env.int("ASSAY_MAX_IMAGE_PIXELS", default=100_000_000)
-#: The largest file that is taken in one request, in bytes; a proxy must let it through.
+#: Largest accepted file of one request, in bytes; a proxy must let it through.
 ASSAY_MAX_UPLOAD_BYTES = env.int("ASSAY_MAX_UPLOAD_BYTES", default=2 * 1024**3)
 
-#: How a line of the log is written, on stderr: `text`, or `json` for programs that collect logs.
+#: Log format on stderr: `text`, or `json` for log collectors.
 LOG_FORMAT = env.str("LOG_FORMAT", default="text")
 if LOG_FORMAT not in ("text", "json"):
     raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}, expected text or json.")
-#: The least that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.
+#: Lowest logged level: DEBUG, INFO, WARNING, ERROR or CRITICAL.
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 if LOG_LEVEL not in (levels := ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")):
     raise ImproperlyConfigured(f"LOG_LEVEL is {LOG_LEVEL!r}, expected one of {', '.join(levels)}.")
