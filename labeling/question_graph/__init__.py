@@ -1,3 +1,3 @@
-"""Graphs of questions: read and checked, replayed over answers, ordered, planned for an image;
-shipped ones in data/. No Django.
+"""Question graphs: validated, replayed over answers, ordered, planned per image; shipped ones in
+data/. No Django.
 """

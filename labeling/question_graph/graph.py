@@ -1,8 +1,8 @@
-"""Question graphs: read from a file, checked, every fault named. Pure, no Django.
+"""Question graphs read from files and validated. Pure, no Django.
 
 A graph asks "is there an animal?" before "is there a cat?" (Russakovsky et al. 2015, §3.3.3 and
-Appendix D). docs/explanation/question-graphs.md has the format; `replaying.py` replays answers
-over a graph.
+Appendix D). docs/explanation/question-graphs.md has the format; `replaying.py` replays answers over
+a graph.
 """
 
 import functools
@@ -32,7 +32,7 @@ FAULTS_SHOWN = 20
 
 
 class GraphError(Refusal, ValueError):
-    """A graph that cannot be used. faults: one sentence each, with the node and the cure."""
+    """An invalid graph. faults: one sentence each, with the node and the cure."""
 
     code = "bad_graph"
 
@@ -65,7 +65,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """What to call it in a list: its name, or the question."""
+        """Return its name, or the question, for lists."""
         return self.name or self.question
 
     def content(self) -> dict[str, object]:
@@ -91,9 +91,9 @@ class GraphContent(TypedDict):
 
 @dataclass(frozen=True)
 class QuestionGraph:
-    """A checked graph. nodes: breadth-first, so that parents come before their children.
+    """A valid graph. nodes: breadth-first, so that parents precede their children.
 
-    Breadth-first is by depth (the longest way down from a root), then by the order of the file.
+    Breadth-first is by depth (the longest path from a root), then by the order of the file.
     """
 
     nodes: tuple[Node, ...]
@@ -104,17 +104,17 @@ class QuestionGraph:
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
-        """Position in `nodes` by id."""
+        """Return id → position in `nodes`."""
         return {node.id: position for position, node in enumerate(self.nodes)}
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Ids, breadth-first."""
+        """Return the ids, breadth-first."""
         return tuple(node.id for node in self.nodes)
 
     @functools.cached_property
     def by_key(self) -> dict[str, str]:
-        """Node id by class key."""
+        """Return class key → node id."""
         return {node.key: node.id for node in self.nodes if node.key}
 
     @functools.cached_property
@@ -139,7 +139,7 @@ class QuestionGraph:
 
     @functools.cached_property
     def below(self) -> npt.NDArray[np.bool_]:
-        """(N, N): [a, d] is true where d is a descendant of a (not of itself)."""
+        """Return (N, N): [a, d] is true if d is a proper descendant of a."""
         reach = np.zeros((len(self.nodes), len(self.nodes)), bool)
         for a in range(len(self.nodes) - 1, -1, -1):
             for child in self.child_positions[a]:
@@ -149,7 +149,9 @@ class QuestionGraph:
 
     @functools.cached_property
     def alone(self) -> npt.NDArray[np.bool_]:
-        """(N, N): [a, d] is true where every way from the roots to d, below a, leads through a."""
+        """Return (N, N): [a, d] is true if every path from the roots to d, below a, passes through
+        a.
+        """
         through = np.zeros((len(self.nodes), len(self.nodes)), bool)
         for d, parents in enumerate(self.parent_positions):
             ways = [
@@ -164,7 +166,7 @@ class QuestionGraph:
         return NodeMasks(self)
 
     def ids(self, mask: int) -> list[str]:
-        """Return ids of the nodes in a bit set over positions, breadth-first."""
+        """Return the ids in a bit set over positions, breadth-first."""
         names = self.names
         # Few bits: pick them one by one; many: read the whole set at once.
         if mask.bit_count() > len(names) // 20:
@@ -177,7 +179,7 @@ class QuestionGraph:
         return ids
 
     def node(self, node_id: str) -> Node:
-        """Return the node of that id. Raises KeyError."""
+        """Return the node by id. Raises KeyError."""
         return self.nodes[self.index[node_id]]
 
     def descendants(self, node_id: str) -> tuple[str, ...]:
@@ -188,13 +190,11 @@ class QuestionGraph:
         return tuple(self.nodes[p].id for p in np.flatnonzero(column))
 
     def find(self, key: str) -> str | None:
-        """Return the id behind a node id or a class key, None where there is none."""
+        """Return the id of a node id or a class key, None if unknown."""
         return key if key in self.index else self.by_key.get(key)
 
     def content(self) -> GraphContent:
-        """Return the graph as our own file says it; `build(graph.content())` gives the
-        same graph.
-        """
+        """Return the content of our own file; `build(graph.content())` equals the graph."""
         nodes = [self.node(node_id).content() for node_id in self.printed]
         if not self.notes:
             return {"name": self.name, "source": self.source, "nodes": nodes}
@@ -203,11 +203,11 @@ class QuestionGraph:
 
     @functools.cached_property
     def sha256(self) -> str:
-        """Of the canonical JSON of `content()`: the same graph has the same."""
+        """Return the SHA-256 of the canonical JSON of `content()`."""
         return canonical_sha256(self.content())
 
     def diff(self, newer: "QuestionGraph") -> dict[str, list[Any]]:
-        """Return the ids that `newer` added, removed and changed, these with their fields."""
+        """Return the ids that `newer` added, removed and changed, the latter with their fields."""
         changed = []
         for node in self.nodes:
             if node.id in newer.index:
@@ -223,10 +223,10 @@ class QuestionGraph:
 
 
 class NodeMasks:
-    """Bit sets over node positions, as whole numbers: fast for one image at a time.
+    """Bit sets over node positions as integers: fast for one image at a time.
 
-    below: all descendants. alone: those that only this node leads to. shared_next: the nodes with
-    several parents one of which is this node or alone below it.
+    below: all descendants. alone: descendants that only this node leads to. shared_next: nodes with
+    several parents, one of which is this node or alone below it.
     """
 
     def __init__(self, graph: QuestionGraph) -> None:
@@ -244,7 +244,7 @@ class NodeMasks:
 
     @staticmethod
     def of(graph: QuestionGraph, names: Iterable[str]) -> int:
-        """Return the set of those ids."""
+        """Return the bit set of these ids."""
         return _bits(graph.index[name] for name in names)
 
 
@@ -302,13 +302,15 @@ def read(path: StrPath) -> dict[str, object]:
 
 
 def shipped(name: str) -> QuestionGraph:
-    """Return a graph that comes with Assay: "ilsvrc"."""
+    """Return a graph shipped with Assay: "ilsvrc"."""
     path = SHIPPED / {"ilsvrc": "ilsvrc_detection.json"}[name]
     return build(parse(path.read_text(encoding="utf-8"), path.name))
 
 
 def build(raw: Mapping[str, object]) -> QuestionGraph:
-    """Return the graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
+    """Return the graph of a raw one, in our format or ILSVRC's. Raises GraphError with
+    every fault.
+    """
     entries, faults = _entries(raw)
     faults += _link(entries)
     faults += _faults(entries)
@@ -334,7 +336,7 @@ def build(raw: Mapping[str, object]) -> QuestionGraph:
 
 
 def _text(value: object) -> str:
-    """One line of text that any database takes; "" for what is no text."""
+    """Return one storable line of text; "" for other values."""
     # A list here may be a YAML alias bomb, which str() would blow up.
     if value is None or isinstance(value, list | tuple | Mapping | set):
         return ""
@@ -349,7 +351,7 @@ def _texts(value: object) -> tuple[str, ...] | None:
 
 
 def _entries(raw: Mapping[str, object]) -> tuple[dict[str, Node], list[str]]:
-    """Nodes by id, in the order of the file, and what is wrong with single nodes."""
+    """Return the nodes by id in the order of the file, and the faults of single nodes."""
     rows = raw.get("nodes")
     if not isinstance(rows, list) or not rows:
         return {}, ['The graph has no nodes; write {"nodes": [{"id": …, "question": …}]}.']
@@ -371,7 +373,7 @@ def _entries(raw: Mapping[str, object]) -> tuple[dict[str, Node], list[str]]:
 
 
 def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
-    """The node of a row, as far as it can be read, and what is wrong with it."""
+    """Return the node of a row, as far as it is readable, and its faults."""
     name, question, faults = _text(row["id"]), _text(row.get("question")), []
     key = row.get("class", row.get("wnid"))
     # ILSVRC's file numbers its leaves; one without a wnid keeps its id as its class.
@@ -411,7 +413,7 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
 
 
 def _link(entries: dict[str, Node]) -> list[str]:
-    """Children and parents made to say the same, in the order of the file; what does not fit."""
+    """Make children and parents consistent, in the order of the file; return the faults."""
     faults = []
     with_parents = any(entry.parents for entry in entries.values())
     with_children = any(entry.children for entry in entries.values())
@@ -446,7 +448,7 @@ def _link(entries: dict[str, Node]) -> list[str]:
 
 
 def _faults(entries: dict[str, Node]) -> list[str]:
-    """What is wrong between nodes, once they are linked."""
+    """Return the faults between linked nodes."""
     faults = []
     classes: dict[str, str] = {}
     for name, entry in entries.items():
@@ -493,7 +495,7 @@ def _depths(entries: dict[str, Node]) -> dict[str, int]:
 
 
 def _printed(entries: dict[str, Node]) -> list[str]:
-    """Ids as an indented list prints them: each node at its first place, the file's order."""
+    """Return the ids in the order of an indented list, each node at its first position."""
     printed: dict[str, None] = {}
     todo = [name for name, entry in reversed(entries.items()) if not entry.parents]
     while todo:

@@ -1,7 +1,7 @@
-"""The labels of an image that follow from some of its answers, by the scenes of a campaign, and
-which question to ask next. Pure, no Django.
+"""Infers an image's labels from some answers by learned scenes, and chooses the next question.
+Pure, no Django.
 
-A campaign keeps `LearnedScenes` with each calibration and `Inference` uses them:
+A campaign stores `LearnedScenes` with each calibration, and `Inference` uses them:
 docs/explanation/question-graphs.md, Any node, and only what pays.
 """
 
@@ -27,8 +27,7 @@ HALF = 0.5
 
 @dataclass(kw_only=True)
 class PricePoint(Record):
-    """What asking costs at a price, an image on average: questions, missed and false labels, as the
-    scenes state them."""
+    """Mean questions, missed and false labels per image at a price, as stated by the scenes."""
 
     price: float
     questions: float
@@ -38,10 +37,10 @@ class PricePoint(Record):
 
 @dataclass(kw_only=True)
 class LearnedScenes(Record):
-    """What a campaign's finished images teach.
+    """Scenes learned from a campaign's finished images.
 
-    classes: wnids of the columns of present (Z, L). error: the share of answers that are wrong.
-    finished: images then. curve: by price, with what Algorithm 1 would ask of the same images.
+    classes: wnids of the columns of present (Z, L). error: share of wrong answers. finished: number
+    of images. curve: by price. algorithm_1: what Algorithm 1 would ask of the same images.
     """
 
     classes: list[str]
@@ -65,7 +64,7 @@ class LearnedScenes(Record):
         )
 
     def scenes(self, graph: QuestionGraph) -> Scenes:
-        """For a version of the graph, which may have classes that were not there before."""
+        """Return the scenes for a version of the graph, which may have new classes."""
         at = {key: index for index, key in enumerate(self.classes)}
         columns = [at.get(graph.node(leaf).key, len(at)) for leaf in graph.leaves]
         unknown = np.full((len(self.weights), 1), HALF / (self.finished + 1))
@@ -88,10 +87,9 @@ class Inference:
         return cls(graph, learned.scenes(graph), learned.error, utility)
 
     def next(self, values: Mapping[str, str]) -> str | None:
-        """Return the question to ask after these answers, by node; None where none is worth its
-        price.
+        """Return the next node to ask after these answers; None if none is worth its price.
 
-        An image of which nothing is known is asked something at any price.
+        An image without any known label gets a question at any price.
         """
         utility = self.utility if values else Utility(0.0, self.utility.false_cost)
         position = scenes.next_place(
@@ -100,10 +98,10 @@ class Inference:
         return None if position < 0 else self.graph.nodes[position].id
 
     def labels(self, values: Mapping[str, str]) -> dict[str, tuple[str, float | None]]:
-        """(value, its probability) of each leaf, by node.
+        """Return leaf → (value, its probability).
 
-        A leaf whose own question would save more than the price is "unknown": it is not sure enough
-        yet, and None stands in place of a probability.
+        A leaf whose own question would save more than the price is not certain enough: ("unknown",
+        None).
         """
         likely = scenes.chances(self.graph, self.scenes, self._row(values)[None], self.error)[0]
         return {node: self._label(float(likely[position])) for node, position in self._leaves}

@@ -2,8 +2,8 @@
 # numba infers the types of these loops; a hint cannot say them all.
 """Loops of scenes.py, compiled by numba. Import this inside functions only.
 
-`tree` everywhere: (child_starts, children, parent_starts, parents, leaf), a graph's links as flat
-arrays; leaf (N,) is a node's column in `present`, -1 for an inner node. Nodes stand parents first.
+`tree`: (child_starts, children, parent_starts, parents, leaf), a graph's links as flat arrays; leaf
+(N,) is a node's column in `present`, -1 for an inner node. Parents precede their children.
 """
 
 import math
@@ -25,10 +25,13 @@ def infer(
 ) -> None:
     """Write to `room` the posterior of one image after its answers.
 
-    answers: (N,), 1 yes, 0 no, -1 not asked, -2 asked in vain. room: (above, off, on, chance,
-    scene): above (Z, N) is P(no class below | answers below), off the same with the node's own
-    answer, on P(node is yes | all answers, scene), chance (N,) its mean over the scenes, scene (Z,)
-    their posterior. Two sweeps of belief propagation: exact where every node has one parent.
+    answers: (N,), 1 yes, 0 no, -1 not asked, -2 asked without result. room: (above, off, on,
+    chance, scene). Two sweeps of belief propagation: exact if every node has one parent. Arrays of
+    `room`:
+
+    above (Z, N): P(no class below | answers below); off: the same with the node's own answer.
+    on: P(node is yes | all answers, scene); chance (N,): its mean over the scenes.
+    scene (Z,): posterior of the scenes.
     """
     child_starts, children, parent_starts, parents, leaf = tree
     above, off, on, chance, scene = room
@@ -105,7 +108,7 @@ def expect(
     images: Floats,
     yes: Floats,
 ) -> None:
-    """Add expected images of each scene (Z,) and of those with each class (Z, L)."""
+    """Add the expected number of images of each scene (Z,), and of those with each class (Z, L)."""
     room = rooms(len(weights), answers.shape[1])
     leaf, on, scene = tree[4], room[2], room[4]
     for image in range(len(answers)):
@@ -121,13 +124,13 @@ def expect(
 
 @njit(nogil=True, cache=True)
 def entropy(p: float) -> float:
-    """In nats."""
+    """Return the entropy in nats."""
     return 0.0 if p <= 0.0 or p >= 1.0 else -p * math.log(p) - (1.0 - p) * math.log(1.0 - p)
 
 
 @njit(nogil=True, cache=True)
 def saved(p: float, error: float, false_cost: float) -> float:
-    """Expected cost of a label that its question saves; a missed label costs 1."""
+    """Return the expected cost of a label that its question saves; a missed label costs 1."""
     yes = p * (1.0 - error) + (1.0 - p) * error
     if yes <= 0.0 or yes >= 1.0:
         return 0.0
@@ -150,11 +153,11 @@ def pick(
     price: float,
     below: Floats,
 ) -> int:
-    """Return the place of the next question, -1 where none is worth its price. below: (N,),
-    overwritten.
+    """Return the position of the next question, -1 if none is worth its price. below: (N,),
+    scratch.
 
     A plan asks a node and, after a "yes", what is worth asking below it. While any plan saves more
-    than it costs, the question is asked whose answer is least certain.
+    than it costs, the question with the least certain answer is asked.
     """
     child_starts, children, parent_starts, parents, leaf = tree
     worth = False
@@ -200,8 +203,7 @@ def ask(
 ) -> None:
     """Ask every image of replies (B, N) until nothing is worth its price.
 
-    answers: (B, N), -1 at first; gets what was asked. chance_rows: (B, N), P(node is yes) at
-    the end.
+    answers: (B, N), initially -1; receives the answers. chance_rows: (B, N), final P(node is yes).
     """
     room = rooms(len(weights), replies.shape[1])
     below = np.empty(replies.shape[1])

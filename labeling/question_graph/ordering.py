@@ -1,8 +1,8 @@
-"""In which order an image's open questions are asked: the graph's, or one learned.
+"""The order of an image's open questions: the graph's, or a learned one.
 
-The learned order asks next the question with the largest expected number of class labels settled
-per second (one step ahead, after Deng et al., Scalable multi-label annotation, CHI 2014). It only
-sorts what `questions.replay` would ask, so it never closes a label that the graph would not close.
+The learned order asks the question with the largest expected number of class labels settled per
+second (one step ahead, after Deng et al., Scalable multi-label annotation, CHI 2014). It only sorts
+the candidates of `questions.replay`, so it never closes a label that the graph would not close.
 Pure numpy, no Django.
 """
 
@@ -36,10 +36,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(kw_only=True)
 class Statistics(Record):
-    """What settled images teach. All by node position in the graph with that sha256.
+    """Statistics of settled images by node position in the graph with that sha256.
 
-    images: how many. yes (N,): on how many the node is "yes". pairs: (a, b, n) with a < b, both
-    "yes" on n images. seconds (N,): of an answer, shrunk towards the mean of all.
+    images: their number. yes (N,): images with the node. pairs: (a, b, n) with a < b, both on n
+    images. seconds (N,): of an answer, shrunk towards the overall mean.
     """
 
     sha256: str
@@ -54,10 +54,10 @@ def learn(
     labels: npt.NDArray[np.int8],
     seconds: Mapping[str, tuple[int, float]] | None = None,
 ) -> Statistics:
-    """Counts over settled images.
+    """Count over settled images.
 
-    labels: (images, N), 1 yes, 0 no, -1 unknown, by node position; images with an unknown are left
-    out, so that all counts are over the same ones. seconds: (answers, their total) by node id;
+    labels: (images, N), 1 yes, 0 no, -1 unknown, by node position; images with an unknown are
+    dropped, so that all counts have the same base. seconds: (answers, their total) by node id;
     without any, every question takes the same time.
     """
     whole = labels[(labels >= 0).all(axis=1)] == 1
@@ -85,7 +85,7 @@ def _seconds(graph: QuestionGraph, seconds: Mapping[str, tuple[int, float]]) -> 
 
 @dataclass(frozen=True)
 class QuestionOrder:
-    """A way to sort an image's candidates. statistics: for "learned" only."""
+    """An order of an image's candidates. statistics: for "learned" only."""
 
     graph: QuestionGraph
     kind: str = "breadth"
@@ -97,7 +97,7 @@ class QuestionOrder:
             raise ValueError(f"order is {self.kind!r}, expected breadth, depth or learned")
 
     def next(self, state: Replay) -> list[str]:
-        """Return ids of the questions to ask, the best first: the candidates, sorted."""
+        """Return the candidates' ids, the best first."""
         if self.kind != "learned" or self.model is None:
             return sorted(state.candidates, key=self.rank.__getitem__)
         settled, evidence = self._arrays(state)
@@ -112,14 +112,14 @@ class QuestionOrder:
 
     @functools.cached_property
     def rank(self) -> dict[str, int]:
-        """Place by id in the graph's own order: breadth-first, or as an indented list is read."""
+        """Return id → position in the graph's own order: breadth-first, or depth-first."""
         if self.kind == "depth":
             return {node_id: index for index, node_id in enumerate(self.graph.printed)}
         return dict(self.graph.index)
 
     @property
     def knows(self) -> bool:
-        """Return whether anything was learned for this very graph."""
+        """Return whether the statistics belong to this graph."""
         return self.kind == "learned" and self.model is not None
 
     @functools.cached_property
@@ -134,17 +134,16 @@ class QuestionOrder:
         return _Model(self.graph, statistics)
 
     def scores(self, settled: Bools, evidence: npt.NDArray[Any]) -> Floats:
-        """(B, N): class labels settled per second that a question promises, -inf where unknown.
+        """Return (B, N): expected class labels settled per second, -inf if unknown.
 
-        settled: (B, N), nodes with a label, none of them known beforehand: then only leaves with
-        several ways down can be settled below an open question. evidence: (B, N) in nats, sums of
-        `model.says`.
+        settled: (B, N), nodes with a label, none known beforehand: then only leaves with several
+        paths can be settled below an open question. evidence: (B, N) in nats, sums of `model.says`.
         """
         assert self.model is not None
         return self.model.scores(settled, evidence, self._closes(settled))
 
     def _closes(self, settled: Bools) -> Floats:
-        """(B, N): class labels that a "no" would settle."""
+        """Return (B, N): class labels that a "no" would settle."""
         early = self._several_ways
         # As float32 on both sides, or numpy goes the slow way.
         gone = settled[:, early].astype(np.float32) @ self._leaves_closed[:, early].T
@@ -152,24 +151,26 @@ class QuestionOrder:
 
     @functools.cached_property
     def _most_closed(self) -> npt.NDArray[np.float32]:
-        """(N,): class labels that a "no" settles while none of them is."""
+        """Return (N,): class labels that a "no" settles if none is settled yet."""
         return self._leaves_closed.sum(axis=1)
 
     @functools.cached_property
     def _several_ways(self) -> npt.NDArray[np.intp]:
-        """Places of leaves that can be settled while something above them is open."""
+        """Return the positions of leaves that can be settled while an ancestor is open."""
         ways = (self.graph.below & ~self.graph.alone).any(axis=0)
         return np.flatnonzero(ways & np.array([node.leaf for node in self.graph.nodes]))
 
     @functools.cached_property
     def _leaves_closed(self) -> npt.NDArray[np.float32]:
-        """(N, N): [a, leaf] is 1 where "no" to a alone settles the leaf; a leaf settles itself."""
+        """Return (N, N): [a, leaf] is 1 if "no" to a alone settles the leaf; a leaf
+        settles itself.
+        """
         reach = self.graph.below if self.mode == "strict" else self.graph.alone
         leaf = np.array([node.leaf for node in self.graph.nodes])
         return ((reach | np.eye(len(leaf), dtype=bool)) & leaf).astype(np.float32)
 
     def _arrays(self, state: Replay) -> tuple[Bools, Floats]:
-        """(settled, evidence), each (N,), of one image."""
+        """Return (settled, evidence), each (N,), of one image."""
         assert self.model is not None
         count, index = len(self.graph.nodes), self.graph.index
         shut = np.frombuffer(state.shut.to_bytes(count // 8 + 1, "little"), np.uint8)

@@ -1,4 +1,4 @@
-"""What becomes of one image's questions, from how they stand and the graph. Pure, no Django."""
+"""Plans one image's questions from their state and the graph. Pure, no Django."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ Choice = Callable[[QuestionGraph, Replay, list[str], set[str]], list[str]]
 
 
 class AskedNode(NamedTuple):
-    """A question of the image as it stands.
+    """An existing question of the image.
 
-    state: that of its row. value: what its latest settlement says ("yes", "no" or "unknown"; None
-    before any). first: when it was first settled, as a number that grows with time.
+    state: of its row. value: of its latest settlement ("yes", "no" or "unknown"; None before any).
+    first: when it was first settled, as an increasing number.
     """
 
     id: int
@@ -31,7 +31,7 @@ class AskedNode(NamedTuple):
 
 @dataclass
 class GraphPlan:
-    """What to do: open these nodes, bring back and withdraw these questions (by id)."""
+    """Nodes to open, and ids of questions to reopen and withdraw."""
 
     open: list[str] = field(default_factory=list)
     reopen: list[int] = field(default_factory=list)
@@ -39,8 +39,7 @@ class GraphPlan:
 
 
 def value_of(stated: object) -> str | None:
-    """Return a settlement's value as the graph reads it; nothing is settled by None (to a
-    reviewer).
+    """Return a settlement's value for the graph; None (in review) settles nothing.
 
     >>> value_of("yes"), value_of("dropped"), value_of(None)
     ('yes', 'unknown', None)
@@ -51,9 +50,9 @@ def value_of(stated: object) -> str | None:
 
 
 def agreed(values: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the value of each node or class of which several sources speak.
+    """Return one value per node or class from several sources.
 
-    "yes" before "no" before "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
+    "yes" beats "no" beats "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
 
     >>> agreed([("cat", "no"), ("cat", "yes"), ("dog", "no")])
     {'cat': 'yes', 'dog': 'no'}
@@ -74,13 +73,12 @@ def stand(
     *,
     pending: bool = False,
 ) -> Replay:
-    """Return the image's labels, of the answers that count.
+    """Return the image's labels from the answers that count.
 
-    An answer counts while something above it says yes (or could not be decided), as Algorithm 1
-    would have asked it; the order is that of the first settling, so a block and its lifting give
-    the labels that were. pending: questions that were settled once and are open, in review or
-    withdrawn count too, as if they were settled again.
-    known_labels: known before anybody was asked; "unknown" where nothing more can be known.
+    An answer counts while an ancestor is yes or undecidable, as Algorithm 1 would have asked it;
+    the order is that of the first settling, so a block and its lifting restore the labels. pending:
+    questions settled before that are open, in review or withdrawn count as if settled.
+    known_labels: known before anybody was asked; "unknown" if nothing more can be known.
     """
     known_labels = known_labels or {}
     known = replaying.replay(graph, (), mode, known_labels).settled if known_labels else {}
@@ -115,10 +113,10 @@ def plan(
     known_labels: Mapping[str, str] | None = None,
     choose: Choice | None = None,
 ) -> GraphPlan:
-    """What to open, bring back and withdraw, so that the image asks what it should.
+    """Return what to open, reopen and withdraw. Idempotent once carried out.
 
-    questions: those of the image but gold, whose answers are in known_labels. choose: which
-    candidates to ask now, by default all. Planning again once this is done plans nothing more.
+    questions: those of the image without gold, whose answers are in known_labels. choose: which
+    candidates to ask now, by default all.
     """
     replay = stand(graph, questions, mode, known_labels, pending=True)
     rows = {question.node: question for question in questions}
@@ -146,8 +144,9 @@ def known_values(
     questions: Iterable[AskedNode],
     known_labels: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """What each question says, by node: the answers to all that stand, whatever is above them, and
-    what is known beforehand, which counts before them."""
+    """Return node → value of all settled answers, whatever their ancestors, and of known labels,
+    which take precedence.
+    """
     values = {
         question.node: str(question.value)
         for question in questions
@@ -162,13 +161,12 @@ def plan_any(
     known_labels: Mapping[str, str] | None,
     choose: Callable[[dict[str, str]], str | None],
 ) -> GraphPlan:
-    """As plan, where any node may be asked: one question at a time, the one that is chosen.
+    """Plan like `plan` where any node may be asked, one question at a time.
 
-    choose: the node to ask after these answers, None where none is worth it: then what is open is
-    withdrawn. The one question that is open stays while any is worth asking, unless its answer
-    follows from what was given. Beside a review nothing is asked, nor beside questions that were
-    settled once and are open again: these stay, so that a block and its lifting leave the image as
-    it was.
+    choose: the node to ask after these answers; None if none is worth it, then open questions are
+    withdrawn. The open question stays while any is worth asking, unless its answer follows from
+    given labels. Nothing is asked beside a review or beside reopened questions, which stay, so that
+    a block and its lifting restore the image.
     """
     rows = {question.node: question for question in questions}
     in_graph = {node: question for node, question in rows.items() if node in graph.index}
@@ -201,10 +199,10 @@ def plan_any(
 
 
 def _reached(graph: QuestionGraph, replay: Replay, node: str, pending: set[str]) -> bool:
-    """Return whether a parent that counts now opens the node.
+    """Return whether a current answer on a parent opens the node.
 
-    A parent that is pending opens nothing, unless it is known without its answers: a given "yes"
-    below it withdraws its question, but its other children are still asked.
+    A pending parent opens nothing, unless it is known without its answers: a given "yes" below it
+    withdraws its question, but its other children are still asked.
     """
     parents = graph.node(node).parents
     return not parents or any(
@@ -217,16 +215,14 @@ def _reached(graph: QuestionGraph, replay: Replay, node: str, pending: set[str])
 def breadth(
     graph: QuestionGraph, replay: Replay, candidates: list[str], waiting: set[str]
 ) -> list[str]:
-    """Return all candidates: they may be asked in any order, by many people at once."""
+    """Return all candidates; many people may answer them in any order."""
     return candidates
 
 
 def depth(
     graph: QuestionGraph, replay: Replay, candidates: list[str], waiting: set[str]
 ) -> list[str]:
-    """Return one question at a time, in the order of an indented list: a "yes" is followed down
-    first.
-    """
+    """Return one question at a time, depth-first."""
     if waiting or not candidates:
         return []
     rank = {node: index for index, node in enumerate(graph.printed)}

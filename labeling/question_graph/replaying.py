@@ -1,8 +1,8 @@
-"""What to ask of an image next, and what its answers say: a question graph replayed.
+"""Replays an image's answers over a question graph: its labels and the next questions.
 
-`strict` is Algorithm 1 of Russakovsky et al. (2015) as printed: a "no" closes everything below it
-that has no label yet, so a shared child depends on the order of the answers. `safe`, the default,
-closes a shared child only when all its parents are "no", and depends on no order. Pure, no Django.
+`strict` is Algorithm 1 of Russakovsky et al. (2015) as printed: a "no" closes every unlabeled
+descendant, so a shared child depends on the order of the answers. `safe`, the default, closes a
+shared child only if all its parents are "no", independent of the order. Pure, no Django.
 """
 
 import difflib
@@ -90,7 +90,7 @@ class Replay:
 
     @functools.cached_property
     def settled(self) -> dict[str, Label]:
-        """(value, origin) of the nodes that have a label, by id."""
+        """Return id → (value, origin) of the nodes with a label."""
         labels = dict.fromkeys(self.graph.ids(self.shut), (NO, INHERITED))
         labels.update({node_id: (value, GIVEN) for node_id, value in self.known.items()})
         labels.update({node_id: (value, EXPLICIT) for node_id, value in self.explicit.items()})
@@ -98,7 +98,7 @@ class Replay:
 
     @functools.cached_property
     def labels(self) -> dict[str, Label]:
-        """(value, origin) of every node; what nobody has said is ("unknown", "explicit")."""
+        """Return (value, origin) of every node; ("unknown", "explicit") without a label."""
         return dict.fromkeys(self.graph.index, (UNKNOWN, EXPLICIT)) | self.settled
 
     @functools.cached_property
@@ -146,7 +146,7 @@ def replay(
 def _known(
     graph: QuestionGraph, known_labels: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Labels known beforehand by node id, and for ancestors the node they follow from."""
+    """Return the known labels by node id, and for ancestors the node they follow from."""
     labels = [
         (node_id, value) for key, value in known_labels.items() if (node_id := graph.find(key))
     ]
@@ -167,8 +167,9 @@ def _safe(
     known: dict[str, str],
     known_by: dict[str, str],
 ) -> Replay:
-    """Parents first: a "no" closes what only it leads to; a shared node is looked at once one of
-    its parents is "no"."""
+    """Close nodes parents first: a "no" closes what only it leads to; then shared nodes are
+    checked.
+    """
     masks, names = graph.masks, graph.names
     # Bit sets over positions: nodes that are "no" (noes), and those of them closed from above.
     noes = shut = 0
@@ -210,7 +211,7 @@ def _strict(
     known: dict[str, str],
     known_by: dict[str, str],
 ) -> Replay:
-    """In the order of the answers: a "no" closes everything below it that has no label yet."""
+    """Close nodes in the order of the answers: a "no" closes every unlabeled descendant."""
     masks, index = graph.masks, graph.index
     shut, taken = 0, masks.of(graph, known)
     explicit: dict[str, str] = {}
@@ -240,11 +241,11 @@ def _strict(
 def gold_conflicts(
     graph: QuestionGraph, rows: Iterable[tuple[str, str, str]], mode: str = "safe"
 ) -> list[str]:
-    """Return one sentence for each answer that cannot stand beside the others of its image.
+    """Return one sentence for each answer that contradicts others of its image.
 
-    rows: (image, node id or class key, "yes" | "no"). A "yes" cannot stand where the others close
-    its node: below any "no" in strict mode, below nothing but "no" in safe mode. A "yes" whose
-    children are all "no" can: an animal need not be one of those asked for.
+    rows: (image, node id or class key, "yes" | "no"). A "yes" contradicts answers that close its
+    node: any "no" above in strict mode, only "no" above in safe mode. A "yes" whose children are
+    all "no" is fine: an animal need not be one of the listed ones.
     """
     images: dict[str, dict[str, str]] = defaultdict(dict)
     sentences = []
@@ -260,7 +261,7 @@ def gold_conflicts(
 
 
 def _contradictions(graph: QuestionGraph, answers: Mapping[str, str], mode: str) -> list[str]:
-    """Answers "yes" to nodes that the "no" answers close."""
+    """Return the "yes" answers to nodes that the "no" answers close."""
     # Only the "no" answers: in strict mode an answer that comes first would keep its node open.
     noes = [(node_id, value) for node_id, value in answers.items() if value == NO]
     after = replay(graph, noes, mode)
@@ -275,10 +276,10 @@ def _contradictions(graph: QuestionGraph, answers: Mapping[str, str], mode: str)
 def check_given(
     graph: QuestionGraph, rows: Iterable[tuple[str, str, str]], places: Sequence[str] = ()
 ) -> None:
-    """Nothing, when labels known beforehand fit the graph; else a Refusal that names the rows.
+    """Raise Refusal, which names the rows, if known labels contradict the graph.
 
-    rows: (image, node id or class key, "yes" | "no"), in the order of the file, from row 1.
-    places: where each of them stood, in words, if not in a row.
+    rows: (image, node id or class key, "yes" | "no"), in the order of the file, from row 1. places:
+    their positions in words, if not rows.
     """
 
     def at(number: int) -> str:
@@ -315,7 +316,7 @@ def check_given(
 
 
 def _nearest(graph: QuestionGraph, key: str) -> str:
-    """A cure for an unknown class: the nearest name that the graph has."""
+    """Return a cure for an unknown class: the most similar name in the graph."""
     near = difflib.get_close_matches(key, [*graph.by_key, *graph.index], n=1)
     return (
         f"did you mean {near[0]!r}" if near else "take the row out, or add the class to the graph"

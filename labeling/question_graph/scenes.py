@@ -1,10 +1,10 @@
-"""Which question of an image to ask next, of all nodes, by what tends to be together in images.
+"""Chooses the next question of an image among all nodes, by co-occurrence of classes.
 
-After Deng et al., Scalable multi-label annotation (CHI 2014): any node may be asked, labels that go
-together are inferred, and asking stops where a question is worth less than it costs. Images are a
-mixture of scenes; within a scene classes are there independently, each with its own chance; an
-inner node is "yes" when any class below it is there; an answer is wrong with a stated chance.
-Learned by EM from the answers alone. Pure, no Django.
+After Deng et al., Scalable multi-label annotation (CHI 2014): any node may be asked, co-occurring
+labels are inferred, and asking stops when a question is worth less than its price. Images are a
+mixture of scenes; in a scene classes occur independently, each with its own probability; an inner
+node is "yes" if any class below it occurs; an answer is wrong with a stated probability. Learned by
+EM from the answers alone. Pure, no Django.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,9 @@ EDGE = 1e-7
 
 @dataclass(frozen=True)
 class Scenes:
-    """weights: (Z,), share of images. present: (Z, L), chance of each class of `graph.leaves`."""
+    """weights: (Z,), share of images. present: (Z, L), probability of each class of
+    `graph.leaves`.
+    """
 
     weights: Floats
     present: Floats
@@ -63,7 +65,7 @@ class Scenes:
 class Utility:
     """When asking stops: a question must save more than `price` missed labels.
 
-    false_cost: of a false label, in missed ones; a class is "yes" where that costs less.
+    false_cost: cost of a false label in missed ones; the value of a class minimizes the cost.
     """
 
     price: float
@@ -71,7 +73,7 @@ class Utility:
 
     @property
     def threshold(self) -> float:
-        """Return a class is "yes" above this probability.
+        """Return the probability above which a class is "yes".
 
         >>> Utility(0.01, false_cost=1).threshold
         0.5
@@ -80,16 +82,16 @@ class Utility:
 
 
 def independent(graph: QuestionGraph, present: float) -> Scenes:
-    """Return one scene in which every class is equally likely; present: classes an image."""
+    """Return one scene in which every class is equally likely. present: classes per image."""
     leaves = len(graph.leaves)
     return Scenes(np.ones(1), np.full((1, leaves), np.clip(present / leaves, EDGE, 1 - EDGE)))
 
 
 def chances(graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float) -> Floats:
-    """(B, N): probability that each node is "yes", given the answers to an image.
+    """Return (B, N): probability of each node given the answers to an image.
 
-    answers: (B, N), 1 yes, 0 no, -1 not asked. error: the share of answers that are wrong. Exact
-    where every node has one parent; below several parents what they say is taken as independent.
+    answers: (B, N), 1 yes, 0 no, -1 not asked. error: share of wrong answers. Exact if every node
+    has one parent; several parents are treated as independent.
     """
     from labeling.question_graph import kernels_scenes as kernels
 
@@ -103,9 +105,9 @@ def chances(graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float
 def ask(
     graph: QuestionGraph, scenes: Scenes, replies: Bools, error: float, utility: Utility
 ) -> tuple[Answers, Floats]:
-    """(answers, chances) of images that are asked one question at a time until it pays no more.
+    """Return (answers, chances) of images that are asked until no question is worth its price.
 
-    replies: (B, N), what the answer to each question would be.
+    replies: (B, N), the answer that each question would get.
     """
     from labeling.question_graph import kernels_scenes as kernels
 
@@ -128,9 +130,9 @@ def ask(
 def next_place(
     graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float, utility: Utility
 ) -> int:
-    """Return the position of the question to ask an image next; -1 where none is worth its price.
+    """Return the position of an image's next question; -1 if none is worth its price.
 
-    answers: (N,), as everywhere here, or UNDECIDED.
+    answers: (N,), also with UNDECIDED.
     """
     from labeling.question_graph import kernels_scenes as kernels
 
@@ -144,7 +146,9 @@ def next_place(
 
 
 def saved(likely: float, error: float, utility: Utility) -> float:
-    """What asking for a class itself would save, in missed labels; likely: that it is there."""
+    """Return what asking for a class itself would save, in missed labels. likely: its
+    probability.
+    """
     from labeling.question_graph import kernels_scenes as kernels
 
     return float(kernels.saved(likely, max(error, LEAST_ERROR), utility.false_cost))
@@ -153,9 +157,9 @@ def saved(likely: float, error: float, utility: Utility) -> float:
 def learn(
     graph: QuestionGraph, answers: Answers, error: float, seed: int = 0, most: int = SCENES
 ) -> Scenes:
-    """Return the scenes that explain the answers to images, by EM; at most so many.
+    """Return the scenes that explain the answers to images, by EM.
 
-    answers: (B, N), 1 yes, 0 no, -1 not asked: which were asked may depend on earlier answers.
+    answers: (B, N), 1 yes, 0 no, -1 not asked; which were asked may depend on earlier answers.
     """
     plain = independent(graph, 1.0)
     for _ in range(STEPS):
@@ -170,10 +174,10 @@ def learn(
 
 
 def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator) -> Scenes:
-    """The scenes of images whose labels are as likely (B, L) as one scene alone says.
+    """Return the scenes of images with label probabilities (B, L) from a single scene.
 
-    A scene of few images may be an accident. How few it may have is chosen by how well the other
-    images explain every fifth one; if one scene for all does best, there is one.
+    A scene of few images may be an accident. The minimum is chosen by how well the other images
+    explain every fifth one; if a single scene does best, there is one.
     """
     held = np.arange(len(likely)) % HELD_OUT == 0
     groups = _groups(likely[~held] > 0.5, most, chance)
@@ -185,7 +189,7 @@ def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator)
 
 
 def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
-    """EM over labels that are as likely as said, from these groups."""
+    """Run EM over label probabilities from these groups."""
     present = np.vstack([mean, (groups + mean) / 2])
     scenes = Scenes(np.full(len(present), 1 / len(present)), np.clip(present, EDGE, 1 - EDGE))
     for step in range(1, ROUGH_STEPS + 1):
@@ -200,7 +204,7 @@ def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
 
 
 def _joint(likely: Floats, scenes: Scenes) -> Floats:
-    """(B, Z): log probability of an image's labels with each scene."""
+    """Return (B, Z): log probability of an image's labels with each scene."""
     odds = np.log(scenes.present) - np.log1p(-scenes.present)
     alone = np.log1p(-scenes.present).sum(axis=1) + np.log(scenes.weights)
     return np.asarray(likely @ odds.T + alone)
@@ -214,7 +218,7 @@ def _log_likelihood(likely: Floats, scenes: Scenes) -> Floats:
 
 
 def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
-    """The expected counts with scenes that are one added up, the largest first."""
+    """Return the expected counts with equal scenes merged, the largest first."""
     order = np.argsort(-images, kind="stable")
     images, yes = images[order].copy(), yes[order].copy()
     offsets = yes / np.maximum(images, EDGE)[:, None] - mean
@@ -234,7 +238,7 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
 def _step(
     graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float, mean: Floats
 ) -> Scenes:
-    """One step of EM; scenes that explain too few images go."""
+    """Run one step of EM; scenes that explain too few images are dropped."""
     from labeling.question_graph import kernels_scenes as kernels
 
     images, yes = np.zeros(len(scenes.weights)), np.zeros(scenes.present.shape)
@@ -251,7 +255,7 @@ def _step(
 
 
 def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
-    """What expected counts say: images (Z,), of them with each class (Z, L)."""
+    """Return the scenes of expected counts: images (Z,), of them with each class (Z, L)."""
     stays = images >= min(fewest, images.max())
     images, yes = images[stays], yes[stays]
     if len(images) > 1:
@@ -262,11 +266,11 @@ def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
 
 
 def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
-    """(Z, L): chance of each class in each scene, by empirical Bayes.
+    """Return (Z, L): probability of each class in each scene, by empirical Bayes.
 
-    Either that of the class outside of its scenes, or one of the scene's own: how likely which is
-    follows from the counts. A class seen once in a hundred images of a scene is a stray, or a wrong
-    answer; without this every scene would seem to have thirty of them, each worth a question.
+    It is either that of the class outside its scenes, or the scene's own, weighted by the counts. A
+    class seen once in a hundred images of a scene is a stray or a wrong answer; otherwise every
+    scene would seem to have thirty of them, each worth a question.
     """
     from scipy.special import betaln, expit
 
@@ -287,7 +291,7 @@ def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
 
 
 def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
-    """(Z, L): mean labels of images alike, the middle ones far apart (as k-means++ draws them)."""
+    """Return (Z, L): mean labels of groups of similar images, initialized as in k-means++."""
     rows = likely[likely.sum(axis=1) >= 2].astype(np.float64)
     if len(rows) < ALIKE or most < 1:
         return np.empty((0, likely.shape[1]))
@@ -302,7 +306,7 @@ def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
 
 
 def links(graph: QuestionGraph) -> Links:
-    """Return the graph as kernels_scenes.py reads it."""
+    """Return the graph for kernels_scenes.py."""
     leaf = np.full(len(graph.nodes), -1)
     leaf[[graph.index[name] for name in graph.leaves]] = np.arange(len(graph.leaves))
     return (*_flat(graph.child_positions), *_flat(graph.parent_positions), leaf)

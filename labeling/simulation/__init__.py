@@ -1,3 +1,3 @@
-"""What a policy or a graph will cost, and how wrong it will be, on made-up answers; the methods of
-`aggregate`. Imports estimators, kinds and question_graph; no Django.
+"""Cost and error of a policy or a graph on simulated answers; methods of `aggregate`. Imports
+estimators, kinds and question_graph; no Django.
 """

@@ -1,8 +1,8 @@
-"""Made-up images, instances and people who draw, check and look for more boxes.
+"""Simulated images, instances and people who draw, check and look for more boxes.
 
-Pure; for simulating_boxes.py. What people do is METHODS' crowd; sizes and shapes of instances are
-ours: the square root of an instance's share of the image is uniform, .1 to .8 or for small ones
-.02 to .1, its shape lognormal.
+Pure; for simulating_boxes.py. People behave as METHODS' crowd; sizes and shapes of instances are
+ours: the square root of an instance's share of the image is uniform, .1 to .8 or for small ones .02
+to .1, its shape lognormal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +73,9 @@ class BoxCrowd:
     mend_spread: float = 1.17
 
     def time_of(self, step: str, slow: bool = False) -> tuple[float, float]:
-        """Return the median of the seconds that one person spends on a step, and the deviation of
-        their logarithm. slow: checks at the upper end of what is known of them.
+        """Return the median seconds of a step, and the deviation of their logarithm.
+
+        slow: checks at the upper end of the known range.
         """
         if step == DRAW:
             return self.draw_seconds, self.draw_spread
@@ -102,16 +103,12 @@ Made = TypeVar("Made", BoxCrowd, BoxRules)
 
 
 def clean(content: Mapping[str, object]) -> BoxCrowd:
-    """Return the crowd that these keys describe, the rest by default. Raises Refusal naming the
-    key.
-    """
+    """Return the crowd of these keys, with defaults. Raises Refusal, which names the key."""
     return _clean(BoxCrowd, "A crowd", content, CROWD_LIMITS)
 
 
 def clean_rules(content: Mapping[str, object]) -> BoxRules:
-    """Return the rules that these keys describe, the rest by default. Raises Refusal naming the
-    key.
-    """
+    """Return the rules of these keys, with defaults. Raises Refusal, which names the key."""
     return _clean(BoxRules, "A policy of boxes", content, LIMITS)
 
 
@@ -136,8 +133,7 @@ def _clean(
 
 @dataclass(frozen=True)
 class SimulatedPair:
-    """An image and a class that is in it. instances: their true boxes. proposals: one for each
-    instance."""
+    """An image and a class in it. instances: their true boxes. proposals: one for each."""
 
     topic: int
     instances: tuple[Box, ...]
@@ -145,7 +141,7 @@ class SimulatedPair:
 
 
 class World:
-    """Pairs and people, as a seed has them; what somebody answers is drawn as it is asked."""
+    """Simulated pairs and people of a seed; answers are drawn on request."""
 
     def __init__(self, crowd: BoxCrowd, pairs: int, seed: int) -> None:
         self.crowd = crowd
@@ -175,7 +171,7 @@ class World:
         return x0, y0, x0 + width, y0 + height
 
     def _proposal(self, instance: Box, good: bool) -> Box:
-        """The instance moved aside until its IoU is as wanted."""
+        """Return the instance shifted until its IoU is as requested."""
         target_iou = self.chance.uniform(*(GOOD_PROPOSAL if good else BAD_PROPOSAL))
         # Moved by a share s of its width it has an IoU of (1 - s) / (1 + s).
         moved = (instance[2] - instance[0]) * (1 - target_iou) / (1 + target_iou)
@@ -184,7 +180,7 @@ class World:
     def drawn(
         self, pair: SimulatedPair, boxes: list[Box], person: int, aim: Point | None
     ) -> Box | None:
-        """What somebody draws who should draw the instance at `aim`, or any without a box."""
+        """Return a person's drawing of the instance at `aim`, or of any without a box."""
         crowd, chance = self.crowd, self.chance
         left = without_box(pair, boxes)
         if chance.random() < crowd.elsewhere:
@@ -202,7 +198,7 @@ class World:
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     def checked(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> str:
-        """What somebody says of a box: GOOD, or what is wrong with it."""
+        """Return a person's verdict on a box: GOOD, or a fault."""
         crowd = self.crowd
         best, of_boxed = fit(pair, boxes, box)
         if not best or of_boxed:
@@ -213,9 +209,7 @@ class World:
         return GOOD if self.chance.random() < chance else "shifted"
 
     def mended(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> Box | None:
-        """Return the box as one of those who found it good has mended it; None where they
-        left it.
-        """
+        """Return the box as corrected by a person who accepted it; None if unchanged."""
         if self.chance.random() >= self.crowd.mends:
             return None
         left = without_box(pair, boxes) or list(pair.instances)
@@ -225,7 +219,7 @@ class World:
         return self._around(meant, int(self.chance.integers(self.crowd.people)))
 
     def missing(self, pair: SimulatedPair, boxes: list[Box]) -> tuple[Point, ...]:
-        """Return where somebody sees instances that have no box."""
+        """Return the points where a person sees instances without a box."""
         crowd, seen = self.crowd, []
         for instance in without_box(pair, boxes):
             small = area(instance) < 0.01 * WIDTH * HEIGHT
@@ -237,8 +231,7 @@ class World:
 
 
 def matched(pair: SimulatedPair, boxes: Sequence[Box]) -> list[tuple[int | None, float]]:
-    """Of each box in their order the instance that it fits best of those left, and their IoU. One
-    that overlaps none by half is of none, and takes none."""
+    """Return for each box the best remaining instance and their IoU; none below an IoU of 0.5."""
     left, matches = dict(enumerate(pair.instances)), []
     for box in boxes:
         value, best = max(
@@ -252,14 +245,15 @@ def matched(pair: SimulatedPair, boxes: Sequence[Box]) -> list[tuple[int | None,
 
 
 def without_box(pair: SimulatedPair, boxes: Sequence[Box]) -> list[Box]:
-    """Return the instances that none of these boxes is of."""
+    """Return the instances without one of these boxes."""
     has = {number for number, _ in matched(pair, boxes)}
     return [box for number, box in enumerate(pair.instances) if number not in has]
 
 
 def fit(pair: SimulatedPair, boxes: list[Box], box: Box) -> tuple[float, bool]:
-    """Its best IoU with an instance that has no box yet, and whether it fits one with a box
-    better than that."""
+    """Return its best IoU with an instance without a box, and whether it fits another one
+    better.
+    """
     left = without_box(pair, boxes)
     best = max((iou(instance, box) for instance in left), default=0.0)
     others = max(

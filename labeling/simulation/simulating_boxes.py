@@ -1,8 +1,8 @@
-"""What boxes by draw, check and cover will cost, and how good they will be, on a made-up crowd.
+"""Simulates the cost and quality of boxes by draw, check and cover.
 
-Each pair of image and class goes through the chain that a campaign follows (boxes/chain.py). The
-time of a finished box is reckoned as Su et al. did theirs: over the steps, how many of a step a
-box takes, times the median time of one. Pure; the seed decides everything.
+Each pair of image and class goes through the chain of real campaigns (boxes/chain.py). The time of
+a finished box follows Su et al.: summed over the steps, the number of answers per box times their
+median time. Pure; the seed determines everything.
 """
 
 from collections import Counter
@@ -156,9 +156,9 @@ class Pairs:
 
 
 def simulate(crowd: BoxCrowd, rules: BoxRules, images: int, seed: int = 0) -> dict[str, object]:
-    """What the pairs came to, as `simulate boxes` prints it. images: pairs of image and class.
+    """Return the result of the pairs, as printed by `simulate boxes`. images: (image, class) pairs.
 
-    Raises Refusal where this crowd finds no box good, so that there is nothing to measure.
+    Raises Refusal if the crowd accepts no box, so that nothing can be measured.
     """
     plain = Pairs(crowd, rules, images, seed).run()
     unchecked = Pairs(crowd, rules, images, seed, checks=False).run()
@@ -212,11 +212,15 @@ def accepted(run: BoxRun) -> dict[str, object]:
 def per_box(
     run: BoxRun, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = (*chains.STEPS, MEND)
 ) -> float:
-    """Seconds of a finished box: of each step, how many it takes times the median time of one."""
+    """Return the seconds per finished box: for each step, answers per box times their
+    median time.
+    """
     spent = sum(run.steps[step] * crowd.time_of(step, slow)[0] for step in steps)
     return spent / len(run.ious)
 
 
 def boxing(run: BoxRun, crowd: BoxCrowd) -> float:
-    """Seconds of a finished box without the looks for more, which cost the same either way."""
+    """Return the seconds per finished box without the looks for more, which always cost
+    the same.
+    """
     return per_box(run, crowd, steps=(DRAW, CHECK, MEND))

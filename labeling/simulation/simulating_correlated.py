@@ -47,15 +47,15 @@ class CorrelatedOutcome:
 
     @property
     def rows(self) -> Floats:
-        """(3, B)"""
+        """Return the outcome as (3, B)."""
         return np.array([self.questions, self.missed, self.false])
 
 
 def generate(graph: QuestionGraph, name: str, present: float, images: int, seed: int) -> Bools:
-    """(images, L): which classes are there.
+    """Return (images, L): the classes in each image.
 
-    An image shows one scene. Each class of the scene is there with the same chance, and so is each
-    class of the graph from anywhere; `present` is the mean number of both together.
+    An image shows one scene. Each class of the scene occurs with the same probability, and so does
+    each class of the graph anywhere; `present` is the mean number of both together.
     """
     number, size, anywhere = GENERATORS[name]
     chance, leaves = np.random.default_rng([seed, 3]), len(graph.leaves)
@@ -69,7 +69,9 @@ def generate(graph: QuestionGraph, name: str, present: float, images: int, seed:
 
 
 def read_labels(graph: QuestionGraph, path: Path) -> Bools:
-    """(images, L) of a CSV with the columns image, wnid; sorted by image. Raises BadInput."""
+    """Return (images, L) of a CSV with the columns image, wnid; sorted by image. Raises
+    BadInput.
+    """
     column = {graph.node(leaf).key: index for index, leaf in enumerate(graph.leaves)}
     pairs: list[tuple[str, int]] = []
     try:
@@ -167,8 +169,12 @@ def simulate(graph: QuestionGraph, setting: Setting, there: Bools, first: int) -
 def stated_curve(
     graph: QuestionGraph, known: Scenes, error: float, price: float, seed: int = 0
 ) -> tuple[list[PricePoint], PricePoint]:
-    """What these scenes state that asking costs, at this price and the usual ones, and by Algorithm
-    1 (missed and false labels as they are drawn, at price 0): of DRAWN images drawn from them."""
+    """Return what these scenes state at this price and the usual ones, and the result of Algorithm
+    1.
+
+    Missed and false labels are those of DRAWN images sampled from the scenes; Algorithm 1 has price
+    0.
+    """
     chance = np.random.default_rng([seed, 6])
     scene = chance.choice(len(known.weights), DRAWN, p=known.weights)
     there = chance.random((DRAWN, known.present.shape[1])) < known.present[scene]

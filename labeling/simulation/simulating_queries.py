@@ -50,13 +50,13 @@ class Setting:
 
 
 def simulate(graph: QuestionGraph, setting: Setting) -> dict[str, Any]:
-    """Expected questions and wrong class labels of an image.
+    """Return the expected questions and wrong class labels per image.
 
-    exact: whether questions_per_image is a sum over probabilities; else half_width is that of its
-    95 % interval. wrong_labels_per_image is 0 without error: a truthful "no" closes only what is
-    truly absent; missed_labels_per_image counts those of them that are there. asked: (N,)
-    probability that a node is asked. settled_90: questions after which 90 % of the class labels
-    have a label (learned order only), with that of the breadth-first order beside it.
+    exact: whether questions_per_image is an exact expectation; else half_width is that of its 95 %
+    interval. wrong_labels_per_image is 0 without error: a truthful "no" closes only absent classes;
+    missed_labels_per_image counts the present ones. asked: (N,) probability of each node.
+    settled_90: questions after which 90 % of the class labels are known (learned order only),
+    beside that of the breadth-first order.
     """
     truthful = _truthful(graph, setting)
     # What is asked in safe mode depends on the answers only, not on their order.
@@ -150,7 +150,7 @@ def _all_there(sets: Bools, absent: float) -> float:
 
 
 def leaves_below(graph: QuestionGraph) -> Bools:
-    """(N, L): which leaves are below each node, a leaf below itself."""
+    """Return (N, L): the leaves below each node; a leaf is below itself."""
     reach = graph.below | np.eye(len(graph.nodes), dtype=bool)
     return reach[:, [graph.index[leaf] for leaf in graph.leaves]]
 
@@ -212,7 +212,7 @@ def _leaf(graph: QuestionGraph) -> Bools:
 
 
 def draw(graph: QuestionGraph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
-    """(truth, what people would say), each (B, N) bool, until there are enough images."""
+    """Yield (truth, replies), each (B, N) bool, until there are enough images."""
     chance = np.random.default_rng([setting.seed, stream])
     leaves = leaves_below(graph)
     share = setting.present / leaves.shape[1]
@@ -227,11 +227,12 @@ def draw(graph: QuestionGraph, setting: Setting, stream: int = 0) -> Iterator[tu
 def scan(
     graph: QuestionGraph, replies: Bools, mode: str, order: str = "breadth"
 ) -> tuple[Bools, Bools]:
-    """(asked, label), each (B, N) bool: the graph's order, node by node over all images at once.
+    """Return (asked, label), each (B, N) bool: the graph's order, node by node over all images at
+    once.
 
-    replies: (B, N), what the answer to each question would be. Each node is met once: breadth-first
-    all its parents have their labels by then; depth-first, strict, the one it is printed under has,
-    and a later one cannot change a label. In safe mode the order changes nothing.
+    replies: (B, N), the answer that each question would get. Each node is visited once:
+    breadth-first, all its parents have labels by then; depth-first and strict, its first parent
+    has, and a later one cannot change a label. In safe mode the order does not matter.
     """
     was_asked, label = np.zeros_like(replies), np.zeros_like(replies)
     depth_first = mode == "strict" and order == "depth"
@@ -256,10 +257,10 @@ def scan(
 def step(
     graph: QuestionGraph, replies: Bools, sorter: QuestionOrder
 ) -> tuple[Bools, Bools, npt.NDArray[np.int64], Floats]:
-    """(asked, label, questions, settled): every image asked one question at a time.
+    """Return (asked, label, questions, settled): every image is asked one question at a time.
 
-    replies: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels that
-    have a label after s + 1 questions.
+    replies: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels known
+    after s + 1 questions.
     """
     count, nodes = replies.shape
     rows = np.arange(count)
