@@ -1,8 +1,8 @@
-"""The promises that every command of ours keeps, in one base class.
+"""The base class of our commands, with the promises that each keeps.
 
-`--json` prints one JSON object on stdout and nothing else there; without it a readable table.
-Progress and warnings go to stderr. Exit 0 on success, 1 on bad input (one line on stderr, a JSON
-object under --json, never a traceback), 2 on wrong usage. No system checks, no database of its own.
+`--json` prints one JSON object on stdout and nothing else; without it a readable table. Progress
+and warnings go to stderr. Exit 0 on success, 1 on bad input (one line on stderr, a JSON object
+under --json, never a traceback), 2 on wrong usage. No system checks, no database of its own.
 """
 
 import errno
@@ -31,7 +31,7 @@ Result = dict[str, Any]
 
 
 class UsageError(CommandError):
-    """Options that do not go together: exit 2, as argparse does for the ones it can see."""
+    """Options that exclude each other: exit 2, as argparse does."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, returncode=2)
@@ -39,7 +39,7 @@ class UsageError(CommandError):
 
 @dataclass(frozen=True)
 class Verb:
-    """What `verb` says of an action. show: renders its result without --json."""
+    """The settings of `verb`. show: renders its result without --json."""
 
     name: str
     help: str
@@ -49,7 +49,7 @@ class Verb:
 def verb(
     help: str, name: str | None = None, show: Callable[[Any], str] | None = None
 ) -> Callable[[Action], Action]:
-    """Make a method of a command a verb of it, called as the method is unless it has a name."""
+    """Make a method a verb of its command, named as the method by default."""
 
     def mark(action: Action) -> Action:
         known_as = name or action.__name__.replace("_", "-")
@@ -60,11 +60,11 @@ def verb(
 
 
 class ContractCommand(BaseCommand):
-    """A command with verbs (`mad select`, `mad rank`), or with an `action` where it has none.
+    """A command with verbs (`mad select`, `mad rank`), or with an `action` if it has none.
 
     Each takes a dataclass of options (see options.py), or nothing, and returns what --json prints,
-    a Record or a dict; `show` renders it otherwise. Raise BadInput for what a person must mend in a
-    file, UsageError for options that do not go together.
+    a Record or a dict; `show` renders it otherwise. Raise BadInput for faults in a file, UsageError
+    for options that exclude each other.
     """
 
     requires_system_checks: list[str] = []
@@ -88,11 +88,11 @@ class ContractCommand(BaseCommand):
             _add_action(subparsers.add_parser(each.name, help=each.help), action, show)
 
     def action(self, *args: Any, **kwargs: Any) -> Payload:
-        """Return the result of the command, as it goes out under --json."""
+        """Return the result of the command for --json."""
         raise NotImplementedError(f"{type(self).__module__} has neither an action nor verbs")
 
     def show(self, result: Any) -> str:
-        """Return the result as a person reads it."""
+        """Return the result as text for people."""
         return printing.show(result)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -142,11 +142,11 @@ class ContractCommand(BaseCommand):
             self._refuse(from_os_error(error))
 
     def warn(self, message: str) -> None:
-        """One line on stderr, which --json leaves alone."""
+        """Print one line on stderr, also with --json."""
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
     def progress(self, total: int | None, unit: str, description: str) -> Any:
-        """Return a tqdm bar on stderr, silent where stderr is no terminal."""
+        """Return a tqdm bar on stderr, silent if stderr is no terminal."""
         from tqdm import tqdm
 
         return tqdm(
@@ -180,7 +180,7 @@ def _refuse_addresses(values: Iterable[Any]) -> None:
 def _add_action(
     parser: CommandParser, action: Callable[..., Payload], show: Callable[[Any], str]
 ) -> None:
-    """Add --json and the options that the action takes, which runs when it is called."""
+    """Add --json and the action's options to the parser."""
     hints = typing.get_type_hints(inspect.unwrap(action))
     hints.pop("return", None)
     options = hints.get("options")
@@ -191,7 +191,7 @@ def _add_action(
 
 
 def from_os_error(error: OSError) -> BadInput:
-    """What the system refused, as one line for a person."""
+    """Return a line for people about an error of the system."""
     cures = {
         FileNotFoundError: "check the path",
         PermissionError: "check who may read and write it",
@@ -215,5 +215,5 @@ def from_os_error(error: OSError) -> BadInput:
 
 
 def _is_half_array(error: OSError) -> bool:
-    """Whether numpy.save could not write all of an array, for which it gives no errno."""
+    """Return whether numpy.save failed to write a whole array, which has no errno."""
     return re.fullmatch(r"\d+ requested and \d+ written", str(error)) is not None

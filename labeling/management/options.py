@@ -1,8 +1,8 @@
-"""Options of commands as fields of a dataclass, from which argparse gets them.
+"""Options of commands as fields of a dataclass, from which argparse is configured.
 
-The type of a field says how its text is read: Path, int, float and str by that type, bool as a
-switch, list[…] as an option that may be given several times. `type=` in the settings of a field
-replaces that. A field is required unless it has a default or its type allows None.
+The type of a field determines how its text is read: Path, int, float and str by that type, bool as
+a switch, list[…] as a repeatable option. `type=` in the settings of a field overrides that. A field
+is required unless it has a default or its type allows None.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ Options = TypeVar("Options")
 def option(help: str, default: Any = dataclasses.MISSING, **settings: Any) -> Any:
     """Return the field of an option; settings are those of argparse's add_argument.
 
-    flag: its name, where the field has another; None for a positional argument.
+    flag: its name, if not the field's; None for a positional argument.
     """
     kept = {"help": help, "default": default, **settings}
     if isinstance(default, list):
@@ -40,12 +40,12 @@ def add_options(parser: CommandParser, options: type) -> None:
 
 
 def from_parsed(options: type[Options], parsed: Mapping[str, Any]) -> Options:
-    """Return the dataclass with what argparse has read."""
+    """Return the dataclass of argparse's values."""
     return options(**{field.name: parsed[field.name] for field in _fields(options)})
 
 
 def _fields(options: type) -> list["dataclasses.Field[Any]"]:
-    """Return the fields that `option` or `argument` made."""
+    """Return the fields created by `option` or `argument`."""
     return [field for field in dataclasses.fields(options) if "help" in field.metadata]
 
 

@@ -1,4 +1,4 @@
-"""`labels import` of objects with their parts."""
+"""`labels import` for objects with parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ WARNED = 20
 
 @dataclass(kw_only=True)
 class PartOptions:
-    """The options of importing objects with their parts."""
+    """Options of importing objects with parts."""
 
     parts: bool = option(
         "objects with their parts; .mat files and indexed masks are never anything else"
@@ -39,8 +39,9 @@ class PartOptions:
 def import_parts(
     command: ContractCommand, dataset: Dataset, path: Path, format_name: str, options: PartOptions
 ) -> Result:
-    """Return the report. Raises BadInput for what is wrong with the whole of it, and where nothing
-    at all came in; where some objects were refused, the command ends with 1 after its result.
+    """Return the report; if objects were refused, the command exits with 1 after its result.
+
+    Raises BadInput for a faulty input, and if nothing was imported.
     """
     if options.vocabulary:
         _take(dataset, options.vocabulary)

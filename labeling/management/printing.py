@@ -1,4 +1,4 @@
-"""A result as a person reads it: facts first, then each list of records as a table."""
+"""Prints a result for people: facts first, then each list of records as a table."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def _is_estimate(value: Any) -> bool:
 
 
 def _records(value: Any) -> str:
-    """Return objects as rows, or as columns where they have more keys than there are objects."""
+    """Return objects as rows, or as columns if they have more keys than there are objects."""
     rows = value
     if isinstance(value, dict):
         rows = [{"": name, **item} for name, item in value.items()]

@@ -1,4 +1,4 @@
-"""Which release a command is about, and where its photographs are: the same for every command."""
+"""Options that select a release and its photographs, shared by commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ RELEASE_HELP = "a campaign's name, or a release's folder"
 
 @dataclass(kw_only=True)
 class ReleaseOptions:
-    """Which release, and where its photographs are."""
+    """The release, and the folder of its photographs."""
 
     release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
     number: int | None = option("of the campaign's release; else the latest")
@@ -28,7 +28,7 @@ class ReleaseOptions:
 
 
 def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
-    """Return the release, and its row where it was asked for by its campaign's name."""
+    """Return the release, and its row if it was named by its campaign."""
     if Path(name).is_dir():
         return freezing.read(name), None
     campaign = find_campaign(name, "campaign or folder")
@@ -45,7 +45,7 @@ def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]
 
 
 def find_campaign(name: str, kind: str = "campaign") -> Campaign:
-    """Return the campaign. Raises BadInput that names the kind of thing that is missing."""
+    """Return the campaign. Raises BadInput, which names what is missing."""
     campaign = Campaign.objects.filter(name=name).first()
     if campaign is None:
         raise BadInput(f"there is no {kind} {name!r}", cure="check the name")
@@ -53,7 +53,7 @@ def find_campaign(name: str, kind: str = "campaign") -> Campaign:
 
 
 def images_in(folder: Path) -> Open:
-    """Open a photograph of the folder by its name."""
+    """Return a function that opens a photograph of the folder by name."""
     return partial(_open, folder)
 
 

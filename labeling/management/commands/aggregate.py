@@ -1,4 +1,4 @@
-"""`aggregate answers.csv`: many answers to each image become one, without a database."""
+"""`aggregate answers.csv`: combines many answers per image into one, without a database."""
 
 import argparse
 import math

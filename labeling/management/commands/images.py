@@ -1,5 +1,4 @@
-"""`images add|near|candidates`: images into a dataset, what looks alike, and the queries that found
-them, from the shell."""
+"""`images add|near|candidates`: adds images to a dataset, finds near-duplicates, lists queries."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ DATASET = "dataset:"
 
 @dataclass
 class ComparedImages:
-    """What `near` compares. found: of the files, by their place in `known`."""
+    """The images that `near` compares. found: of the files, by their index in `known`."""
 
     known: list[KnownImage] = field(default_factory=list)
     fingerprints: list[SourceFile] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""`jobs list|run|sweep|retry`: background work from the shell."""
+"""`jobs list|run|sweep|retry`: manages background jobs."""
 
 from dataclasses import dataclass
 

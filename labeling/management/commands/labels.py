@@ -1,4 +1,6 @@
-"""`labels export` and `labels import`: labels out of a release and into a dataset."""
+"""`labels export` and `labels import`: exports a release's labels, imports labels into a
+dataset.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`merge MASK.png MASK.png …`: pieces of one part become one contour, without a database."""
+"""`merge MASK.png MASK.png …`: merges pieces of one part into one contour, without a database."""
 
 import argparse
 import math

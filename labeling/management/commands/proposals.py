@@ -1,4 +1,6 @@
-"""`proposals name|start|stop|status|report|remove|embed`: a network beside people who draw."""
+"""`proposals name|start|stop|status|report|remove|embed`: manages a network that assists
+drawing.
+"""
 
 import json
 from argparse import ArgumentTypeError
@@ -131,7 +133,7 @@ class Command(ContractCommand):
 
     @verb("make the embeddings that are lacking, by a job")
     def start(self, options: CampaignOptions) -> Result:
-        """Run the job here and now, unless a worker of the site has it."""
+        """Run the job in this process, unless a worker has it."""
         row = _campaign(options.campaign)
         try:
             job = embedding.start(row)

@@ -1,4 +1,4 @@
-"""What a question graph or a policy costs, and how wrong it will be, before people are asked."""
+"""Simulates the cost and error of a question graph or a policy."""
 
 import os
 from collections import defaultdict
