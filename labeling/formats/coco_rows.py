@@ -20,8 +20,22 @@ from labeling.parts.model import Box
 
 # COCO's own groups of objects, less `person`, which is an object too.
 GROUPS = {
-    *("vehicle", "outdoor", "animal", "accessory", "sports", "kitchen", "food", "furniture"),
-    *("electronic", "appliance", "indoor", "object", "thing", "stuff", "none", ""),
+    "vehicle",
+    "outdoor",
+    "animal",
+    "accessory",
+    "sports",
+    "kitchen",
+    "food",
+    "furniture",
+    "electronic",
+    "appliance",
+    "indoor",
+    "object",
+    "thing",
+    "stuff",
+    "none",
+    "",
 }
 LISTS = ("images", "annotations", "categories")
 Id = str | float

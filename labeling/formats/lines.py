@@ -22,7 +22,10 @@ from labeling.geometry.polygons import as_json
 from labeling.parts.model import Photograph
 
 KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"} | {
-    *("votes", "interval", "is_covered", "flags"),
+    "votes",
+    "interval",
+    "is_covered",
+    "flags",
 }
 GEOMETRY = 'geometry is {"boxes": [[x0, y0, x1, y1], …], "polygons": [[x, y, x, y, …], …]} or null'
 

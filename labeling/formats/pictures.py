@@ -28,8 +28,22 @@ from labeling.parts.model import (
 
 # Sasha Trubetskoy's distinct colours, those that stand out on a photograph; then from the start.
 COLOURS = (
-    *("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#42d4f4", "#f032e6", "#bfef45"),
-    *("#469990", "#9a6324", "#ffe119", "#800000", "#fabed4", "#808000", "#dcbeff", "#000075"),
+    "#e6194b",
+    "#3cb44b",
+    "#4363d8",
+    "#f58231",
+    "#911eb4",
+    "#42d4f4",
+    "#f032e6",
+    "#bfef45",
+    "#469990",
+    "#9a6324",
+    "#ffe119",
+    "#800000",
+    "#fabed4",
+    "#808000",
+    "#dcbeff",
+    "#000075",
 )
 REST_COLOUR = "#a9a9a9"
 WIDTH_PX = 780

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 # question graph, the dataset's objects, listed pairs whose questions follow one another, or images
 # that queries found for a class.
 PAIRS, IMAGES, GRAPH, OBJECTS, CHAINS, CANDIDATES = ASKS = (
-    *("pairs", "images", "graph", "objects", "chains"),
+    "pairs",
+    "images",
+    "graph",
+    "objects",
+    "chains",
     "candidates",
 )
 # What a settled question says in a release: whether the image contains the class that was asked

@@ -160,7 +160,10 @@ class DrawStep(Step):
         if value == NONE:
             return NONE
         if not isinstance(value, dict) or not {"box"} <= set(value) <= {
-            *("box", "how", "points", "flags")
+            "box",
+            "how",
+            "points",
+            "flags",
         }:
             raise refusal('A drawing is {"box", "how", "points", "flags"}, or "none".')
         how = value.get("how", DRAG)

@@ -180,8 +180,14 @@ def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
     for question, value, probability, answers, *rest in Settlement.objects.filter(
         pk__in=settlements
     ).values_list(
-        *("question_id", "value", "probability", "answers", "reviewed", "policy_id"),
-        *("calibration_id", "calibration__number"),
+        "question_id",
+        "value",
+        "probability",
+        "answers",
+        "reviewed",
+        "policy_id",
+        "calibration_id",
+        "calibration__number",
     ):
         ids = [str(answer) for answer in answers]
         history.settled[question] = FrozenSettlement(value, probability, ids, *rest)
@@ -189,8 +195,13 @@ def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
     for question, pk, *rest in Answer.objects.filter(
         assignment__question__in=question_ids
     ).values_list(
-        *("assignment__question_id", "pk", "assignment__annotator_id", "value", "duration_ms"),
-        *("late", "revision"),
+        "assignment__question_id",
+        "pk",
+        "assignment__annotator_id",
+        "value",
+        "duration_ms",
+        "late",
+        "revision",
     ):
         history.votes.setdefault(question, []).append(FrozenVote(str(pk), *rest))
     return history

@@ -230,8 +230,19 @@ def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
         )
         .order_by(*_by("item__image__name", "item__name", "topic"), "round", "pk")
         .values_list(
-            *("item__image_id", "pk", "item_id", "item__image__name", "item__name", "topic"),
-            *("state", "policy_id", "last", "first", "item__region", "step", "content"),
+            "item__image_id",
+            "pk",
+            "item_id",
+            "item__image__name",
+            "item__name",
+            "topic",
+            "state",
+            "policy_id",
+            "last",
+            "first",
+            "item__region",
+            "step",
+            "content",
             *(f"item__image__{name}" for name in IMAGE_FIELDS),
         )
     )

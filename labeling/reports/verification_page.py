@@ -27,8 +27,24 @@ SORTS = {
 # Where the pictures of a page may begin; the last of them is the whole.
 FLOORS = (0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
 COLUMNS = (
-    *("class", "name", "state", "reason", "candidates", "asked", "open", "yes", "no"),
-    *("by_table", "precision", "low", "high", "audited", "wrong", "answers", "cost", "currency"),
+    "class",
+    "name",
+    "state",
+    "reason",
+    "candidates",
+    "asked",
+    "open",
+    "yes",
+    "no",
+    "by_table",
+    "precision",
+    "low",
+    "high",
+    "audited",
+    "wrong",
+    "answers",
+    "cost",
+    "currency",
 )
 
 

@@ -63,8 +63,14 @@ class InvitationSerializer(serializers.ModelSerializer):
     class Meta:
         model = Invitation
         fields = (
-            *("id", "role", "note", "max_uses", "uses", "created_at", "expires_at"),
-            *("revoked_at",),
+            "id",
+            "role",
+            "note",
+            "max_uses",
+            "uses",
+            "created_at",
+            "expires_at",
+            "revoked_at",
         )
 
 

@@ -37,9 +37,26 @@ class VerificationSerializer(serializers.ModelSerializer):
     class Meta:
         model = Verification
         fields = (
-            *("key", "name", "state", "reason", "waived", "candidates", "asked", "open", "yes"),
-            *("no", "by_table", "precision", "low", "high", "audited", "wrong", "has_table"),
-            *("answers", "cost", "looked_at"),
+            "key",
+            "name",
+            "state",
+            "reason",
+            "waived",
+            "candidates",
+            "asked",
+            "open",
+            "yes",
+            "no",
+            "by_table",
+            "precision",
+            "low",
+            "high",
+            "audited",
+            "wrong",
+            "has_table",
+            "answers",
+            "cost",
+            "looked_at",
         )
 
 

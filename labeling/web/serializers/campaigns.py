@@ -39,8 +39,18 @@ class CampaignSerializer(serializers.ModelSerializer):
     class Meta:
         model = Campaign
         fields = (
-            *("name", "title", "kind", "state", "instructions", "settings", "choices"),
-            *("dataset", "policy", "policy_version", "created_at", "opened_at"),
+            "name",
+            "title",
+            "kind",
+            "state",
+            "instructions",
+            "settings",
+            "choices",
+            "dataset",
+            "policy",
+            "policy_version",
+            "created_at",
+            "opened_at",
             "closed_at",
         )
 

@@ -27,6 +27,13 @@ class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job
         fields = (
-            *("id", "kind", "state", "attempts", "error", "progress_done"),
-            *("progress_total", "created_at", "finished_at"),
+            "id",
+            "kind",
+            "state",
+            "attempts",
+            "error",
+            "progress_done",
+            "progress_total",
+            "created_at",
+            "finished_at",
         )

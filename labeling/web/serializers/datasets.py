@@ -33,8 +33,17 @@ class ImageSerializer(serializers.ModelSerializer):
     class Meta:
         model = Image
         fields = (
-            *("id", "name", "sha256", "media_type", "bytes", "width", "height", "licence"),
-            *("source", "queries", "added_at"),
+            "id",
+            "name",
+            "sha256",
+            "media_type",
+            "bytes",
+            "width",
+            "height",
+            "licence",
+            "source",
+            "queries",
+            "added_at",
         )
 
 

@@ -87,8 +87,16 @@ class QuestionSerializer(serializers.ModelSerializer):
     class Meta:
         model = Question
         fields = (
-            *("id", "image", "topic", "state", "seats_free", "value", "probability"),
-            *("votes", "interval", "step"),
+            "id",
+            "image",
+            "topic",
+            "state",
+            "seats_free",
+            "value",
+            "probability",
+            "votes",
+            "interval",
+            "step",
         )
 
     def get_votes(self, row: Question) -> int | None:
