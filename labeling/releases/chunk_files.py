@@ -177,9 +177,7 @@ class _BatchHistory:
 def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
     history = _BatchHistory()
     settlements = [question.settlement for question in rows if question.settlement]
-    for question, value, probability, answers, *rest in Settlement.objects.filter(
-        pk__in=settlements
-    ).values_list(
+    settled = Settlement.objects.filter(pk__in=settlements).values_list(
         "question_id",
         "value",
         "probability",
@@ -188,13 +186,14 @@ def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
         "policy_id",
         "calibration_id",
         "calibration__number",
-    ):
+    )
+    for question, value, probability, answers, reviewed, policy, calibration, number in settled:
         ids = [str(answer) for answer in answers]
-        history.settled[question] = FrozenSettlement(value, probability, ids, *rest)
+        history.settled[question] = FrozenSettlement(
+            value, probability, ids, reviewed, policy, calibration, number
+        )
     question_ids = [question_ids.pk for question_ids in rows]
-    for question, pk, *rest in Answer.objects.filter(
-        assignment__question__in=question_ids
-    ).values_list(
+    votes = Answer.objects.filter(assignment__question__in=question_ids).values_list(
         "assignment__question_id",
         "pk",
         "assignment__annotator_id",
@@ -202,8 +201,10 @@ def _read_history(rows: Sequence[FrozenQuestion]) -> _BatchHistory:
         "duration_ms",
         "late",
         "revision",
-    ):
-        history.votes.setdefault(question, []).append(FrozenVote(str(pk), *rest))
+    )
+    for question, pk, annotator, value, duration_ms, late, revision in votes:
+        vote = FrozenVote(str(pk), annotator, value, duration_ms, late, revision)
+        history.votes.setdefault(question, []).append(vote)
     return history
 
 

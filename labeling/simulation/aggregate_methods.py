@@ -1,4 +1,4 @@
-"""The methods of `aggregate`: answers, perhaps gold, to labels and what is known of people.
+"""The methods of `aggregate`: answers, optionally gold, to labels and accuracies of people.
 
 Pure, no Django.
 """
@@ -38,7 +38,7 @@ class Blind:
 
 @dataclass(frozen=True)
 class AggregationOutcome:
-    """What a method says. labels: (I,), -1 unanswered; accuracies: (A,), NaN unknown."""
+    """The result of a method. labels: (I,), -1 unanswered. accuracies: (A,), NaN unknown."""
 
     labels: NDArray[np.int32]
     probabilities: Floats
@@ -51,7 +51,7 @@ class AggregationOutcome:
 
 @dataclass(frozen=True)
 class AggregationTask:
-    """The input, checked. known: as known_labels gives it."""
+    """The validated input. known: from known_labels."""
 
     path: Path
     answers: AnswerTable
@@ -62,16 +62,16 @@ class AggregationTask:
 
     @property
     def teaching(self) -> NDArray[np.bool_]:
-        """(N,) the answers to images whose label is among the answers, as far as is known."""
+        """Return (N,) the answers to images whose known label is among the answers."""
         return self.known[self.answers.items] != UNANSWERED
 
 
 def known_labels(
     answers: AnswerTable, gold: dict[str, str], path: Path | None
 ) -> NDArray[np.int32]:
-    """(I,) the gold label of each image: -1 without one, UNANSWERED where nobody gives that answer.
+    """Return (I,) the gold labels: -1 without one, UNANSWERED if nobody gives that answer.
 
-    Raises BadInput if no image of the gold has answers.
+    Raises BadInput if no image with gold has answers.
     """
     index_of_class = {name: at for at, name in enumerate(answers.classes)}
     known = [
@@ -131,10 +131,10 @@ def _fitted(
 
 
 def by_posterior(task: AggregationTask) -> AggregationOutcome:
-    """Bayes with the confusions that people show on gold.
+    """Apply Bayes' rule with the people's confusions on gold.
 
-    A row of someone's confusions is (count + prior) / (total + K × prior); who never met gold of
-    that class gets the row of the whole crowd. The class prior is the gold's shares.
+    A row of a person's confusions is (count + prior) / (total + K × prior); a person without gold
+    of that class gets the whole crowd's row. The class prior is the gold's shares.
     """
     answers, prior = task.answers, task.options["prior"]
     n_classes, n_people = len(answers.classes), len(answers.annotator_names)
@@ -171,7 +171,9 @@ def by_posterior(task: AggregationTask) -> AggregationOutcome:
 
 
 def by_vote_table(task: AggregationTask) -> AggregationOutcome:
-    """P(yes | votes) learned on gold images, or without gold on the majorities of all votes."""
+    """Apply P(yes | votes), learned on gold images, or without gold on the majorities of
+    all votes.
+    """
     answers = task.answers
     yes = _yes_class(task)
     votes = answers.counts.sum(axis=1)
@@ -252,7 +254,7 @@ def errors_of(
 
 
 def report(task: AggregationTask, outcome: AggregationOutcome, method: str) -> dict[str, Any]:
-    """Return the result but for the accuracy."""
+    """Return the result without the accuracy."""
     answers = task.answers
     stated, errors = errors_of(task, outcome)
     classes, counts = answers.classes, answers.counts
@@ -303,7 +305,7 @@ def _distribution(classes: tuple[str, ...], row: Floats) -> dict[str, float]:
 def _of_answered(
     answers: AnswerTable, probabilities: Floats, commonness: Any
 ) -> tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
-    """Labels, probabilities and ties; images that nobody answered have none."""
+    """Return labels, probabilities and ties; images without answers have none."""
     answered = np.bincount(answers.items, minlength=len(answers.item_names)) > 0
     probabilities = np.where(answered[:, None], probabilities, np.nan)
     labels, ties = aggregation.pick(probabilities, commonness)
@@ -323,7 +325,7 @@ def _posterior(task: AggregationTask, confusions: Floats, prior: Floats) -> Floa
 
 
 def _agreeing(task: AggregationTask, labels: NDArray[np.int32], ties: NDArray[np.bool_]) -> Floats:
-    """(A,) the share of each annotator's answers to untied images that are the label."""
+    """Return (A,) the share of each annotator's answers to untied images that equal the label."""
     answers = task.answers
     right = task.teaching & (answers.labels == labels[answers.items])
     return _shares(answers, right, ~ties[answers.items])
@@ -332,7 +334,7 @@ def _agreeing(task: AggregationTask, labels: NDArray[np.int32], ties: NDArray[np
 def _shares(
     answers: AnswerTable, hits: NDArray[np.bool_], judged: NDArray[np.bool_] | None = None
 ) -> Floats:
-    """(A,) the share of hits among each annotator's judged answers; NaN without any."""
+    """Return (A,) the share of hits among each annotator's judged answers; NaN without any."""
     judged = np.ones(len(answers), bool) if judged is None else judged
     n_people = len(answers.annotator_names)
     with np.errstate(invalid="ignore"):
@@ -343,7 +345,9 @@ def _shares(
 
 
 def _rates(counts: NDArray[Any], prior: float, instead: Floats) -> Floats:
-    """Rows of counts, with pseudo-counts, as shares; a row without counts is that of `instead`."""
+    """Return rows of counts with pseudo-counts as shares; an empty row becomes that of
+    `instead`.
+    """
     total = counts.sum(axis=-1, keepdims=True)
     n_classes = counts.shape[-1]
     seen = (counts + prior) / np.maximum(total + n_classes * prior, 1e-300)

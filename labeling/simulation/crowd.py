@@ -1,4 +1,4 @@
-"""A made-up crowd: who is honest, who guesses, sleeps or copies, and what each of them answers.
+"""A simulated crowd: honest people, guessers, sleepers and copiers, and their answers.
 
 Pure; for simulating.py.
 """
@@ -31,16 +31,15 @@ class Hard:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Who answers, and what is asked.
+    """The composition of a crowd.
 
-    right: how often an answer to an image that is not hard is right, on average; person_sd: the
-    standard deviation between honest people. lookalike: with more than two classes, the share of
-    wrong answers that name one class, drawn for each image. These were fitted to real crowds.
-    accuracy: in their place, the two ends between which honest people are right, uniformly; then no
-    image is hard. random, sleepers and copiers are shares of all people: sleepers answer honestly
-    until `awake` answers, then always the first class; a copier repeats the last answer somebody
-    gave to the question, and guesses where none was. prevalence: of yes; more than two classes are
-    equally common. seconds: of an honest answer; those who cheat take `cheating_seconds`.
+    right: mean accuracy on images that are not hard. person_sd: standard deviation between honest
+    people. lookalike: with more than two classes, the share of wrong answers that name one class,
+    drawn for each image. These were fitted to real crowds. accuracy: instead of them, the range of
+    a uniform accuracy of honest people; then no image is hard. random, sleepers and copiers are
+    shares of all people: sleepers answer honestly until `awake` answers, then always the first
+    class; a copier repeats the question's last answer, or guesses. prevalence: of yes; more than
+    two classes are equally common. seconds: of an honest answer; cheaters take `cheating_seconds`.
     """
 
     questions: int = 2_000
@@ -100,9 +99,7 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 def clean_crowd(content: Mapping[str, object]) -> Crowd:
-    """Return the crowd that these keys describe, the rest by default. Raises Refusal naming the
-    key.
-    """
+    """Return the crowd of these keys, with defaults. Raises Refusal, which names the key."""
     defaults = Crowd()
     values: dict[str, Any] = {}
     for key, value in content.items():
@@ -186,7 +183,7 @@ def ask(
 
 @dataclass(frozen=True)
 class SimulatedPeople:
-    """The crowd, one entry a person: what kind they are, and how often right when they try.
+    """The people of a crowd, one entry each: their kind, and their accuracy when they try.
 
     accuracy, hard_accuracy: on images that are not hard, and on hard ones.
     """
@@ -211,10 +208,10 @@ class SimulatedPeople:
         last: Ints,
         chance: np.random.Generator,
     ) -> Ints:
-        """Return what each of `who` says of their question, all (N,).
+        """Return the answers of `who` to their questions, all (N,).
 
-        answered: how many each has answered before. last: the newest answer that the question has
-        already, -1 where there is none.
+        answered: number of earlier answers of each. last: the question's newest answer, -1 for
+        none.
         """
         accuracy = np.where(questions.hard, self.hard_accuracy[who], self.accuracy[who])
         right = chance.random(len(who)) < accuracy
@@ -244,7 +241,7 @@ class SimulatedPeople:
 
 
 def gather(crowd: Crowd, chance: np.random.Generator) -> SimulatedPeople:
-    """Return the people of the crowd, in an order that says nothing of them."""
+    """Return the people of the crowd in random order."""
     kind = np.full(crowd.people, HONEST)
     order = chance.permutation(crowd.people)
     start = 0

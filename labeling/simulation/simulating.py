@@ -1,8 +1,8 @@
-"""What a policy costs and how wrong it is, tried on a made-up crowd before anybody is asked.
+"""Simulates the cost and error of a policy on a crowd.
 
 The crowd answers in rounds of a page each. After every round questions settle, gold is graded and
-the policy's signals act, by the functions that a campaign uses: the same sequential test, the same
-Dawid–Skene, the same posterior. Pure; the seed decides everything.
+the policy's signals act, by the functions of real campaigns: the same sequential test, Dawid–Skene
+and posterior. Pure; the seed determines everything.
 """
 
 from collections import Counter
@@ -30,12 +30,12 @@ RIGHT, WRONG = 2.0, 1.0
 
 
 def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
-    """What the campaign came to, as `simulate campaign` prints it.
+    """Return the result of the campaign, as printed by `simulate campaign`.
 
-    policy: a whole one (policies.clean). error: share of all questions whose label is wrong; those
-    left to a reviewer get what an auditor would say. answers_per_question counts votes, gold,
-    training, tests, audits and reviewers' verdicts. stated_error is what the audit sample says,
-    with its exact 95 % interval (Clopper and Pearson); null where nothing was audited.
+    policy: a whole one (policies.clean). error: share of all questions with a wrong label; those
+    left to a reviewer get an auditor's answer. answers_per_question counts votes, gold, training,
+    tests, audits and reviewers' verdicts. stated_error is the audit's estimate with its exact 95 %
+    interval (Clopper and Pearson); null without an audit.
     """
     run = _Run(policy, crowd, np.random.default_rng(seed))
     run.let_in()
@@ -46,7 +46,7 @@ def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[
 
 
 class _Run:
-    """The campaign as it goes: questions (Q,), people (P,), and the answers so far."""
+    """The state of a campaign: questions (Q,), people (P,), and the answers so far."""
 
     def __init__(
         self, policy: policies.WholePolicy, crowd: Crowd, chance: np.random.Generator
@@ -89,7 +89,7 @@ class _Run:
         self.label = np.full(crowd.questions, -1)
 
     def let_in(self) -> None:
-        """Training, then the test; whoever fails every attempt goes."""
+        """Run the training, then the test; remove people who fail every attempt."""
         policy = self.policy
         everyone = np.arange(self.crowd.people)
         self.introductions += policy["training_questions"] * len(everyone)
@@ -104,7 +104,7 @@ class _Run:
         self.active[waiting] = False
 
     def round(self) -> bool:
-        """Return one page for everybody who works; False when there was nothing more to do."""
+        """Give a page to everybody who works; return False if there was nothing to do."""
         workers = np.flatnonzero(self.active)
         if not len(workers) or not (self.free > 0).any():
             return False
@@ -121,7 +121,7 @@ class _Run:
         return True
 
     def _give_gold(self, workers: Ints) -> Ints:
-        """How many gold questions each of them met on this page."""
+        """Give gold on this page and return the number for each person."""
         met = self.chance.binomial(
             self.policy["page_size"], [self._gold_share(person) for person in workers]
         )
@@ -143,7 +143,7 @@ class _Run:
         return self.policy["gold_share"] if share is None else share
 
     def _give_votes(self, workers: Ints, room: Ints) -> int:
-        """How many seats were taken: at random, each question to different people."""
+        """Fill seats at random, each question by different people; return their number."""
         open_ones = np.flatnonzero(self.free > 0)
         seats = self.chance.permutation(np.repeat(open_ones, self.free[open_ones]))
         slots = self.chance.permutation(np.repeat(workers, room))
@@ -162,7 +162,7 @@ class _Run:
         return len(who)
 
     def _unseen(self, who: Ints, question: Ints) -> Flags:
-        """Which of these pairs are new, each at most once."""
+        """Return which of these pairs are new, each at most once."""
         keys = who * self.crowd.questions + question
         _, first = np.unique(keys, return_index=True)
         fresh = np.zeros(len(keys), bool)
@@ -175,7 +175,9 @@ class _Run:
         return latest[question]
 
     def _weigh(self) -> None:
-        """Every question's posterior by the reputations in force, renewed now and then."""
+        """Compute every question's posterior by the current reputations, which are renewed at
+        times.
+        """
         if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
             self._calibrate()
         counted = ~self.void[self.who]
@@ -189,7 +191,7 @@ class _Run:
         )
 
     def _calibrate(self) -> None:
-        """Everyone's confusion matrix and the share of yes, from all that counts, gold included."""
+        """Estimate confusion matrices and the share of yes from all counted answers and gold."""
         self.calibrated = len(self.who)
         counted = ~self.void[self.who]
         questions = self.crowd.questions
@@ -231,8 +233,10 @@ class _Run:
             self._act(np.flatnonzero(enough & little), policy["chance_action"])
 
     def _agreement(self) -> Floats:
-        """(P,) agreement beyond chance with the others, at the upper end of its interval; NaN
-        where nothing says so. As annotator_checks.agreement, for everybody at once."""
+        """Return (P,) agreement beyond chance, the upper end of its interval; NaN if unknown.
+
+        As annotator_checks.agreement, for everybody at once.
+        """
         agreement = agreement_beyond_chance(
             self.who,
             self.question,
@@ -249,7 +253,7 @@ class _Run:
             return np.asarray((upper - chance) / (1 - chance))
 
     def _long_runs(self) -> Flags:
-        """(P,) whose longest run of one answer is too long, against the odds of the pool."""
+        """Return (P,) whether the longest run of one answer is too long for chance."""
         order = np.argsort(self.who, kind="stable")
         bounds = np.searchsorted(self.who[order], np.arange(self.crowd.people + 1))
         pool = [("", str(word)) for word in self.answer[-POOL:]]
@@ -276,7 +280,7 @@ class _Run:
             self._replay(np.unique(self.question[np.isin(self.who, who)]))
 
     def _replay(self, questions: Ints) -> None:
-        """Questions that a blocked person answered: settled again, or open for others."""
+        """Settle or reopen the questions that a blocked person answered."""
         self.settled[questions] = False
         self.label[questions] = -1
         if self.adaptive:
@@ -306,7 +310,7 @@ class _Run:
         self.free[more] = votes_needed[more]
 
     def _majority_wants(self, counts: Ints) -> Ints:
-        """(Q,) how many votes each question still wants; one for a tie of all of them."""
+        """Return (Q,) the votes that each question still needs; one for a full tie."""
         rows, places = np.unique(counts, axis=0, return_inverse=True)
         wants = [
             votes_wanted(Counter({str(label): n for label, n in enumerate(row)}), 0, self.policy)
@@ -324,7 +328,7 @@ class _Run:
         self._decide(which, self._trusted(np.arange(self.crowd.questions)))
 
     def _trusted(self, questions: Ints) -> Ints:
-        """What somebody trusted says of these questions."""
+        """Return a trusted person's answers to these questions."""
         right = self.chance.random(len(questions)) < self.crowd.auditor_accuracy
         truth = self.questions.truth[questions]
         return np.where(right, truth, (truth + 1) % self.classes)
@@ -367,7 +371,7 @@ class _Run:
         }
 
     def _audit(self) -> tuple[int, int]:
-        """(wrong, audited) of a random sample that trusted people answered again."""
+        """Return (wrong, audited) of a random sample answered by trusted people."""
         size = min(self.crowd.audited, self.crowd.questions)
         sample = self.chance.choice(self.crowd.questions, size, replace=False)
         return int((self._trusted(sample) != self.label[sample]).sum()), size
