@@ -26,11 +26,11 @@ from labeling.release_files.frozen import Frozen
 
 Pairs = Sequence[tuple[str, str]]
 BATCH = 2_000
-# Detectors say one thing twice, and much of which they are not sure: of boxes that overlap by half
-# the surest is shown, and so many a pair at most.
+# Detectors repeat boxes and return uncertain ones: of boxes that overlap by half
+# the most confident is shown, with this limit per pair.
 SAME_IOU = 0.5
 MOST_A_PAIR = 10
-# Files count pixels from 0 or 1 and round: a box may leave its image by so much, and is cut.
+# Files count pixels from 0 or 1 and round: boxes this far outside are clipped.
 EDGE_PX = 1.0
 
 

@@ -31,18 +31,18 @@ from labeling.releases import freezing
 KIND = "export labels"
 # About four seconds' work, zipping included.
 AT_ONCE = 200_000
-# An object with its parts takes as long as so many labels.
+# An object with its parts takes as long as this many labels.
 AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
 OTHERWISE = 400
-# What a job made is kept so long; after that it is rebuilt for whoever asks.
+# Lifetime of a job's zip; later it is rebuilt on request.
 KEPT = timedelta(days=7)
-# The folder of the store that has them.
+# Their folder in the store.
 STORED = "labels"
-# Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
+# The strongest compression of labels takes three times as long to save a tenth.
 LEVEL = 3
-# Pictures are compressed already.
+# Pictures are already compressed.
 AS_IT_IS = (".png",)
-# Of how formats are written: zips of an earlier one are not given out again.
+# Version of the formats; zips of earlier versions are not reused.
 LAYOUT = 3
 
 
@@ -198,7 +198,7 @@ def _ask(release: Release, format_name: str, options: exporting.FormatOptions) -
     if options != exporting.DEFAULT:
         key += f":{_digest(chosen)}"
     with transaction.atomic():
-        # Two who ask at once get one job.
+        # Concurrent requests get the same job.
         Release.objects.select_for_update().get(pk=release.pk)
         latest = Job.objects.filter(kind=KIND, key=key).order_by("-pk").first()
         if latest is not None and latest.state != Job.State.DONE:
@@ -208,12 +208,12 @@ def _ask(release: Release, format_name: str, options: exporting.FormatOptions) -
 
 
 def _options_in(job: Job) -> exporting.FormatOptions:
-    # Jobs of before there were options have none.
+    # Jobs from before there were options have none.
     return exporting.FormatOptions(**job.payload.get("options", {}))
 
 
 def _folder() -> Path:
-    # No campaign's folder: their names have no dot.
+    # Not a campaign's folder, since those names have no dot.
     return Path(settings.RELEASES_DIR) / ".labels"
 
 

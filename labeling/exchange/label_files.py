@@ -32,14 +32,14 @@ from labeling.release_files import exporting
 
 KIND = "import labels"
 FOLDER = "labels/"
-# About ten thousand rows of CSV, a second's work: their sender waits. A zip always takes a job.
+# About ten thousand rows of CSV, a second of work: the sender waits. A zip always needs a job.
 SMALL_BYTES = MIB // 4
 MAX_BYTES = 64 * MIB
 MAX_UNPACKED = 256 * MIB
 MAX_FILES = 100_000
-# They are written in one go, all or nothing, which takes a minute and a few hundred megabytes.
+# Written in one transaction, which takes a minute and a few hundred megabytes.
 MAX_LABELS = 200_000
-# What of a zip is read at all: photographs beside their annotations are passed over.
+# Extensions read from a zip; photographs beside annotations are skipped.
 READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
 
@@ -243,7 +243,7 @@ def _inside(folder: Path) -> Path:
         if len(entries) > 1 or entries[0].name == "Annotations":
             return folder
         if entries[0].is_file():
-            # One XML file is read as VOC, whose folder it is.
+            # Read a single XML file as a VOC folder.
             return folder if entries[0].suffix.lower() == ".xml" else entries[0]
         folder = entries[0]
     return folder
@@ -257,7 +257,7 @@ def refusing(root: Path) -> Iterator[None]:
     except BadInput as bad:
         raise Refusal(sentence(bad, root), field="file", code="bad_input") from None
     except Refusal as refusal:
-        # Faults of rows name columns; here all of them came in one file.
+        # Faults of rows name columns, but here the field is the file.
         refusal.field = "file"
         raise
 
@@ -272,7 +272,7 @@ def sentence(bad: BadInput, root: Path) -> str:
     'The file is not JSON.'
     """
     path = Path(bad.file or root)
-    # Below the folder that a zip was laid out in; else there was one file only.
+    # Relative to the unpacked zip; else there was only one file.
     inside = path.relative_to(root).parts[1:] if path.is_relative_to(root) else ()
     places = ["/".join(inside)] if inside else []
     if bad.line is not None:

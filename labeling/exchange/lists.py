@@ -18,10 +18,10 @@ from labeling.kinds.base import CHAINS, Answer
 
 MAX_LINES = 1_000_000
 SHOWN = 60
-# What the columns of the database take. A name is cut, and the database's own check is none: SQLite
+# Lengths of the database columns. Checked here, since names are cut and SQLite
 # has no lengths.
 LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
-# Columns that JSON may have as numbers.
+# Columns that may be numbers in JSON.
 NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
 IS_SELECTION = (

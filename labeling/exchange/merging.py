@@ -22,7 +22,7 @@ from labeling.parts.model import Merge, Part
 
 logger = logging.getLogger(__name__)
 
-# The circle around one pixel: below it no two pixel corners are joined.
+# The circumcircle of a pixel: with a smaller radius no corners are joined.
 LEAST_PX = math.sqrt(0.5)
 # More than any photograph's diagonal; beyond, every alpha shape is the convex hull.
 MOST_PX = 1_000_000.0
@@ -97,11 +97,11 @@ def choose(
         part = objects.part_of(key, label.geometry or {})
         at = place_of(part, instance)
         changed = with_radius(part.merges[at], radius, method)
-        # Of all instances together: the region of one says nothing of where another lies.
+        # Of all instances together, since they may lie apart.
         merges = [changed if nth == at else merge for nth, merge in enumerate(part.merges)]
         part = simplifying.remerged(part, merges)
         label.geometry = objects.content_of(part)
-        # Releases and runs tell by this moment that what is given has changed.
+        # Releases and runs detect changes of given labels by this time.
         label.created_at = timezone.now()
         label.save(update_fields=["geometry", "created_at"])
     choice = "the automatic radius" if radius is None else f"the radius {radius:g} by {method}"

@@ -11,7 +11,7 @@ from labeling.follow_ups import opening
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Dataset, Example, User
 
-# Of a class, as Russakovsky et al. (2015), section 6.4.1, showed them.
+# Per class, as in Russakovsky et al. (2015), section 6.4.1.
 MOST_EXAMPLES = 13
 BATCH = 2_000
 Examples = Sequence[tuple[str, str]]

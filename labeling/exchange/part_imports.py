@@ -40,7 +40,7 @@ from labeling.vocabulary.types import Category, PartVocabulary
 
 KIND = "import parts"
 FOLDER = "parts/"
-# As many are merged, written and counted together: a few seconds' work.
+# Merged, written and counted together: a few seconds of work.
 BATCH = 100
 MAX_FILES = 500_000
 MAX_UNPACKED = 8 * 1024 * MIB
@@ -153,7 +153,7 @@ def execute(job: Job) -> None:
     dataset = Dataset.objects.get(pk=details["dataset"])
     _check_there(details["stored"])
     if "vocabulary" not in details:
-        # The same one if it goes on tomorrow: half an import by each would be a riddle.
+        # Continue with the same version later, so that an import never mixes two.
         details["vocabulary"] = vocabulary_store.in_force(dataset).pk
     version = dataset.vocabularies.get(pk=details["vocabulary"])
     report = report_of(job)
@@ -186,7 +186,7 @@ class Bringing:
     file: str = ""
     vocabulary: PartVocabulary = field(init=False)
     names: ImageNames = field(init=False)
-    # Of every object that was seen, a hash of what tells it from others.
+    # A hash of the identity of every object read so far.
     seen: set[int] = field(init=False, default_factory=set)
     steps: ReportSteps = field(init=False, default_factory=list)
 
@@ -202,7 +202,7 @@ class Bringing:
         as a whole; objects before it are stored.
         """
         root = root or path.parent
-        # What stands before the first new object was told in an earlier run.
+        # An earlier run reported entries before the first new object.
         passing = self.report.read
 
         def on_fault(bad: BadInput) -> None:
@@ -220,7 +220,7 @@ class Bringing:
         reading = LabelReading(path, self.how.repair, tell, skip, on_fault)
         objects, where = part_reading.read(reading, format_name)
         if not self.how.source:
-            # A release names itself; an upload lies under another name than its sender's.
+            # A release has a name of its own; an upload is stored under an opaque name.
             source = where if where != path.name else self.file or where
             self.how = replace(self.how, source=source)
         for earlier in itertools.islice(objects, passing):
@@ -279,7 +279,7 @@ class Bringing:
             self.keep(self.report)
 
     def _put(self, ready: list[Simplified]) -> None:
-        # By identity: so put says which of them it is about.
+        # By identity, as put() reports them.
         simple = {id(simplified.parted): simplified for simplified in ready}
 
         def on_put(parted: PartedObject, item: Item) -> None:
@@ -318,7 +318,7 @@ class Bringing:
         for raw in batch:
             image = known.get(raw.image)
             if image is None:
-                # objects.put() refuses it, as it refuses others.
+                # objects.put() refuses it.
                 yield raw
                 continue
             box = raw.box

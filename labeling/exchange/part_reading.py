@@ -16,7 +16,7 @@ from labeling.release_files import frozen
 CSV = "csv"
 NAMES = (*PART_FORMATS, CSV)
 ENDINGS = {".mat": "pascal-part", ".png": "png", ".csv": CSV}
-# What a file begins with tells its kind; more than this is not looked at.
+# The first bytes of a file determine its format; this many are read.
 HEAD = 4096
 
 

@@ -9,9 +9,9 @@ from typing import NotRequired, TypedDict, TypeVar
 
 from labeling.formats.reading import Skipped, add_skipped
 
-# So many of each list are kept; the counts are of all.
+# Length limit of each list; the counts are of all.
 LISTED = 500
-# Names that mean nothing are told with their counts: so many different ones, of so many letters.
+# Limits of unknown names: how many different ones, and their length.
 MOST_NAMES = 500
 LONGEST_NAME = 100
 T = TypeVar("T")

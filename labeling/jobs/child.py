@@ -27,9 +27,9 @@ from labeling.models import Job
 
 logger = logging.getLogger(__name__)
 
-# How often it is looked whether the job is still ours, in seconds.
+# Interval in seconds at which the lease is checked.
 LOOK_SECONDS = 1.0
-# Of stdout; of stderr, its end.
+# Limits of stdout, and of the end of stderr.
 MOST_OUTPUT = 8 * 1024 * 1024
 KEPT_ERRORS = 64 * 1024
 LONGEST_LINE = 500
@@ -56,7 +56,7 @@ class ChildLimits:
     file: int = FILE_BYTES
 
     def as_json(self) -> str:
-        # Not RLIMIT_AS: CUDA, Ray and mapped arrays reserve far more addresses than they use.
+        # Not RLIMIT_AS: CUDA, Ray and mapped arrays reserve more address space than they use.
         return json.dumps(
             {
                 "RLIMIT_DATA": self.memory,
@@ -175,7 +175,7 @@ class _Output:
     def read(self, seconds: float) -> bool:
         """Wait this many seconds; return whether output came or a pipe closed."""
         if not self.open:
-            # Both are closed: the end is near.
+            # Both pipes are closed, so the process is about to exit.
             seconds = min(seconds, 0.05)
         ready = self.selector.select(seconds)
         for key, _ in ready:

@@ -17,7 +17,7 @@ def write(kind: str, content: bytes, media_type: str) -> str:
     """Store the file and return its name. Raises StorageFull, leaving nothing."""
     token = secrets.token_hex(16)
     file_field = field_of(kind)
-    # Two letters of folder: file systems and people dislike a hundred thousand files in one.
+    # Subfolders of two letters, since a folder of a hundred thousand files is slow.
     goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
     with storing(goal, file_field.storage):
         return file_field.storage.save(goal, ContentFile(content))
@@ -36,7 +36,7 @@ def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
 
 
 def remove(kind: str, name: str) -> None:
-    # What is left over is never read: better a stray file than hiding the error that led here.
+    # A stray file is never read; do not hide the original error.
     with suppress(Exception):
         field_of(kind).storage.delete(name)
 

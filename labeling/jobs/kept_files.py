@@ -21,10 +21,10 @@ from labeling.jobs import shared_files
 from labeling.models import User
 
 MAX_BYTES = 256 * 1024 * 1024
-# Of one person; a larger file, which some forms take, is kept alone.
+# Limit per person; a larger file, which some forms allow, is kept alone.
 MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
-# The folder of the store that has them.
+# Their folder in the store.
 STORED = "uploads"
 GONE = "The uploaded file was kept for a day and is gone. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -103,7 +103,7 @@ class _Kept(NamedTuple):
 def _kept(folder: Path) -> Iterator[_Kept]:
     """Return every kept file once, whether local, in the store or both."""
     stored = set()
-    # First those in the store: a copy here is younger than what it is a copy of.
+    # The store first, since a local copy is newer than its original.
     for row in shared_files.list_files(STORED) if shared_files.is_shared() else ():
         stored.add(folder / row.name.rpartition("/")[2])
         yield _Kept(row.written.timestamp(), row.bytes, folder / row.name.rpartition("/")[2])

@@ -18,7 +18,7 @@ import threading
 def main(limits: str, *command: str) -> int:
     for name, bound in {**json.loads(limits), "RLIMIT_CORE": 0}.items():
         kind = getattr(resource, name)
-        # Of processor time first a signal that says so; what goes on all the same is killed.
+        # The soft limit of processor time sends a signal; the hard limit kills.
         last = bound + 5 * (name == "RLIMIT_CPU")
         most = resource.getrlimit(kind)[1]
         if most != resource.RLIM_INFINITY:

@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 MASK = "***"
-# A shorter one would be found in ordinary words.
+# A shorter secret would match ordinary words.
 SHORTEST = 6
 SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
-# user:password@ of any address.
+# user:password@ in URLs.
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")
 
 

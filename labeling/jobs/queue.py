@@ -32,16 +32,16 @@ from labeling.models import Campaign, Job, User
 
 logger = logging.getLogger(__name__)
 
-# How often a handler may raise, and how often its worker may die under it, before a person looks.
+# How often a handler may raise, and its worker may die, before the job fails for good.
 MAX_FAILURES = 3
 MAX_DEATHS = 5
 # A queued row that nobody claims is sent again after a minute, then ever more rarely: a long queue
 # is no lost message, and must not fill the broker with copies.
 PATIENCE = timedelta(minutes=1)
 MAX_PATIENCE = timedelta(minutes=10)
-# How long a job waits whose work came too early.
+# How long a job waits after TooEarly.
 EARLY_PAUSE = timedelta(seconds=10)
-# How long one waits whose object store is away: at first, in all before a person looks.
+# How long a job waits for the object store: at first, and in total before it fails.
 AWAY_PAUSE = timedelta(seconds=30)
 MOST_AWAY = timedelta(days=1)
 # What a request waits for the broker at most, whatever the transport's own timeouts are; what the
@@ -51,7 +51,7 @@ SEND_SECONDS = 1.0
 PATIENT_SEND_SECONDS = 10.0
 BROKER_REST_SECONDS = 5.0
 SWEEP_SIZE = 500
-# Progress is for people: it is written at most this often, whoever calls `renew`.
+# Minimum interval between writes of the progress.
 RENEW_SECONDS = 1.0
 
 _broker_rests_until = 0.0
@@ -93,8 +93,8 @@ def enqueue(
                         leased_until=Now() + PATIENCE,
                     )
             except IntegrityError:
-                # Someone else enqueued it at this moment; take theirs. Another cause (a campaign
-                # that is gone) would come back for ever.
+                # A concurrent call enqueued it; use that job. Another cause (a deleted
+                # campaign) would repeat forever.
                 if not waiting.exists():
                     raise
                 continue
@@ -270,7 +270,7 @@ def sweep() -> dict[str, int]:
         if job.state == Job.State.RUNNING and job.attempts >= MAX_DEATHS:
             counts["given_up"] += _give_up(job, now)
             continue
-        # An empty claim: whoever held it can neither renew nor finish, and anyone may claim.
+        # Clear the claim: the former holder can neither renew nor finish, and anyone may claim.
         if not _as_read(job).update(claim="", leased_until=Now() + _patience(job, now)):
             continue
         if not _send(job.pk, job.kind, PATIENT_SEND_SECONDS):
@@ -302,7 +302,7 @@ def run_all(after: Callable[[], object] | None = None) -> int:
         )
         if job is None:
             return count
-        # Past it even when it failed: its next attempt is the sweep's affair.
+        # Skip it even if it failed: the sweep starts its next attempt.
         last = job.pk
         count += run(job.pk) is not None
         if after:
@@ -353,10 +353,10 @@ class _Heartbeat:
                 if not _ours(self.job).update(leased_until=Now() + _lease()):
                     return
             except Exception:
-                # The database may be away for a moment; the lease has two more beats to live.
+                # The database may be briefly unavailable; the lease lasts two more beats.
                 logger.warning("the lease of job %s was not renewed", self.job.pk, exc_info=True)
             finally:
-                # This thread's own connection: it must not stay open behind the worker's back.
+                # Close this thread's own connection.
                 connection.close()
 
 
@@ -415,7 +415,7 @@ def _queue_again(
                 leased_until=Now() + pause,
             )
     except IntegrityError:
-        # The same work was queued again while this ran: that one is the next attempt.
+        # The same work was queued again meanwhile; that job is the next attempt.
         return False
     if not changed:
         raise LeaseLost(f"job {job.pk} went to another worker")
@@ -433,7 +433,7 @@ def _give_up(job: Job, now: datetime) -> int:
     )
 
 
-# Threads that a broker keeps waiting.
+# Threads that wait for the broker.
 _sending: set[threading.Thread] = set()
 
 
@@ -456,7 +456,7 @@ def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
     # In a thread, since no timeout of a transport covers all: the name's address, the connection,
     # the handshake and the message. One that hangs ends when the transport gives up.
     _sending.intersection_update([each for each in _sending if each.is_alive()])
-    # With the context of whoever sends: the message has the id of the request.
+    # With the sender's context, so that the message has the id of the request.
     publish = partial(
         copy_context().run, _publish, job_id, settings.ASSAY_JOB_QUEUES.get(kind), errors
     )

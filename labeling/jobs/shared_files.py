@@ -22,9 +22,9 @@ from django.core.files.storage import FileSystemStorage, Storage, storages
 
 from labeling.errors import StoreFault
 
-# The end of the name of a folder.
+# Suffix of folder names.
 FOLDER = ".tar"
-# A copy that nobody used for so long leaves this machine; use is noted at most so often.
+# Unused copies are removed after this time; use is recorded at this interval.
 SECONDS_KEPT = 7 * 24 * 3600
 NOTED_SECONDS = 3600
 
@@ -110,7 +110,7 @@ def fetch(name: str, goal: Path) -> bool:
         try:
             os.replace(part / "whole", goal)
         except OSError:
-            # Another process fetched the folder at this moment: it stays as it is.
+            # Another process fetched the folder meanwhile; keep that.
             if not goal.is_dir():
                 raise
     finally:
@@ -193,7 +193,7 @@ def _forget_unused(keep: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             if copy != keep and copy.stat().st_mtime < limit:
                 if copy.is_dir():
-                    # Renamed first: half a folder must not pass for a whole one.
+                    # Rename first, so that a partial folder is never used.
                     leaving = copy.with_name(f".gone.{copy.name}")
                     copy.rename(leaving)
                     shutil.rmtree(leaving, ignore_errors=True)

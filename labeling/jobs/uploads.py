@@ -17,7 +17,7 @@ from labeling.jobs import shared_files
 from labeling.jobs.image_store import storing
 from labeling.models import Job
 
-# An upload whose job failed, or left something to mend, waits so long to be tried again.
+# How long an upload is kept whose job failed or reported faults.
 KEPT = timedelta(days=7)
 
 
@@ -57,7 +57,7 @@ def _sync(stored: str) -> None:
     try:
         path = Path(default_storage.path(stored))
     except NotImplementedError:
-        # An object store: what it took it keeps.
+        # An object store keeps what it accepted.
         return
     for target in (path, path.parent):
         handle = os.open(target, os.O_RDONLY)

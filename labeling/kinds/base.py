@@ -37,7 +37,7 @@ JUDGED, BOXES = "judged", "boxes"
 CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS, JUDGED, BOXES)
 REQUIRED = ("name", "title", "asks", "release")
 BINARY = ("no", "yes")
-# What people answer: a word, or an object of JSON.
+# An answer: a word, or a JSON object.
 Answer = str | Mapping[str, object]
 
 
@@ -70,7 +70,7 @@ class Kind(ABC):
 
     # Stored with campaigns and releases; letters and _.
     name: ClassVar[str]
-    # The name that researchers know, and the question over a page without a class (or the name).
+    # The name for researchers, and the heading of a page without a class (default: the name).
     title: ClassVar[str]
     heading: ClassVar[str] = ""
     asks: ClassVar[str]
@@ -81,23 +81,23 @@ class Kind(ABC):
     can_swipe: ClassVar[bool] = False
     # Answers are drawings: see DrawnKind.
     drawn: ClassVar[bool] = False
-    # Answers are checked against what they are about (About).
+    # Answers are validated against a DrawingContext.
     has_geometry: ClassVar[bool] = False
-    # Questions that follow one another are steps, by name, each answered in a way of its own.
+    # Questions that follow one another are steps, by name, each with its own answers.
     steps: ClassVar[Mapping[str, "Kind"]] = {}
-    # Settings hold the vocabulary that people choose a class from.
+    # The settings contain the vocabulary of classes.
     has_vocabulary: ClassVar[bool] = False
-    # Words that say nothing of the truth.
+    # Abstentions.
     abstentions: ClassVar[frozenset[str]] = frozenset()
-    # The methods of a policy that votes can be judged by; None for all.
+    # The policy methods that can judge the votes; None for all.
     methods: ClassVar[tuple[str, ...] | None] = None
     # An answer that took longer was a pause.
     longest_work_ms: ClassVar[int] = 120_000
-    # Settings that an action of its own writes.
+    # Settings written by a separate action.
     kept_settings: ClassVar[tuple[str, ...]] = ()
-    # What people read for each of an answer's `tags`.
+    # The label of each tag.
     tag_labels: ClassVar[Mapping[str, str]] = {}
-    # Keys of a policy that start from another value than in other kinds.
+    # Policy keys with other defaults than in most kinds.
     policy_defaults: ClassVar[Mapping[str, object]] = {}
 
     def at(self, step: str) -> "Kind":

@@ -29,10 +29,10 @@ __all__ = [
     "replay",
 ]
 
-# In the content of a question that was put aside: it comes back. One that a researcher withdrew
-# does not.
+# Marks the content of a question that was withdrawn by replay and may reopen. One that a researcher
+# withdrew does not.
 ASIDE = "aside"
-# Beside what is shown, which a question is known by.
+# Keys of the content besides what is shown, which identifies the question.
 UNSHOWN = (ASIDE, "proposals", "unshown")
 SETTLED, DROPPED, WITHDRAWN = ("settled", "dropped", "withdrawn")
 
@@ -47,10 +47,10 @@ class PairContent(TypedDict, total=False):
     flags: list[str]
     at: list[float]
     rejected: "RejectedBox"
-    # Of the first question: the boxes that were proposed, and those that it does not show.
+    # Of the first question: the proposed boxes, and those that it hides.
     proposals: list[list[float]]
     unshown: list[list[float]]
-    # Of what a reviewer decided unasked: boxes that overlap.
+    # Of a reviewer's unrequested decision: overlapping boxes.
     again: bool
     aside: bool
 

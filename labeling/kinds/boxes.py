@@ -69,11 +69,11 @@ REASONS = (
     ("duplicate", _("It has a box already"), "7"),
 )
 REASON_WORDS = tuple(word for word, _, _ in REASONS)
-# Of these, which sides are wrong may be said.
+# Reasons that may name the wrong sides.
 SIDED = ("loose", "cropping", "shifted")
-# Of gold checks: only whether the box is good is known.
+# Gold of checks is only whether the box is good.
 BAD = "bad"
-# A side of a proposal that is worse than this is drawn again, not mended.
+# A proposal with a worse side is redrawn, not corrected.
 MENDED_IOU = 0.5
 MOST_POINTS, MOST_BOXES = 100, 1_000
 
@@ -428,7 +428,7 @@ class Boxes(Kind):
     steps = STEPS
     methods = Step.methods
     longest_work_ms = Step.longest_work_ms
-    # Of the release that the labels came from: box_campaigns.begin_with writes it.
+    # The source release of the labels, written by box_campaigns.begin_with.
     kept_settings = ("labels",)
     # The mean of the steps' medians, as often as each is taken (simulate boxes).
     policy_defaults = {
@@ -436,7 +436,7 @@ class Boxes(Kind):
         "max_votes": 3,
         "page_size": 5,
         "seconds_per_answer": 4.7,
-        # Proposals that do not pay cost time until that is known.
+        # Useless proposals cost time until that is known.
         "calibrate_answers": 200,
         **{key: rule.default for key, rule in RULES_OF[CHAINS].items()},
     }

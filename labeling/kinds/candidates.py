@@ -49,7 +49,7 @@ class Candidates(ChoiceKind):
         ("hard", _("Too hard to tell"), "h"),
     )
     abstentions = frozenset({"hard"})
-    # A table of ten votes knows the votes of its pilot.
+    # A table of ten votes was learned on a pilot with ten votes.
     policy_defaults: ClassVar[Mapping[str, object]] = {
         "method": "vote-table",
         "target_error": 0.003,

@@ -21,7 +21,7 @@ from labeling.kinds.base import BINARY, DrawnKind, Kind
 from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, votes_wanted
 
-# A skill or prior of 0 or 1 would let one vote outweigh all others for ever.
+# A skill or prior of 0 or 1 would let one vote outweigh all others forever.
 LEAST = 1e-6
 
 
@@ -109,7 +109,7 @@ def judge(
 def _for_review(verdict: Verdict, policy: WholePolicy) -> Verdict:
     if verdict.state == "settled" and policy["review"] == "all":
         return replace(verdict, state="review")
-    # Policies from before this rule do not name it.
+    # Older policies lack this rule.
     if verdict.state == "review" and policy.get("undecided") == "drop":
         return Verdict("dropped", value="dropped")
     return verdict
@@ -179,7 +179,7 @@ def probability_of_yes(
     able: (annotator, "yes" or "no").
     """
     table = skills.tables.get(topic) if policy["method"] == "vote-table" else None
-    # A table learned for fewer votes says nothing of more.
+    # A table learned on fewer votes does not apply to more.
     if table is not None and len(able) <= table.size:
         yes = sum(word == "yes" for _, word in able)
         return table.probability(yes, len(able) - yes)
@@ -203,10 +203,10 @@ def _best_of_many(
         right = clip(skills.accuracy.get(who, policy["assumed_accuracy"]))
         scores.setdefault(word, []).append(math.log(right / ((1 - right) / others)))
     logs = {word: math.fsum(gains) for word, gains in scores.items()}
-    # Of equals the smaller word, so that no order of votes changes the verdict.
+    # Ties go to the smaller word, so that the order of votes does not matter.
     best = min(logs, key=lambda word: (-logs[word], word))
     weights = [math.exp(log - logs[best]) for log in logs.values()]
-    # Classes that nobody named stand at log 0.
+    # Classes that nobody named have log odds 0.
     unnamed = (len(skills.classes) - len(logs)) * math.exp(-logs[best])
     return best, 1 / math.fsum([*weights, unnamed])
 

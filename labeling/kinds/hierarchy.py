@@ -12,10 +12,10 @@ from labeling.question_graph.replaying import MODES
 from labeling.sentences import gettext_noop as _
 
 SETTINGS: dict[str, tuple[str, ...]] = {"mode": MODES, "order": ORDERS}
-# Of "learned": any question of the graph may be asked, and each must save so many missed labels.
+# For "learned": any question may be asked if it saves this many missed labels.
 PRICE = "price"
 LOWEST_PRICE = 0.0001
-# Classes on an image, on average: what a forecast starts from.
+# Mean classes per image, for the first forecast.
 PRESENT = "present"
 MOST_PRESENT = 1000
 WORDS = {

@@ -16,7 +16,7 @@ from labeling.kinds.votes import Verdict
 from labeling.sentences import gettext_noop as _
 
 LONGEST_QUESTION = 80
-# Classes of one answer: top-5 errors look no further.
+# Classes per answer; top-5 errors need no more.
 MOST = 5
 
 

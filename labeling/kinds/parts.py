@@ -25,18 +25,18 @@ from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
 
 STATES = ("drawn", "not_visible", "occluded")
-# Why an object is not drawn, with words and key, in the order of the page.
+# Reasons for skipping an object: (value, label, key), in the order of the page.
 SKIPS = (
     ("too_small", _("Too small or blurry"), "1"),
     ("no_part", _("No listed part is visible"), "2"),
     ("under_half", _("Fewer than half of the missing parts can be drawn"), "3"),
 )
-# The one word that votes count for.
+# The only word that votes count for.
 WORD = "drawn"
 FLAGS = {"ask_half": True, "ask_outline": False}
-# Of all parts together, each of which has its own bound.
+# Limit of all parts together; each has a limit of its own.
 MOST_CORNERS = 60_000
-# Pseudo-drawings that everyone made: as likely good as what is assumed of newcomers.
+# Pseudo-drawings of everyone, with the assumed accuracy of newcomers.
 ASSUMED_DRAWINGS = 3.0
 # IoU with a proposal: from the first on it was taken as it was, but for corners that a neighbour
 # shares; below the second it was drawn anew.
@@ -87,7 +87,7 @@ class Parts(DrawnKind):
     longest_work_ms = 30 * 60 * 1000
     # Of the vocabulary: part_campaigns.adopt changes them.
     kept_settings = ("categories",)
-    # Drawing takes minutes, and a reviewer looks at everything.
+    # Drawing takes minutes, and a reviewer checks everything.
     policy_defaults = {
         "votes": 1,
         "max_votes": 3,
@@ -171,7 +171,7 @@ class Parts(DrawnKind):
 
     def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         """Return whether its grade reaches the policy's gold_iou."""
-        # A hair's breadth for sums that are not exact in binary.
+        # Tolerance for sums that are not exact in binary.
         return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:

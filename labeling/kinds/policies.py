@@ -211,9 +211,9 @@ _ABSENT: Any = {
     key: (rule.when_absent if isinstance(rule, PolicyChoice) and rule.when_absent else rule.default)
     for key, rule in RULES.items()
 } | {"currency": "EUR"}
-# What the keys mean that a policy does not name.
+# Values of keys that a policy lacks.
 DEFAULTS: WholePolicy = _ABSENT
-# What a new policy says of those that older ones do not name and take otherwise.
+# Defaults of new policies that differ from the meaning of a missing key.
 NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]}
 
 

@@ -73,7 +73,7 @@ def votes_wanted(able: Counter[str], abstained: int, policy: WholePolicy) -> int
     if missing <= 0 or policy.get("stop_early") != "decided":
         return max(missing, 0)
     first, second, *_ = *sorted(able.values(), reverse=True), 0, 0
-    # So many abstentions drop nothing yet.
+    # The largest number of abstentions that does not drop the question.
     allowed = math.floor(exact_share(policy["drop_share"]) * policy["votes"])
     to_drop = allowed + 1 - abstained
     # The leader must stay ahead if all that are missing go to the second, and the question must
@@ -96,7 +96,7 @@ def offered(choices: Choices) -> list[dict[str, str]]:
 def checked(value: object, choices: Choices) -> str:
     """Return the answer if it is one of these. Raises Refusal, which lists them."""
     words = [word for word, _, _ in choices]
-    # A list or dict would compare too, but is no word.
+    # A list or dict could be compared too, but is no word.
     if not isinstance(value, str) or value not in words:
         raise Refusal(
             f"This is not an answer to the question; give {', '.join(words[:-1])} or {words[-1]}.",

@@ -14,9 +14,9 @@ from labeling.kinds.boxes import CLICKS
 from labeling.models import Question
 from labeling.plurals import count_of
 
-# Of a question's content, what its page shows.
+# The parts of a question's content that its page shows.
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
-# What may be said of a box, with its key, and what it means.
+# The flags of a box: (value, key, meaning).
 FLAGS = (
     ("truncated", _("Truncated"), "t", _("it goes on outside of the image")),
     ("occluded", _("Occluded"), "o", _("something in front hides a part of it")),

@@ -49,7 +49,7 @@ def campaign_facts(campaign: Campaign) -> CampaignFacts:
     counted = progress.count(campaign)
     failed = campaign.jobs.filter(state="failed").order_by("-pk")
     decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
-    # One more than is shown, to know whether there are more.
+    # Fetch one more to know whether there are more.
     members = list(progress.members(campaign)[: MEMBERS + 1])
     return CampaignFacts(
         progress=progress.progress(campaign, counted),
@@ -63,7 +63,7 @@ def campaign_facts(campaign: Campaign) -> CampaignFacts:
         more_annotators=len(members) > MEMBERS,
         failed_jobs=list(failed[:3]),
         running_jobs=list(
-            # Watching somebody is over in a moment, and comes again after ten answers.
+            # Omit watch jobs: they take a moment and come every ten answers.
             campaign.jobs.filter(state__in=["queued", "running"]).exclude(kind="watch")[:3]
         ),
         releases=list(campaign.releases.order_by("-number")[:3]),

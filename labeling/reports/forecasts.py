@@ -28,11 +28,11 @@ from labeling.simulation import simulating_queries
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
-# Instances of a class in an image that has one: at least, on average (METHODS), and many; and how
-# often a box is drawn until it is good.
+# Instances per (image, class) pair: fewest, mean (METHODS) and many; and
+# drawings per accepted box.
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
-# Finished images whose questions a forecast is made from: at least, and at most.
+# Finished images for a forecast: minimum and maximum.
 LEAST_MEASURED, MEASURED = 20, 400
 MEASURED_SECONDS = 300
 STEPS = (DRAW, CHECK, COVER)
@@ -188,7 +188,7 @@ def _images(
     if not opening:
         return opened_images
     every = campaign.dataset.images.count()
-    # A job of an earlier version does not say of how many images it is: then of all.
+    # Jobs of earlier versions lack the number of images; assume all.
     images_to_open = sum(every if images is None else images - done for images, done in opening)
     return max(opened_images, min(every, opened_images + images_to_open))
 

@@ -9,7 +9,7 @@ from labeling.db.cached import cached
 from labeling.models import Campaign, Question, Settlement
 from labeling.question_graph.replaying import Node, QuestionGraph
 
-# Deeper nodes are listed at this level: a page cannot nest for ever.
+# Deeper nodes are listed at this level, to limit nesting.
 DEEPEST = 30
 COUNTED = ("asked", "yes", "no", "open")
 # Of each node by its id: images by the words of COUNTED.
@@ -22,7 +22,7 @@ class OutlineRow:
 
     node: Node
     counts: dict[str, int]
-    # Its first place has its children; `elsewhere` names its other parents.
+    # Its first position has its children; `elsewhere` names its other parents.
     first: bool = True
     elsewhere: str = ""
     opened: bool = False

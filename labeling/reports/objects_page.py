@@ -18,7 +18,7 @@ FLAGS = {
     "no-room": "No room for context",
     "no-parts": "No parts yet",
 }
-# A tile is about so many pixels wide; finer corners cost bytes and show nothing.
+# Tolerance in pixels of a tile; finer corners would be invisible.
 TILE_PX = 160
 
 

@@ -8,7 +8,7 @@ from labeling.models import Campaign
 from labeling.quality.box_overlaps import CLASSES, FINER, SAME, Finding
 from labeling.reports.boxes_picture import BoxesPicture, BoxLayer
 
-# Around the boxes so much of their longer side is seen.
+# Margin around the boxes, as a share of their longer side.
 AROUND = 0.6
 # (action, words, key) of each kind of finding; {first} and {second} are names of classes.
 WORDS = {

@@ -15,7 +15,7 @@ from labeling.models import Answer, Campaign, Item, Question, SentBack, Settleme
 from labeling.parts.joining import PartLabel, labels_in
 from labeling.parts.model import OUTLINE, PartedObject
 
-# As many as static/css/drawing.css has.
+# The number of colours in static/css/drawing.css.
 TONES = 32
 STATE_WORDS = {"drawn": _("drawn"), "not_visible": _("not visible"), "occluded": _("occluded")}
 

@@ -231,7 +231,7 @@ def _runs(kept: Mapping[str, Any]) -> str:
     sentence = f"“{runs['word']}” {runs['length']} times in a row"
     if odds is None:
         return f"{sentence}."
-    # Far below what can be told apart, a number with twenty digits says no more.
+    # Smaller probabilities are shown as this bound.
     people = "a million or more" if odds < 1e-6 else f"{1 / odds:,.0f}"
     would = "which is no wonder" if odds > 0.5 else f"1 person in {people} would"
     return f"{sentence}; going by the answers of others, {would}."

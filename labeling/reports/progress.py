@@ -18,9 +18,9 @@ from labeling.quality import gold_results
 from labeling.records import Record
 from labeling.reports import forecasts, quality_page
 
-# So few open questions with a free seat are looked at, one by one, for people who may take it.
+# Below this number, open questions are checked one by one for people who may answer.
 FEW = 50
-# Somebody who answered this recently counts as working now.
+# A person who answered this recently counts as active.
 ACTIVE = timedelta(minutes=15)
 
 
@@ -164,7 +164,7 @@ def stored_accuracy(membership: Membership) -> gold_results.Accuracy | None:
     """
     test = membership.standing.get("test")
     if not test or not 0 <= test["right"] <= test["total"]:
-        # Impossible figures are counted again from the answers.
+        # Recount impossible figures from the answers.
         return None
     return gold_results.accuracy_of(test["right"], test["total"])
 

@@ -22,9 +22,9 @@ from labeling.models import Answer, Assistance, Campaign, Gold, Proposal, Seat
 from labeling.parts.joining import DRAWN, TAKEN, PartLabel, labels_in, likeness
 from labeling.records import Record
 
-# Seats that a page reads.
+# Seats read for a page.
 MOST_SEATS = 400
-# A proposal or a drawing whose IoU with gold is less is bad.
+# A proposal or drawing with a lower IoU with gold is bad.
 BAD_IOU = 0.5
 
 

@@ -38,7 +38,7 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
     if total > size:
         share = int(RING * size / total)
         questions = questions.annotate(place=PLACE).filter(place__lt=share)
-    # Sorted here: asked to sort, PostgreSQL reads the table in that order instead of the index.
+    # Sort here; with ORDER BY, PostgreSQL would read the table instead of the index.
     return sorted(questions.order_by().values_list("pk", flat=True))[: 2 * size]
 
 
@@ -131,7 +131,7 @@ def _histogram(answers: Sequence[int]) -> list[VoteBar]:
     if not counts:
         return []
     top = max(counts.values())
-    # A count that never occurred between two that did must show as a gap.
+    # Include counts of 0 between others, so that gaps are visible.
     return [VoteBar(n, counts[n], counts[n] / top) for n in range(min(counts), max(counts) + 1)]
 
 

@@ -13,7 +13,7 @@ from labeling.models import Campaign, Image, Item, Question
 
 State = Question.State
 LISTED = tuple(state.value for state in State if state != State.GOLD)
-# Beyond every id.
+# Larger than every id.
 END = 2**63 - 1
 
 
@@ -57,7 +57,7 @@ def page(
         ids = _ids(campaign, chosen, size + 1, before=before)
         if len(ids) > size:
             return _page(campaign, chosen, ids[:size][::-1], is_first=False, is_last=False)
-        # What is left is the first page, which is filled up.
+        # Too few questions are left: return a full first page.
         after = None
     ids = _ids(campaign, chosen, size + 1, after=after or 0)
     if ids or not after:

@@ -17,14 +17,14 @@ from labeling.quality import verifying
 
 State, Reason = Verification.State, Verification.Reason
 STATED = Coalesce("precision", "by_table")
-# By the word in the address: what people read, and the order.
+# By query parameter: the label and the ordering.
 SORTS = {
     "name": ("by name", (F("topic__name").asc(), F("topic__key").asc())),
     "precision": ("least precise first", (STATED.asc(nulls_last=True), F("topic__name").asc())),
     "yes": ("fewest images first", (F("yes").asc(), F("topic__name").asc())),
     "cost": ("dearest first", (F("cost").desc(), F("topic__name").asc())),
 }
-# Where the pictures of a page may begin; the last of them is the whole.
+# Possible floors of a page's pictures; the last is the full range.
 FLOORS = (0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
 COLUMNS = (
     "class",

@@ -50,7 +50,7 @@ CURES = {
     429: "Wait as long as the Retry-After header says.",
     503: "Wait as long as the Retry-After header says, then send the request again.",
 }
-# What to do about a field, by the code that Django REST framework gives.
+# The cure by Django REST framework's error code.
 FIELD_CURES = {
     "required": "Send {field}.",
     "null": "Send a value for {field}, or leave it out.",

@@ -41,7 +41,7 @@ class StrictJSONParser(BaseParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         limit = getattr((parser_context or {}).get("view"), "max_body_bytes", MIB)
-        # One byte past the limit is asked for, so a length that is missing or forged is caught.
+        # Read one byte past the limit to catch a missing or forged length.
         raw = stream.read(limit + 1)
         if len(raw) > limit:
             size = f"{limit // MIB} MiB" if limit >= MIB else f"{limit // 1024} KiB"
@@ -119,7 +119,7 @@ class Pages(CursorPagination):
         try:
             return super().paginate_queryset(queryset, request, view)
         except (ValueError, OverflowError, DjangoValidationError) as error:
-            # A cursor that was made up: its position is no value of the column.
+            # An invalid cursor: its position is no value of the column.
             raise NotFound(self.invalid_cursor_message) from error
 
 
@@ -197,7 +197,7 @@ class BaseViewSet(viewsets.GenericViewSet):
     filter_backends: Any = [StrictFilters]
     parser_classes: Any = [StrictJSONParser]
     ordering: str | tuple[str, ...] = "pk"
-    # Of the last part of a row's address, which lookup_field names.
+    # Path converter of lookup_field.
     lookup_value_converter = "int"
     max_body_bytes = MIB
 

@@ -132,7 +132,7 @@ class CampaignsViewSet(BaseViewSet):
         stated = request.query_params.get("questions")
         if stated is None:
             return self.answer(EstimateSerializer, progress.estimate_of(campaign))
-        # By length first: Python refuses to read very long numbers.
+        # Check the length first: Python refuses to parse very long numbers.
         whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
         if not whole or int(stated) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})

@@ -34,7 +34,7 @@ from labeling.web.serializers.derived import FormBody, rows_of
 WAIT_SECONDS = "2"
 
 
-# Of labels, and of objects with parts; which ones a release has, follows from its kind.
+# Formats of labels and of objects with parts; a release's kind determines which it has.
 OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
 
 
@@ -134,7 +134,7 @@ class GivenLabelViewSet(BaseViewSet):
     queryset = GivenLabel.objects.none()
     serializer_class = KnownLabelsSerializer
     parser_classes = [BoundedMultiPartParser]
-    # The form around the file takes a little too.
+    # Allow for the multipart form around the file.
     max_upload_bytes = label_files.MAX_BYTES + MIB
 
     @extend_schema(responses=KnownLabelsSerializer)

@@ -176,7 +176,7 @@ class HistorySerializer(serializers.Serializer):
     decisions = DecisionSerializer(many=True)
 
 
-# Settlements of questions that were reopened or are in review are history: nothing stands there.
+# Only these states have a current settlement; others were reopened or are in review.
 CURRENT_SETTLEMENTS = Settlement.objects.filter(
     question__state__in=[Question.State.SETTLED, Question.State.DROPPED]
 )

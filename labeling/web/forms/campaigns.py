@@ -230,7 +230,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return asks_of(self.data.get("kind", ""))
 
     def full_clean(self) -> None:
-        # What belongs to another kind may be left out, by programs and by old pages alike.
+        # Fields of other kinds may be missing.
         needed = not self.is_bound or self.kind_asks() == GRAPH
         for key in ("graph", "mode", "order"):
             self.fields[key].required = needed

@@ -12,7 +12,7 @@ from labeling.web.forms.common import LIST, TALL, WordedForm, refusals_shown
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_BYTES = 16 * 1024 * 1024
-# Escaped or not: no database keeps them.
+# Escaped or not; databases reject them.
 HIGH, LOW = r"\\u[dD][89abAB]..", r"\\u[dD][c-fC-F]"
 UNSTORABLE = re.compile(rf"\0|\\u0000|\\x00|\\0|{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 ACCEPTED = ".json,.yaml,.yml,application/json"
@@ -152,7 +152,7 @@ class NodeForm(WordedForm):
             "version": version,
         }
         super().__init__(data, initial=initial)
-        # What hangs on the node cannot be above it; leaves have nothing below them.
+        # Descendants cannot be parents, nor can leaves.
         below = {node.id, *graph.descendants(node.id)}
         offered = [
             candidate

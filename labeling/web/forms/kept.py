@@ -37,7 +37,7 @@ class KeptFileInput(forms.FileInput):
     is_optional = False
 
     def use_required_attribute(self, initial: Any) -> bool:
-        # A browser would not send the form before the file is chosen once more.
+        # Otherwise the browser would demand the file again.
         return super().use_required_attribute(initial) and not self.kept
 
     def render(
@@ -74,7 +74,7 @@ class KeepsFiles(forms.Form):
     forget_files() on success.
     """
 
-    # Bytes, kept_files.MAX_BYTES where None: a larger file is not kept.
+    # In bytes; None for kept_files.MAX_BYTES. Larger files are not kept.
     most_kept: int | None = None
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:

@@ -63,7 +63,7 @@ LABELS = {
     "currency": "Currency",
 }
 
-# How answers are counted, which the steps of boxes have rules of their own for.
+# Rules for counting answers, which box campaigns replace.
 VOTE_KEYS = (
     "method",
     "votes",
@@ -84,7 +84,7 @@ class Group(NamedTuple):
     title: str
     words: str
     keys: tuple[str, ...]
-    # What the kinds ask whose policies alone have these rules; "" for all.
+    # `asks` of the only kinds with these rules; "" for all.
     asks: str = ""
 
 
@@ -171,7 +171,7 @@ GROUPS = (
         ),
     ),
 )
-# What decides the price; the other rules most campaigns leave as they are.
+# Rules that affect the cost; most campaigns keep the other defaults.
 VOTE_COST_KEYS = ("method", "votes", "stop_early")
 COST_KEYS = ("seconds_per_answer", "cost_per_hour", "currency", "gold_share")
 
@@ -236,7 +236,7 @@ class PolicyForm(WordedForm):
             if asks in (None, kind):
                 for key, rule in rules.items():
                     self.fields[key] = rule_field(key, rule)
-                    # What belongs to another kind may be left out.
+                    # Fields of other kinds may be missing.
                     self.fields[key].required = False
         self.fields["currency"] = forms.CharField(
             label=LABELS["currency"],

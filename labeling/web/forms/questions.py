@@ -123,7 +123,7 @@ class GoldDrawingForm(WordedForm):
             raise forms.ValidationError("This is no drawing; draw it again.") from error
 
     def say(self, refusal: Refusal) -> None:
-        # There is one row, and nobody wrote its number.
+        # There is only one row, so its number is confusing.
         self.add_error("answer", refusal.message.removeprefix("Row 1: "))
 
 
@@ -234,7 +234,7 @@ class VerdictForm(SeenForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.campaign, self.question = campaign, question
-        # A drawing that was not taken, to go on with.
+        # A rejected drawing to continue with.
         self.refused: Any = None
 
     def clean_value(self) -> object:

@@ -15,7 +15,7 @@ from labeling.web.forms.graph import say_faults, version_field
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_BYTES = 4 * LONGEST
-# A form sends eleven fields a part, and Django reads a thousand.
+# A form sends eleven fields per part, and Django accepts a thousand.
 MOST_ROWS = 85
 OF_CATEGORY = ("key", "name", "aliases", "guidance")
 PLAIN = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
@@ -238,7 +238,7 @@ class CategoryForms:
         self.category = CategoryForm(data, initial=initial)
         self.parts = PartForms(data, initial=parts, prefix="parts")
         if index is not None:
-            # Objects and campaigns know the category by it; the whole text can change it.
+            # Objects and campaigns refer to the key; only a new version of the text can change it.
             self.category.fields["key"].disabled = True
 
     def is_valid(self) -> bool:

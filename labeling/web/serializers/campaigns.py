@@ -33,7 +33,7 @@ class CampaignSerializer(serializers.ModelSerializer):
     settings = AnyField(read_only=True)
     choices = serializers.SerializerMethodField()
 
-    # Not for annotators: the share of gold, the name of the dataset.
+    # Hidden from annotators: the share of gold and the dataset.
     HIDDEN = ("dataset", "policy", "policy_version", "created_at")
 
     class Meta:

@@ -40,7 +40,7 @@ def audit(request: SignedIn, name: str) -> HttpResponse:
 def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpResponse:
     n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
     if seed is None:
-        # Kept with the decision, so that every sample can be drawn again.
+        # Stored with the decision, so that every sample is reproducible.
         seed = secrets.randbelow(2**31)
     auditing.draw(campaign, request.user, n, seed)
     message = f"{n} settled questions were drawn. Answer them as you see them."
@@ -108,7 +108,7 @@ def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:
     try:
         return auditing.next_for(request.user, campaign)
     except (NotAllowed, NotYours):
-        # Staff who are no members look at every page and answer nothing.
+        # Staff without membership may view every page but not answer.
         return None
 
 

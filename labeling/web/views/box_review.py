@@ -10,7 +10,7 @@ from labeling.kinds.boxes import NONE, REASON_WORDS, STEPS
 from labeling.models import Campaign, Question
 from labeling.reports import boxes_picture, pair_history, question_page
 
-# Keys of what a reviewer says of all boxes, in the order of their words.
+# Keyboard keys of a reviewer's verdicts, in order.
 STATE_KEYS = {"complete": "y", "look": "l", "partial": "p", "absent": "n"}
 ASKED = {
     DRAW: "Draw a box around one {topic}",

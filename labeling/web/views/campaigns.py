@@ -39,7 +39,7 @@ from labeling.web.views.shared import (
 )
 
 PAGE = 25
-# As many of the texts that a language lacks are named.
+# Limit of listed missing texts per language.
 NAMED = 20
 DRAFTED = "The campaign is a draft: nobody is asked until you open it."
 MOVED = {

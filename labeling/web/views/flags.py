@@ -12,7 +12,7 @@ from labeling.web.forms.common import carried_out
 from labeling.web.forms.people import ReplyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
-# The next come when these are answered.
+# Flags per page; the next follow once these are answered.
 PAGE = 30
 
 

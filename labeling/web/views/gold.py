@@ -57,7 +57,7 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
     if KINDS[campaign.kind].asks == CHAINS:
-        # Its answers are boxes, which come as a list or from settled pairs.
+        # Box gold comes as a list or from settled pairs.
         return redirect("labeling:gold", campaign.name)
     form = GoldForm(campaign, request.POST or None)
 
