@@ -16,7 +16,7 @@ from labeling.plurals import count_of
 
 # The parts of a question's content that its page shows.
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
-# The flags of a box: (value, key, meaning).
+# The flags of a box: (value, label, key, meaning).
 FLAGS = (
     ("truncated", _("Truncated"), "t", _("it goes on outside of the image")),
     ("occluded", _("Occluded"), "o", _("something in front hides a part of it")),
