@@ -170,7 +170,7 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
                 )
                 for index, (item, topic) in enumerate(keys)
             ],
-            # Somebody else may ask the same now; a ticket that was not used harms nobody.
+            # A concurrent call may add the same question; an unused ticket does no harm.
             ignore_conflicts=True,
         )
     # Tickets from the first on are ours alone until this transaction ends.

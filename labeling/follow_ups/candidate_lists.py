@@ -66,7 +66,7 @@ def ask(
     Verification.objects.bulk_create(
         [Verification(topic=topic) for topic in classes], batch_size=BATCH, ignore_conflicts=True
     )
-    # Its page has figures as soon as somebody has looked.
+    # Its page has figures after the first check.
     queue.enqueue("verify", str(campaign.pk), campaign=campaign)
     return added
 

@@ -25,9 +25,9 @@ from labeling.kinds.boxes import STEPS
 from labeling.models import Answer, Campaign, Item, Policy, Question, Seat, Settlement
 
 State, Lane = Question.State, Question.Lane
-# First questions that are opened in one transaction.
+# First questions opened in one transaction.
 SLICE = 4_000
-# From so many new rows on PostgreSQL is told.
+# From this many new rows on, PostgreSQL analyzes the table.
 MANY = 20_000
 Tick = Callable[[int, int], object]
 Proposals = Mapping[tuple[int, str], Sequence[Box]]
@@ -99,7 +99,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
         topics = list(dict.fromkeys(topic for _, topic, _ in first_steps))
         index_of_topic = {topic: number for number, topic in enumerate(topics)}
         opened = 0
-        # A statement for each step: most questions show nothing, and are numbers alone.
+        # A statement per step: most questions have no content and consist of numbers.
         for step in dict.fromkeys(first_step.step for *_, first_step in first_steps):
             seats = STEPS[step].seats(content)
             rows = [

@@ -45,18 +45,18 @@ State, Lane = Question.State, Question.Lane
 # Images whose questions are planned in one transaction: it must stay short, since on SQLite
 # everybody waits for it.
 CHUNK = 200
-# The advisory locks of PostgreSQL by which those who follow up in one campaign take turns.
+# Class of PostgreSQL's advisory locks that serialize the follow-ups of a campaign.
 TURNS = 1
 # Flagged questions read at once.
 READ = 20_000
 # From so many new rows on, PostgreSQL is told: by what it believes of a smaller table it would read
 # all of a campaign's questions for every chunk.
 MANY = 20_000
-# Questions of one class that are opened in one transaction.
+# Questions of one class opened in one transaction.
 SLICE = 4_000
 LISTED = 5
 Tick = Callable[[int, int], object]
-# Of each item what to do: a plan of the graph, or of chains (chaining.py).
+# The plan of each item: of the graph, or of chains (chaining.py).
 Planned = list[tuple[int, Any]]
 
 
@@ -264,7 +264,7 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
         way = WAYS.get(KINDS[campaign.kind].asks)
         if campaign.state == Campaign.State.CLOSED or way is None:
             return None
-        # What changes from here on is flagged again by whoever changes it.
+        # Later changes set the flag again.
         locked = {row.id: row for row in lock_questions(flagged | also)}
         rows = fetch(
             "SELECT id, item_id FROM labeling_question "  # noqa: S608
@@ -285,7 +285,7 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
             f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
             [],
         )
-        # Last: what settles again while it comes back flags itself.
+        # Last, since questions that settle again when they reopen set their flag.
         done.returned = _bring_back([locked[pk] for _, plan in planned for pk in plan.reopen])
         return done
 
@@ -318,7 +318,7 @@ class _Planner:
     graph: QuestionGraph
     mode: str
     choose: Choice
-    # Where any node may be asked.
+    # Only where any node may be asked.
     inference: Inference | None = None
     plans: dict[Any, tuple[list[str], list[int], list[int]]] = field(default_factory=dict)
 
@@ -330,7 +330,7 @@ class _Planner:
         return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
     def plan(self, questions: Sequence[AskedNode], known: dict[str, str]) -> GraphPlan:
-        # Equal but for the ids and the moments: only the order of settling matters.
+        # Equal apart from ids and times; only the order of settling matters.
         order = {
             question: index
             for index, question in enumerate(sorted(questions, key=lambda a: (a.first, a.id)))

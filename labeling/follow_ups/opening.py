@@ -22,7 +22,7 @@ from labeling.question_graph.graph import QuestionGraph
 # A naming question asks about no class of its own.
 NAMING_TOPIC: TopicFields = {"key": "label", "name": "What does this image show?"}
 LISTED = 5
-# Images whose first questions are opened while the page waits; more are a job's work.
+# Up to this many images are opened within a request; a job opens more.
 AT_ONCE = 500
 Pairs = Sequence[tuple[str, str]]
 

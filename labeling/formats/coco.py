@@ -132,7 +132,7 @@ def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
     for annotation in file.rows(image):
         key, source = annotation.category.key, annotation.raw.get("source")
         if source is None:
-            # The annotations of others belong to the one source that the image states of a class.
+            # Annotations without a source belong to the only stated source of their class.
             source = next((known for of, known in labels if of == key), "")
         instance = annotation.instance()
         if instance is not None:

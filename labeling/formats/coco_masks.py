@@ -15,7 +15,7 @@ from labeling.geometry.regions import THOUSANDTHS, Mask, box_within, crossings, 
 
 Ints = npt.NDArray[np.int64]
 Pixels = npt.NDArray[np.uint8]
-# A mask of a part of an image, and the pixel of the image that is its first.
+# A mask of a part of an image, and its origin in the image.
 Placed = tuple[Mask, tuple[int, int]]
 # [x, y, x, y, …] each.
 Rings = list[list[int]]
@@ -30,7 +30,7 @@ def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> I
     [2, 2, 2]
     """
     height, width = mask.shape
-    # A row of zeros below ends every column's last run.
+    # A row of zeros below terminates each column's last run.
     columns = np.zeros((width, height + 1), np.int8)
     columns[:, :height] = mask.T
     turns = np.flatnonzero(np.diff(columns.ravel(), prepend=np.int8(0)))
@@ -39,7 +39,7 @@ def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> I
     column, row = np.divmod(turns, height + 1)
     places = (column + origin[0]) * size[1] + row + origin[1]
     starts, ends = places[0::2], places[1::2]
-    # Where the mask is as high as the image, a run goes on in the next column.
+    # If the mask is as high as the image, runs continue in the next column.
     joined = starts[1:] == ends[:-1]
     bounds = np.stack([starts[np.r_[True, ~joined]], ends[np.r_[~joined, True]]], axis=1).ravel()
     counts = np.diff(np.r_[0, bounds, size[0] * size[1]])
@@ -128,7 +128,7 @@ class Canvas:
         boxes = np.array([box_within(region, size) for region in regions])
         self.origins = boxes[:, :2]
         self.sizes = boxes[:, 2:] - boxes[:, :2]
-        # A column and a row of nothing between and around, for those who look at neighbours.
+        # An empty row and column around each region, for neighbour lookups.
         self.columns = np.cumsum(np.r_[1, self.sizes[:-1, 0] + 1])
         shape = (int(self.sizes[:, 1].max()) + 2, int(self.columns[-1] + self.sizes[-1, 0]) + 1)
         self.pixels = self._filled(regions, shape)
@@ -197,7 +197,7 @@ def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
     """
     around = pixels[:-1, :-1] | pixels[:-1, 1:] << 1 | pixels[1:, :-1] << 2 | pixels[1:, 1:] << 3
     kinds = around.ravel()
-    # All four or none is the rule, and quickly told: 0 less 1 is 255.
+    # Mostly all four or none; fast test by wraparound: 0 − 1 is 255.
     at = np.flatnonzero(kinds - np.uint8(1) < 14)
     # Where two pixels meet at a corner, each turns there.
     at = np.repeat(at, _TURNS[kinds[at]])
@@ -213,11 +213,11 @@ def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
         down = swapped[down]
     below = np.empty(len(down), np.int64)
     below[down[0::2]], below[down[1::2]] = down[1::2], down[0::2]
-    # From here on a corner's coordinates, not its place among the pixels.
+    # From here on, coordinates of corners instead of pixel indices.
     return ys.astype(np.int64) + 1, xs.astype(np.int64) + 1, kinds.astype(np.uint8), below
 
 
-# How often outlines turn at a corner of the raster, by the pixels round it.
+# Number of turns at a raster corner, by the pixels around it.
 _TURNS = np.array([0, 1, 1, 0, 1, 0, 2, 1, 1, 2, 0, 1, 0, 1, 1, 0], np.uint8)
 
 

@@ -138,7 +138,7 @@ class _CocoImage:
             )
         raw, entry = annotated.row.raw, annotated.row.entry
         if "unseen" in raw:
-            # Our own exports alone state unseen parts.
+            # Only our own exports state unseen parts.
             row, outline = raw, annotated.row.polygons
         else:
             shape = annotated.row.instance()

@@ -46,9 +46,9 @@ from labeling.parts.model import (
 
 __all__ = ["read", "write"]
 
-# What no part covers is made here, as pixels: a fifth of the work that exact polygons are.
+# Compute what no part covers as pixels, a fifth of the work of exact polygons.
 MAKES_REST = True
-# Pixels of the canvas that parts are drawn on together.
+# Pixels of the canvas on which parts are rasterized together.
 MOST_TOGETHER = 500_000
 
 
@@ -150,7 +150,7 @@ class _PartsWriter:
             return
         for key, placed in _rest(parted, masks[: len(drawn)], masks[len(drawn) :], size):
             (x, y), (height, width) = placed[1], placed[0].shape
-            # It goes round the parts: run lengths, without a look for rings.
+            # It surrounds the parts and has holes: use run lengths.
             shape = _segmentation(placed, None, size)
             add_part(Part(key, origin="made"), [x, y, width, height], shape)
 
@@ -176,7 +176,7 @@ class _PartsWriter:
         """Return the categories for the file under the requested names."""
         names = {key: row["name"] for key, row in self.categories.items()}
         if self.release_info.names == "unique":
-            # Of all the classes, so that a name does not depend on what the images show.
+            # All classes, so that names do not depend on the images.
             plain = {key: name for (key, part), name in names.items() if not part}
             whole = unique_names(self.release_info.classes | plain)
             full = {
@@ -214,7 +214,7 @@ def _rasters(
     for lot in _lots(regions):
         canvas = Canvas([regions[at] for at in lot], size)
         masks = canvas.masks()
-        # With a hole it takes run lengths, whatever its edges.
+        # Regions with holes need run lengths.
         edges = [None] * len(lot) if _has_hole(regions[lot[0]]) else canvas.rings()
         for at, mask, ring in zip(lot, masks, edges, strict=True):
             rasters[at] = mask, _segmentation(mask, ring, size)
@@ -259,7 +259,7 @@ def _whole(
     frame = _around(foreground)
     whole = _stamped(foreground, frame)
     if len(masks) > len(drawn) and np.count_nonzero(whole) == segmentations[-1]["area"]:
-        # No part sticks out of the outline, whose edges are known already.
+        # No part exceeds the outline, whose rings are known.
         return segmentations[-1]
     placed = (whole, frame[:2])
     return _segmentation(placed, rings(*placed), size)

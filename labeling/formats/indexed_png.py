@@ -32,12 +32,12 @@ from labeling.parts.model import (
 )
 
 FOLDER = "masks"
-# For a whole folder, of others: {"category", "parts"} that hold for all its masks.
+# In folders of others: {"category", "parts"} of all masks.
 SHARED = "labels.json"
-# Of VOC: the border of objects, which is nobody's.
+# VOC's index of object borders.
 VOID = 255
 MOST_PARTS = 254
-# The names of masks that belong to another's .json.
+# Names of masks that belong to another mask's .json.
 EXTRA = re.compile(r"^\d+-(\d+|object)$")
 Indices = NDArray[np.uint8]
 Slices = tuple[slice, slice]
@@ -160,7 +160,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
         name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
         with reading.sparing():
             yield from _Mask(reading.of(file), mask, name).objects()
-    # Our own folder may be of images without objects.
+    # An export of ours may have only images without objects.
     if not has_masks and not (root / FOLDER).is_dir():
         raise reading.bad(
             "holds no masks with a .json beside them",
@@ -278,7 +278,7 @@ class _Mask:
 
         try:
             with warnings.catch_warnings():
-                # Its size is looked at below, before anything is unpacked.
+                # The size is checked below, before decoding.
                 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
                 with Image.open(path, formats=["PNG"]) as image:
                     self._check_image(image.mode, image.size, path, size)

@@ -132,7 +132,7 @@ class _Text:
         while True:
             try:
                 value, end = self.decoder.raw_decode(self.held, self.at)
-                # A number near the end of what is held may go on in the file: 1 as 1.5e+3.
+                # A number at the end of the buffer may continue in the file: 1 as 1.5e+3.
                 if end + 3 < len(self.held) or self.whole:
                     raw, self.at = self.held[self.at : end], end
                     if has_half_character(raw, value):

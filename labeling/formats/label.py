@@ -11,9 +11,9 @@ from labeling.geometry.polygons import Polygons, Ring, from_rings
 from labeling.parts.model import Box, Photograph
 
 VALUES = ("yes", "no", "unknown")
-# How COCO's categories are named: each by a name of its own, or as their classes and parts are.
+# Names of COCO's categories: unique, or as classes and parts are named.
 NAMES = ("unique", "plain")
-# People answered, an answer above closed it, it was imported, or other answers make it likely.
+# Answered, closed by an answer on a parent, imported, or inferred from other answers.
 ORIGINS = ("explicit", "inherited", "given", "inferred")
 # As PASCAL VOC and COCO call them; a group is COCO's crowd.
 FLAGS = ("group", "truncated", "occluded", "difficult")

@@ -18,7 +18,7 @@ from labeling.parts.model import Box, Photograph
 # The label of a hole in the polygon that is its parent.
 HOLE = "hole"
 CONFIG = "label_config.xml"
-# Where Label Studio serves files of its own machine: a local storage of images.
+# Address of Label Studio's local file storage.
 LOCAL_FILES = "/data/local-files/?d="
 BASE = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://|/)[^\s\x00-\x1f\x7f]*")
 LONGEST_BASE = 500
@@ -41,7 +41,7 @@ def _has_host(base: str) -> bool:
         parts = urlsplit(base)
         _ = parts.port
     except ValueError:
-        # Brackets that do not close, or a port that is none.
+        # Unbalanced brackets or an invalid port.
         return False
     return bool(parts.hostname) == bool(parts.scheme)
 
@@ -55,7 +55,7 @@ def address(base: str, name: str) -> str:
     's3://bucket/birds/a coot.jpg'
     """
     base = base or LOCAL_FILES
-    # Stores such as s3:// know their objects by names, not by quoted ones.
+    # Stores such as s3:// use unquoted names.
     web = base.startswith(("/", "http://", "https://"))
     between = "" if base.endswith(("/", "=")) else "/"
     return f"{base}{between}{quote(name) if web else name}"

@@ -20,7 +20,7 @@ LABELS = "labels"
 # The key of a value that tells its shape, where a result holds only its labels.
 SHAPE_OF_KEY = {"points": POLYGON, "rle": BRUSH, "radiusX": ELLIPSE, "width": RECTANGLE}
 ELLIPSE_CORNERS = 64
-# A hole in a piece of a part of an object is four; this is no task that a person made.
+# A hole in a piece of a part of an object has depth four; deeper tasks are not man-made.
 DEEPEST = 20
 Points = list[tuple[float, float]]
 
@@ -302,7 +302,7 @@ class LabelStudioTask:
                 continue
             entry = f"{part_row.get('part')} of {whole.entry}"
             polygons = self._polygons(mine, entry, part_row.get("origin") == "made")
-            # A person may have given it another label.
+            # Somebody may have changed its label.
             renamed = part_row | {"part": mine[0].label} if mine else part_row
             parts.append(self.reading.part(renamed, polygons, whole.size, entry))
         return [*parts, *self._drawn(left.values())]

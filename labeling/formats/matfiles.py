@@ -23,7 +23,7 @@ DEEPEST = 20
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, TEXT = 1, 2, 4
 COMPLEX = 0x0800
-# Classes that hold no annotation.
+# Classes that cannot hold annotations.
 OTHERS = {
     3: "a MATLAB object",
     5: "a sparse matrix",
@@ -73,7 +73,7 @@ def load(path: StrPath, variable: str) -> Value:
     try:
         return _Tree(order, path).variable(raw, variable)
     except (ValueError, struct.error, zlib.error, OverflowError):
-        # Texts that are none, sizes that do not fit, cut streams.
+        # Invalid texts, sizes that do not fit, truncated streams.
         raise _damaged(path) from None
 
 
@@ -149,7 +149,7 @@ class _Tree:
             raise _damaged(self.path)
         kind, length = struct.unpack_from(f"{self.order}II", raw, at)
         if kind >> 16:
-            # Up to four bytes stand in the tag itself.
+            # Up to four bytes are in the tag itself.
             element = _Element(kind & 0xFFFF, at + 4, at + 4 + (kind >> 16), at + 8)
         else:
             end = at + 8 + length

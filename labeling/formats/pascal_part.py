@@ -72,7 +72,7 @@ def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
         goal.parent.mkdir(parents=True, exist_ok=True)
         names = [release_info.classes.get(parted.category) or parted.category for parted in objects]
         object_rows = [
-            # A class that VOC has not gets a number of its own.
+            # A class outside VOC gets its own number.
             _object(parted, name, classes.setdefault(name, len(classes) + 1), photo)
             for parted, name in zip(objects, names, strict=True)
         ]
@@ -145,7 +145,7 @@ def _save(goal: Path, anno: dict[str, object]) -> None:
 
     made = io.BytesIO()
     savemat(made, {"anno": anno}, do_compression=True)
-    # The time of day goes out of the head: the same labels are the same bytes.
+    # Remove the time from the header, so that equal labels give equal bytes.
     goal.write_bytes(HEAD + made.getvalue()[len(HEAD) :])
 
 
@@ -174,7 +174,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     """
     root = Path(reading.file)
     files = list(sidecar.files_in(root, ".mat"))
-    # Our own folder may be of images without objects.
+    # An export of ours may have only images without objects.
     if not files and not (root / FOLDER).is_dir():
         raise reading.bad("holds no .mat files", "give the folder Annotations_Part")
     seen: dict[str, Path] = {}
@@ -205,7 +205,7 @@ class _PascalImage:
         beside = file.with_name(f"{file.name}.json")
         self.beside: list[dict[str, object]] | None = None
         if beside.exists():
-            # Its faults are its own.
+            # Faults of one file do not affect others.
             self.reading = reading.of(beside)
             content = sidecar.read(beside)
             self.name = self.reading.image(content.get("image"), "the image")

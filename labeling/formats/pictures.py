@@ -47,7 +47,7 @@ COLOURS = (
 )
 REST_COLOUR = "#a9a9a9"
 WIDTH_PX = 780
-# A tall object is cut down to fit a screen.
+# Height limit, so that a tall object fits a screen.
 HEIGHT_PX = 1040
 MARGIN_PX = 20
 TITLE_PX, TEXT_PX, SWATCH_PX, LINE_PX = 32, 28, 30, 42
@@ -112,7 +112,7 @@ def draw(
     """
     places = places_of(thing, release_info)
     top = _Stage(thing, photograph, photo)
-    # First, so that borders are seen in the parts' colours.
+    # Draw borders first, so that they show in the parts' colours.
     for part in thing.parts:
         if part.key == REST_OBJECT:
             top.fill(part.polygons, REST_COLOUR)

@@ -17,19 +17,19 @@ from labeling.geometry.regions import box_of
 from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, of_merges
 from labeling.plurals import count_of
 
-# A photograph of more is no photograph; and masks of it would fill the memory.
+# Larger images are not photographs, and their masks would fill the memory.
 MOST_PIXELS = 200_000_000
-# The pixel edges of a ragged mask have thousands; more than this has no photograph's.
+# Limit of corners; the pixel edges of a ragged mask have thousands.
 MOST_VERTICES = 200_000
 MOST_NAME = 64
 
-# Files count pixels from 0 or from 1, and round: a shape may leave its image by so much.
+# Files count pixels from 0 or from 1 and round: shapes may leave the image by this much.
 EDGE_PX = 1.0
-# Of any corner. Areas of larger boxes would overflow, and their overlap be no number.
+# Limit of coordinates; areas of larger boxes would overflow.
 FARTHEST_PX = 1e9
 Size = tuple[int, int]
 Tell = Callable[[str], None]
-# Takes what was left out ("annotation"), why, and its place in the file.
+# Receives the skipped entry ("annotation"), the reason and the position.
 Skip = Callable[[str, str, str], None]
 OnFault = Callable[[BadInput], None]
 
@@ -38,7 +38,7 @@ def say_nothing(*_: str) -> None:
     """Ignore sentences."""
 
 
-# Entries of a file that were left out. first: where the first of them is.
+# Skipped entries of a file. first: position of the first.
 Skipped = TypedDict(  # noqa: UP013 - reports have the key "what"
     "Skipped", {"what": str, "count": int, "why": str, "first": str}
 )
@@ -325,7 +325,7 @@ class LabelReading:
             crop=None if row.get("crop") is None else self.box(row["crop"], f"{entry}'s crop"),
             name=self.text(row.get("name", ""), f"{entry}'s name", empty=True, most=200),
             source=self.text(row.get("source", ""), f"{entry}'s source", empty=True, most=500),
-            # Not so of a path into the file, such as anno.objects(1).
+            # Except a path within the file, such as anno.objects(1).
             entry=f"{entry[0].upper()}{entry[1:]}" if " " in entry else entry,
             size=size,
         )

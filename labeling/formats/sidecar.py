@@ -8,7 +8,7 @@ from pathlib import Path
 from labeling.files import BadInput, StrPath
 from labeling.formats.reading import LabelReading
 
-# Bytes of a file's name; file systems take 255, endings included.
+# Limit of a file name in bytes; file systems allow 255 with the extension.
 LONGEST = 160
 MOST_BYTES = 64 << 20
 

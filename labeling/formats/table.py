@@ -18,12 +18,12 @@ from labeling.parts.model import Box, PartedObject, Photograph
 
 EDGES = ("x0", "y0", "x1", "y1")
 CLASS = ("class", "wnid", "topic", "category")
-# Of a probability: the people it stands on, and the 95 % interval of the share that it is.
+# Support of a probability: the number of people, and the 95 % interval of the share.
 SUPPORT = ("votes", "low", "high")
 COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
 # name: of an object.
 READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "name")
-# The box of an object that is its whole image, whose size the list need not say.
+# The box of an object that fills its image, of unknown size.
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
 

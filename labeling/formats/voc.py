@@ -66,7 +66,7 @@ class _Ids:
     def __init__(self, images: Iterable[str]) -> None:
         count: Counter[str] = Counter()
         for name in images:
-            # Of cat.png, an image cat.png.jpg may not take the place.
+            # An image cat.png.jpg must not take the id of cat.png.
             count.update({_stem(name).casefold(), name.casefold()})
         self.taken = {name for name, times in count.items() if times > 1}
         self.known = bool(count)
@@ -296,7 +296,7 @@ def _instance(
     box = reading.box((x0 - 1, y0 - 1, x1, y1), entry)
     stated = {flag: _text(element, flag) for flag in STATED_FLAGS if element.find(flag) is not None}
     flags = tuple(flag for flag in FLAGS if stated.get(flag, "0").lower() in {"1", "true", "yes"})
-    # Ours state a group of every object where people were asked for flags.
+    # Our exports state a group for every object if people were asked for flags.
     is_stated = flags or "group" in stated
     return reading.instance(box, (), flags if is_stated else None, size, entry, number)
 

@@ -248,11 +248,11 @@ def _by_package(mask: Mask, points: Ints, radius: float) -> Polygons:
             f"given {MOST_CORNERS_OF_PACKAGE:,} at most, since it is slow. Take the method radius, "
             "or smooth the masks."
         )
-    # Here, since it brings 600 modules, and few merges ask for it.
+    # Imported here: it loads 600 modules, and few merges use it.
     from alphashape import alphashape
 
     drawn = alphashape(points.astype(np.float64), 1 / (radius * (1 + PACKAGE_MARGIN)))
-    # Without the corners on straight lines.
+    # Drop collinear corners.
     return simplify(union([from_shapely(drawn), polygons_of(mask)]), 0)
 
 
@@ -263,7 +263,7 @@ def _border(triangles: delaunay.Delaunay, chosen: NDArray[np.bool_]) -> Border:
     taken = np.repeat(chosen, 3)
     bare = taken & ((twin < 0) | ~taken[twin])
     following = edges - edges % 3 + (edges + 1) % 3
-    # Around the end of an edge, from triangle to triangle, until one has no chosen neighbour.
+    # Walk around an edge's end until a triangle has no chosen neighbour.
     turn = np.where(bare, edges, following[twin])
     border = np.flatnonzero(bare)
     after = following[border]

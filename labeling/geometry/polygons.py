@@ -29,7 +29,7 @@ Limits = tuple[float, float, float]
 # The same in JSON.
 PolygonLists = list[list[list[list[float]]]]
 
-# A hand that draws places hundreds; the pixel edges of a ragged mask have thousands.
+# Limit of vertices: drawings have hundreds, pixel edges of ragged masks thousands.
 MOST_VERTICES = 20_000
 # Pairs of edges whose boxes meet, each pair counted twice: shapely looks at every one. A hand's
 # drawing has a few for each corner; so many take it most of a second.
@@ -208,7 +208,7 @@ def _check_count(value: Any, subject: str, most: int) -> None:
         for ring in piece:
             if not isinstance(ring, list | tuple):
                 raise Refusal(expected)
-            # An empty ring counts too, or a million of them would pass.
+            # Count empty rings too, or a million of them would pass.
             vertices += max(1, len(ring))
         if vertices > most:
             raise TooLarge(
@@ -239,10 +239,10 @@ def _ring(value: Sequence[Any], limits: Limits, subject: str) -> Ring:
 def _corners(value: Sequence[Any], limits: Limits, subject: str) -> list[Point]:
     """Return the ring's corners on tenths. Raises Refusal for the first outside its limits."""
     least, widest, highest = limits
-    # All at once where nothing is wrong: files have millions.
+    # Fast path for valid corners: files have millions.
     if {type(pair) for pair in value} <= {list, tuple} and {len(pair) for pair in value} == {2}:
         numbers = [number for pair in value for number in pair]
-        # NaN and infinity make the sum one.
+        # NaN and infinity propagate to the sum.
         if {type(number) for number in numbers} == {float} and math.isfinite(sum(numbers)):
             points = _rounded(value)
             xs, ys = zip(*points, strict=True)

@@ -51,7 +51,7 @@ def mask_of(polygons: Polygons, box: PixelBox) -> Mask:
     height, width = mask.shape
     _, row, column = crossings(start - origin, end - origin, width, height)
     if len(row):
-        # Only as much of the box as the polygons take: boxes may be whole photographs.
+        # Only the part of the box around the polygons: boxes may be whole photographs.
         top, left, right = row.min(), column.min(), column.max()
         span = right - left + 1
         flips = np.bincount((row - top) * span + column - left)

@@ -23,12 +23,12 @@ from labeling.question_graph.replaying import YES, QuestionGraph, Replay
 from labeling.question_graph.scenes import Utility
 from labeling.simulation import simulating_correlated
 
-# The latest images that are wholly labeled: enough to learn from, and little enough to hold.
+# Limit of fully labeled images to learn from, the latest first.
 MAX_IMAGES = 5_000
 CHUNK = 500
 # An answer that took longer was interrupted.
 LONGEST_MS = 60_000
-# Scenes are learned from so many finished images on, and again from half as many more.
+# Scenes are learned from this many finished images on, and again after half as many more.
 FIRST_SCENES, GROWTH = 200, 1.5
 # Stated probabilities of answers say more of people than of mistakes outside of this range.
 ERRORS = (0.001, 0.2)

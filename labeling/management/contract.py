@@ -69,7 +69,7 @@ class ContractCommand(BaseCommand):
 
     requires_system_checks: list[str] = []
     as_json = False
-    # What of the input was refused, where the rest was taken: exit 1, once the result is out.
+    # The refused part of the input; the command then exits with 1 after its result.
     refused: BadInput | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -112,7 +112,7 @@ class ContractCommand(BaseCommand):
         except UsageError as error:
             if not self._called_from_command_line:  # type: ignore[attr-defined]
                 raise
-            # Django would put the name of the exception before it.
+            # Django would prefix the name of the exception.
             self.stderr.write(str(error))
             sys.exit(error.returncode)
 
@@ -165,7 +165,7 @@ class ContractCommand(BaseCommand):
 
 
 FREE_SPACE = "free some space, then run it again"
-# As a shell has it for what Ctrl-C ended.
+# The shell's exit status after Ctrl-C.
 STOPPED = 128 + 2
 
 

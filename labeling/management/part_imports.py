@@ -18,7 +18,7 @@ from labeling.plurals import count_of
 from labeling.vocabulary import reading
 
 SHIPPED = "shipped"
-# At most so many faults are written to stderr; the result has all of them.
+# Limit of faults on stderr; the result has all.
 WARNED = 20
 
 

@@ -58,7 +58,7 @@ def images_in(folder: Path) -> Open:
 
 
 def _open(folder: Path, name: str) -> IO[bytes]:
-    # A release may come from anybody, and its images' names with it.
+    # Releases and their image names are untrusted.
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise BadInput(
             "the image's name leads out of the folder of photographs",

@@ -52,7 +52,7 @@ def choose(images: Sequence[KnownImage], distance: int = DISTANCE) -> list[Remov
     """
     removed: dict[int, Removed] = {}
     order = sorted(range(len(images)), key=lambda at: _rank(images[at], at))
-    # Of the same whole at most one stays, of each other set all.
+    # Of equal wholes at most one is kept; images of other sets are all kept.
     kept_of: dict[int, int] = {}
     waiting = []
     for at in order:

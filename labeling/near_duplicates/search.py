@@ -16,15 +16,15 @@ from labeling.near_duplicates.fingerprints import BITS
 BANDS = 4
 WIDTH = BITS // BANDS
 BUCKETS = 1 << WIDTH
-# The most that any two may differ by to be found for certain.
+# The largest distance at which all pairs are found.
 MOST_DISTANCE = 2 * BANDS - 1
 DISTANCE = 6
 PROBES = np.array([0, *(1 << bit for bit in range(WIDTH))], np.int64)
-# So many hashes are compared at a time: some 100 MB.
+# Hashes compared at once: about 100 MB.
 CHUNK = 1 << 22
 # Of `pairs`: so many images at a time, and pairs that there is room for at first.
 BATCH, ROOM = 50_000, 1 << 20
-# So many new hashes are looked through one by one before they are sorted into the buckets.
+# Number of new hashes searched linearly before they are indexed.
 TAIL = 4096
 
 Places = NDArray[np.int64]

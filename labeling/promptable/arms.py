@@ -29,7 +29,7 @@ def is_assisted(question: int, people: int, before: int, unassisted_before: int)
     seat = unassisted_place(question, people)
     if before <= seat or not unassisted_before:
         return before < seat
-    # Further people, who are asked where these disagree, have the same chance.
+    # Further people, asked after disagreement, have the same probability.
     return before < people or _share(f"more {question} {before}") >= 1 / people
 
 

@@ -24,7 +24,7 @@ KEPT_EMBEDDINGS = 4
 
 
 def main(decoder: str, preparation: str, memory: str, seconds: str) -> None:
-    # Whatever a library prints goes to stderr: stdout has replies alone.
+    # Libraries print to stderr; stdout carries only replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     _limit(int(memory), int(seconds))

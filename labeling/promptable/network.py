@@ -22,7 +22,7 @@ from labeling.promptable.prompts import Prompts
 
 Floats = NDArray[np.float32]
 FLOAT = "tensor(float)"
-# What the decoder is given, by name, with the number of axes.
+# The decoder's inputs by name, with their number of axes.
 INPUTS = {
     "image_embeddings": 4,
     "point_coords": 3,
@@ -32,7 +32,7 @@ INPUTS = {
     "orig_im_size": 1,
 }
 MASKS, SCORES = "masks", "iou_predictions"
-# An embedding of more would leave room for few images: SAM's has 4 MiB.
+# Limit of an embedding's size; SAM's has 4 MiB.
 MOST_EMBEDDING = 64 << 20
 SIDES = (64, 4096)
 # ImageNet's, of colours in [0, 1], as SAM was trained.

@@ -11,7 +11,7 @@ from labeling.geometry.polygons import Polygons
 
 # Pixels of the image, or one of the decoder's mask where that is more: steps go, corners stay.
 SIMPLIFIED_PX = 0.75
-# A hand mends what has so many; the tolerance grows until there are no more.
+# People can edit this many corners; the tolerance grows until there are no more.
 MOST_CORNERS = 200
 GROWTH = 1.5
 # A hole that is smaller than this share of the outline is noise.

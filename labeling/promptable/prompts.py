@@ -10,7 +10,7 @@ from labeling.geometry.polygons import TENTHS
 BESIDE, ON, BOX_START, BOX_END, PADDING = 0, 1, 2, 3, -1
 MOST_POINTS = 32
 MOST_STROKE = 1_000
-# So many points of a stroke, evenly along it, stand for it.
+# Number of points that represent a stroke.
 STROKE_POINTS = 8
 KEYS = ("points", "box", "stroke")
 Point = tuple[float, float]

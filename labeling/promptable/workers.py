@@ -28,7 +28,7 @@ START_SECONDS, DECODE_SECONDS = 20.0, 5.0
 # process, and half of them stay for everybody else.
 MOST_WAITING, WAIT_SECONDS = 2, 5.0
 MEMORY_BYTES = 2 << 30
-# Of processor time in all: then a process is replaced.
+# Limit of total processor seconds, after which a process is replaced.
 CPU_SECONDS = 3600
 # Networks whose processes are kept.
 MOST_NETWORKS = 2
@@ -173,7 +173,7 @@ class DecoderPool:
 
     def _worker(self, decoder: Path, preparation: str) -> _Worker:
         if self._process != os.getpid():
-            # A fork has its parent's pipes: they are not its own.
+            # After a fork, the pipes belong to the parent.
             self._workers, self._process = OrderedDict(), os.getpid()
         key = f"{decoder} {preparation}"
         if key not in self._workers:

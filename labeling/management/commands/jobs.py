@@ -10,7 +10,7 @@ from labeling.management.contract import ContractCommand, Result, verb
 from labeling.management.options import argument
 from labeling.models import Job
 
-# The latest so many.
+# The number of latest jobs listed.
 MOST_LISTED = 50
 
 
@@ -55,7 +55,7 @@ class Command(ContractCommand):
         row = Job.objects.filter(pk=job).first()
         if row is None:
             raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")
-        # The shell speaks for whoever may log in to the machine: no person to name.
+        # Commands have no user.
         try:
             queue.retry(row, None)
         except Conflict as refusal:

@@ -26,7 +26,7 @@ from labeling.management.release_options import (
 from labeling.models import Dataset
 from labeling.release_files import exporting
 
-# Of labels, and of objects with their parts; which ones a release has, follows from its kind.
+# Formats of labels and of objects with parts; a release's kind determines which it has.
 OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
 IN = list(dict.fromkeys([*FORMATS, *part_reading.NAMES]))
 
