@@ -16,7 +16,7 @@ from tests.evaluation.commands import refused
 
 
 @on_device
-def given(_command: None, options: DeviceOptions) -> dict[str, object]:
+def device_given(_command: None, options: DeviceOptions) -> dict[str, object]:
     return {"given": options.device}
 
 
@@ -31,7 +31,7 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
     monkeypatch.setattr(devices, "checked", lambda name: {"auto": "cuda"}[name])
     monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
 
-    assert given(None, DeviceOptions(device="auto")) == {
+    assert device_given(None, DeviceOptions(device="auto")) == {
         "given": "cuda",
         "device": "cuda",
         "versions": {"gpu": "cuda"},
@@ -57,7 +57,7 @@ def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch):
 def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, device):
     monkeypatch.setattr(devices, "checked", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
 
-    result = given(None, CpuOptions(device=device))
+    result = device_given(None, CpuOptions(device=device))
 
     assert (result["given"], result["device"]) == ("cpu", "cpu")
 
