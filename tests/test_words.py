@@ -15,7 +15,6 @@ EMPTY = set(EMPTY_WORDS.split())
 ALLOWED = {
     "evaluation/classifiers": 1,
     "evaluation/management": 1,
-    "tests": 1,
 }
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__"}
 
