@@ -238,7 +238,7 @@ class ErrorEstimate(ErrorShare):
     calibration: dict[str, object] | None
     by_answer: dict[str, ErrorShare]
     # For redrawn boxes: their errors.
-    boxes: list[box_audit.MeasuredError]
+    boxes: list[box_audit.RedrawnError]
 
 
 def estimate(campaign: Campaign, sample: int | None = None) -> ErrorEstimate | None:

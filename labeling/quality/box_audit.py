@@ -79,7 +79,7 @@ def question_context(audit: Audit) -> DrawingContext:
 
 
 @dataclass(frozen=True)
-class MeasuredError:
+class RedrawnError:
     """Redrawn objects of one class, or of all. error: mean of 1 − IoU of the two drawings.
     interval: 95 %, by Student's t, None for fewer than two. stated: mean expected error of both
     drawings. missed: auditors who found nothing to draw, counted as an error of 1.
@@ -100,7 +100,7 @@ class MeasuredError:
         return None if self.interval is None else self.interval[0] <= self.stated
 
 
-def measure(campaign: Campaign, sample: int) -> list[MeasuredError]:
+def measure(campaign: Campaign, sample: int) -> list[RedrawnError]:
     """Return the sample's results: of all classes together under "", then by class; [] before any
     answer.
     """
@@ -134,10 +134,10 @@ def measure(campaign: Campaign, sample: int) -> list[MeasuredError]:
     ]
 
 
-def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> MeasuredError:
+def _measured(words: str, rows: Sequence[tuple[float, float, bool]]) -> RedrawnError:
     errors = [error for error, *_ in rows]
     interval = mean_interval(errors)
-    return MeasuredError(
+    return RedrawnError(
         words=words,
         audited=len(rows),
         missed=sum(missed for *_, missed in rows),

@@ -15,7 +15,7 @@ from labeling.errors import NotYours
 from labeling.models import Audit, Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, piloting
 from labeling.quality.blocking import BlockOutcome
-from labeling.quality.box_audit import MeasuredError
+from labeling.quality.box_audit import RedrawnError
 from labeling.reports import proposal_figures, quality_page
 from labeling.web.api.base import CampaignViewSet, Key
 from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
@@ -88,7 +88,7 @@ class ReliabilitySerializer(Plain):
 class BoxErrorSerializer(RowSerializer):
     """Audited boxes of one class; "" stands for all classes."""
 
-    row = MeasuredError
+    row = RedrawnError
 
 
 class AuditEstimateSerializer(RowSerializer):
