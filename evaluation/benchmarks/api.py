@@ -40,7 +40,7 @@ from labeling.web.api.base import (
     download,
 )
 
-GONE = "The file is not on this server any more. Score the benchmark again."
+GONE = "The file is no longer on this server. Score the benchmark again."
 NO_FILE = "There is no such file, or the benchmark is not yours."
 # For score maps; each kind checks its own, lower limit.
 MAX_BYTES = 2 * 1024**3

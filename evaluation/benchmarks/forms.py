@@ -99,7 +99,7 @@ class NamedSubmissionForm(SubmissionForm):
     name = forms.CharField(
         max_length=100,
         label="Classifier",
-        help_text="A name that is here already takes the new file in place of its old one.",
+        help_text="Under an existing name, the new file replaces the old one.",
         widget=forms.TextInput(attrs={"data-key": "n", "autocomplete": "off"}),
     )
     field_order = ("name", "file")

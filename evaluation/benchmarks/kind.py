@@ -69,7 +69,7 @@ class BenchmarkKind(Generic[ResultT]):
     serializers: ClassVar[str] = "evaluation.benchmarks.serializers"
     # Whether the site shows a preview before it creates the benchmark.
     has_plan: ClassVar[bool] = False
-    made: ClassVar[str] = "The benchmark is made. Add submissions."
+    made: ClassVar[str] = "Benchmark created. Add submissions."
     # Shown while a run is being scored.
     scoring: ClassVar[str] = "Every submission is compared with the truth."
     # Whether a submitted file names its classifiers; whether one can be removed; whether a
@@ -133,7 +133,7 @@ class BenchmarkKind(Generic[ResultT]):
 
     def accepted(self, names: Sequence[str]) -> str:
         """Return the site's message after submissions were added or changed."""
-        return f"Taken in: {', '.join(names)}. This page shows the score once it is there."
+        return f"Taken in: {', '.join(names)}. The score appears on this page."
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         """Return the release to score."""
@@ -153,7 +153,7 @@ class BenchmarkKind(Generic[ResultT]):
         """Return a sentence why nothing can be scored yet, or ""."""
         if benchmark.submissions.exists():
             return ""
-        return "Nobody takes part yet. Add a submission, then score."
+        return "There are no submissions yet. Add one, then score."
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
         """Delete the files of the interim runs in `gone`, which `run` replaces."""

@@ -27,10 +27,10 @@ def releases_for(user: User) -> QuerySet[Release]:
 def release_field(user: User) -> forms.ModelChoiceField:
     return forms.ModelChoiceField(
         releases_for(user),
-        label="… or what people named",
+        label="… or people’s labels",
         required=False,
         empty_label="No release",
-        help_text="A release of a naming campaign: the images that it has are scored.",
+        help_text="A release of a naming campaign: its images are scored.",
     )
 
 

@@ -63,7 +63,13 @@ class SubmissionSerializer(serializers.ModelSerializer):
     class Meta:
         model = Submission
         fields = (
-            *("name", "position", "accuracy", "sha256", "attempts", "is_people", "created_at"),
+            "name",
+            "position",
+            "accuracy",
+            "sha256",
+            "attempts",
+            "is_people",
+            "created_at",
         )
 
 

@@ -25,7 +25,7 @@ def load_wordnet() -> nouns.WordNet:
         return nouns.load()
     except nouns.WordNetMissing as error:
         raise NoWordNet(
-            "This site has no WordNet 3.0. Ask whoever runs it to run deploy/wordnet.sh."
+            "This site has no WordNet 3.0. Ask its administrator to run deploy/wordnet.sh."
         ) from error
 
 

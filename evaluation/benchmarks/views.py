@@ -31,7 +31,7 @@ from labeling.files import BadInput
 from labeling.web.views.shared import SignedIn
 
 FAULTS = (BadInput, Refusal, WordNetMissing)
-GONE = "This file is not on this server any more. Score the benchmark again."
+GONE = "This file is no longer on this server. Score the benchmark again."
 
 
 @login_required
@@ -128,7 +128,7 @@ def score(request: SignedIn, name: str) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.info(request, "Scoring: this page shows the result as soon as it is there.")
+        messages.info(request, "Scoring started. The result appears on this page.")
     return redirect("evaluation:benchmark", row.name)
 
 
@@ -166,7 +166,7 @@ def _accepted(
     changed = runs.submit(row, request.user, path, file_name, name)
     form.forget_files()
     if not changed:
-        messages.info(request, "Everything in the file is here already.")
+        messages.info(request, "The file changes nothing: all of it is already here.")
         return redirect("evaluation:submissions", row.name)
     messages.success(request, kind.accepted(changed))
     return redirect("evaluation:benchmark", row.name)
@@ -176,12 +176,8 @@ def _accepted(
 @require_POST
 def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    text = f"{runs.remove(row, request.user, position)} no longer takes part."
-    text += (
-        " The benchmark shows the score without it once it is there."
-        if row.submissions.exists()
-        else ""
-    )
+    text = f"{runs.remove(row, request.user, position)} was removed."
+    text += " The others are being scored again." if row.submissions.exists() else ""
     messages.success(request, text)
     return redirect("evaluation:submissions", row.name)
 

@@ -44,7 +44,7 @@ def test_a_benchmark_is_made_and_a_classifier_joins(page, site, looked_at, cats,
     page.click("summary:has-text('Remove alpha')")
     looked_at(page, "cds-predictions")
     page.click("button:has-text('Remove alpha')")
-    page.wait_for_selector("text=alpha no longer takes part.")
+    page.wait_for_selector("text=alpha was removed.")
     assert list(reveal.submissions.values_list("name", flat=True)) == ["beta"]
     page.goto(site("/benchmarks/"))
     looked_at(page, "cds-benchmarks")

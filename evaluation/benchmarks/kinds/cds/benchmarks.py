@@ -120,7 +120,7 @@ def open_lines(benchmark: Benchmark) -> IO[bytes]:
     except FileNotFoundError:
         raise Refusal(
             "The sequences of this benchmark are not on this server any more. Restore the folder "
-            "of benchmarks from a backup, or make the benchmark again under another name."
+            "of benchmarks from a backup, or create the benchmark again under another name."
         ) from None
 
 

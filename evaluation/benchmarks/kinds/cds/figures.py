@@ -52,7 +52,7 @@ def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Fi
                 dot(axes, vars(cell), at + offset, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=label)
     names_down(axes, [row.classifier for row in rows])
-    axes.set_xlabel(f"{wording.SCORES[measure]}, less is better, with 95 % intervals")
+    axes.set_xlabel(f"{wording.SCORES[measure]}, lower is better, with 95 % intervals")
     legend(figure, theme, len(schemes))
     plain(axes, theme, grid="x")
     return figure
@@ -68,7 +68,7 @@ def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
             dot(axes, cell, at, theme.mark, "o", theme)
     names_down(axes, [row.classifier for row in rows])
     axes.set_xlim(-0.01, max(0.1, axes.get_xlim()[1]))
-    axes.set_xlabel("median share of whole objects named wrongly, with 95 % intervals")
+    axes.set_xlabel("median error on whole objects, with 95 % intervals")
     plain(axes, theme, grid="x")
     return figure
 
@@ -89,7 +89,7 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figur
                 axes.plot([x, x], [cell.low, cell.high], color=theme.ink, lw=1.1)
         axes.bar([0], [0], color=colour, label=short(row.classifier))
     axes.set_xticks(range(len(schemes)), [short(name) for name in schemes])
-    axes.set_ylabel(f"{wording.SCORES[measure]}, less is better")
+    axes.set_ylabel(f"{wording.SCORES[measure]}, lower is better")
     axes.set_ylim(bottom=0)
     legend(figure, theme, len(rows))
     plain(axes, theme, grid="y")
@@ -167,7 +167,7 @@ def ratio(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
         bar.ax.tick_params(color=theme.ink, labelcolor=theme.ink)
         bar.outline.set_visible(False)
         axes.xaxis.set_major_locator(ticks(integer=True))
-    axes.set_xlabel("index j of the frame at which right answers begin")
+    axes.set_xlabel("index j of the first right frame")
     axes.set_ylabel("CL-ratio")
     plain(axes, theme, grid="y")
     axes.grid(False)
@@ -196,7 +196,7 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
         plain(axes, theme, grid="y")
     for axes in list(grid.flat)[len(rows) :]:
         axes.set_visible(False)
-    figure.supxlabel("share of the category's parts that the object has", color=theme.ink, size=9)
+    figure.supxlabel("share of the category's parts present", color=theme.ink, size=9)
     figure.supylabel("objects", color=theme.ink, size=9)
     return figure
 

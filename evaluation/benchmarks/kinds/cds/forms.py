@@ -41,7 +41,7 @@ class CDSForm(NewBenchmarkForm):
     """A new benchmark on the objects of a parts campaign."""
 
     random = forms.BooleanField(
-        required=False, initial=True, label="Reveal the parts in a random order, by the seed"
+        required=False, initial=True, label="Random order of the parts (by the seed)"
     )
     orders = forms.FileField(
         required=False,
@@ -55,13 +55,13 @@ class CDSForm(NewBenchmarkForm):
     content_schemes = forms.MultipleChoiceField(
         choices=wording.content_choices(),
         initial=CONTENT_SCHEMES,
-        label="What a frame shows beside the parts",
+        label="What frames show outside the parts",
         widget=forms.CheckboxSelectMultiple,
     )
     include_empty = forms.BooleanField(
         required=False,
         label="Begin with a frame without any part",
-        help_text="As the authors’ own program does; their text does not.",
+        help_text="As in the authors’ program, but not in their text.",
     )
     mapping = forms.FileField(
         required=False,
@@ -82,13 +82,13 @@ class CDSForm(NewBenchmarkForm):
         max_value=MAX_BOOTSTRAP,
         initial=1000,
         label="Bootstrap rounds",
-        help_text="For intervals; 0 for none.",
+        help_text="Number of resamples for intervals; 0 for no intervals.",
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=2**32 - 1,
         initial=0,
-        help_text="Of the random order and of the bootstrap.",
+        help_text="For the random order and the bootstrap.",
     )
     most_kept = MAX_FILE
     groups = {
@@ -119,7 +119,7 @@ class CDSForm(NewBenchmarkForm):
             except (BadInput, Refusal, WordNetMissing) as error:
                 self.add_error(field, str(error))
         if not self.errors and not self.part_schemes():
-            self.add_error("random", "Choose the random order, or bring others.")
+            self.add_error("random", "Choose the random order, or upload others.")
         return data
 
     def _orders(self, path: Path) -> Orders | None:

@@ -21,7 +21,7 @@ from evaluation.sequences.part_orders import as_text
 from labeling.errors import Refusal
 from labeling.models import User
 
-GONE = "The sequences of this run are not on this server any more. Score the benchmark again."
+GONE = "The sequences of this run are no longer on this server. Score the benchmark again."
 
 
 class Cds(CdsScoring, CdsPages):
@@ -40,13 +40,13 @@ class Cds(CdsScoring, CdsPages):
     submission_form = "evaluation.benchmarks.kinds.cds.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.cds.serializers"
     has_plan = True
-    made = "The benchmark is made. Bring the predictions of classifiers for its frames."
-    scoring = "Comparing every answer with what the object is, then resampling images."
+    made = "Benchmark created. Upload the predictions of classifiers for its frames."
+    scoring = "Comparing answers with the true categories, then resampling images."
     names_in_file = True
     can_remove = True
     files = {
-        "sequences.jsonl": "sequences.jsonl: the ids of the frames that classifiers name.",
-        "orders.json": "orders.json: with it “manage.py sequences” makes the same frames.",
+        "sequences.jsonl": "sequences.jsonl: the ids of the frames to classify.",
+        "orders.json": "orders.json: input of “manage.py sequences” for the same frames.",
     }
     run_files = {
         "sequences.jsonl": "CDS and B-CDS of every sequence and classifier in one scoring, a line "

@@ -36,7 +36,7 @@ class PeopleForm(forms.Form):
     objects = forms.IntegerField(
         required=False,
         min_value=1,
-        label="At most so many objects",
+        label="Maximum number of objects",
         help_text="Drawn by the benchmark’s seed. Leave it empty for all.",
     )
     votes = forms.IntegerField(
@@ -44,7 +44,7 @@ class PeopleForm(forms.Form):
         max_value=asking.MOST_VOTES,
         initial=3,
         label="People who name each frame",
-        help_text="The class that most of them name counts; where they do not agree, none does.",
+        help_text="The majority’s class counts; without a majority, none does.",
     )
     vocabulary = forms.CharField(
         required=False,
@@ -91,7 +91,7 @@ def people(request: SignedIn, name: str) -> HttpResponse:
         try:
             if "ask" in request.POST:
                 asking.ask(row, request.user, **options)
-                messages.success(request, "The frames are being made. Nobody is asked yet.")
+                messages.success(request, "The frames are being added. Then open the campaign.")
                 return redirect("evaluation:cds_people", row.name)
             schemes = options["part_scheme"], options["content_scheme"]
             cost = asking.cost(

@@ -24,7 +24,7 @@ from labeling.json_text import canonical_sha256
 from labeling.models import Release
 from labeling.releases import freezing
 
-NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."
+NOBODY = "There are no predictions yet. Add those of a classifier, then score."
 SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 

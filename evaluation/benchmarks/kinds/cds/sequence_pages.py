@@ -155,7 +155,7 @@ def answers_of(row: Benchmark, run: Run) -> Answers:
         return answer_index.index(folders.run_folder(row, run.pk) / ANSWERS)
     except BadInput:
         raise Refusal(
-            "The sequences of this run are not on this server any more. Score the benchmark again."
+            "The sequences of this run are no longer on this server. Score the benchmark again."
         ) from None
 
 

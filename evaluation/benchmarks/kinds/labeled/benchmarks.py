@@ -44,7 +44,7 @@ from labeling.releases import freezing
 
 TRUTH_GONE = (
     "The ground truth of this benchmark is not on this server any more. Restore the folder of "
-    "benchmarks from a backup, or make the benchmark again under another name."
+    "benchmarks from a backup, or create the benchmark again under another name."
 )
 UNSETTLED = "Nothing in {} is settled yet. Let people answer first."
 EARLIER = "earlier_attempts"

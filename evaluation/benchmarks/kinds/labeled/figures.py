@@ -105,7 +105,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
         axes.set_xlabel(wording.PER_CLASS[result.kind])
         axes.set_xlim(-0.02, 1.02)
     else:
-        axes.set_xlabel("classes, the easiest of each submission first")
+        axes.set_xlabel("classes, easiest first")
         axes.set_ylabel(wording.PER_CLASS[result.kind])
         axes.set_ylim(0, 1.02)
     legend(figure, theme, len(submissions))
@@ -161,7 +161,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("mean share of the image that a thing of the class takes")
+    axes.set_xlabel("mean share of the image covered by an object of the class")
     axes.set_ylabel(wording.PER_CLASS[result.kind])
     axes.set_ylim(-0.02, 1.02)
     legend(figure, theme, len(scales))
@@ -177,7 +177,7 @@ def comparison(result: LabeledResult, theme: Theme) -> Figure:
         dot(axes, vars(rows.cell_of(row.difference)), at, theme.mark, "o", theme)
     axes.axvline(0, color=theme.second, lw=1, ls="--")
     names_down(axes, [f"{short(row.first)} − {short(row.second)}" for row in pairs])
-    axes.set_xlabel("difference of the errors: below 0 the first is better")
+    axes.set_xlabel("difference in error: below 0 the first is better")
     plain(axes, theme, grid="x")
     return figure
 
@@ -209,7 +209,7 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
         axes.plot([], [], mark, color=colour, ms=6, label=words)
     names_down(axes, names)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("accuracy at the best threshold of each, more is better")
+    axes.set_xlabel("accuracy at its best threshold, higher is better")
     legend(figure, theme, min(2, len(number_rows)))
     plain(axes, theme, grid="x")
     return figure

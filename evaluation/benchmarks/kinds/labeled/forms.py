@@ -27,7 +27,7 @@ class CampaignForm(forms.Form):
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",
-        help_text="Its latest release is the truth, for good.",
+        help_text="Its latest release becomes the truth and never changes.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -65,10 +65,10 @@ class LabeledForm(NewBenchmarkForm):
     confidence = forms.FloatField(
         min_value=0.5,
         max_value=0.9999,
-        label="Level of the intervals",
+        label="Confidence level",
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
-    seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, help_text="Of the intervals.")
+    seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, help_text="For the intervals.")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -31,7 +31,7 @@ class Labeled(LabeledScoring, LabeledPages):
     form = "evaluation.benchmarks.kinds.labeled.forms.LabeledForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
-    made = "The benchmark is made. Add the predictions of classifiers."
+    made = "Benchmark created. Add the predictions of classifiers."
     can_remove = True
     files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
     run_files = {

@@ -53,7 +53,7 @@ from labeling.releases import freezing
 
 # images.jsonl: {"image", "classes", "truth", "outcomes": {classifier: outcome}} a line.
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
-NOBODY = "Nobody takes part yet. Add a submission, then score."
+NOBODY = "There are no submissions yet. Add one, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
 # A key of the fingerprint.
 LABEL_SETS = "label_sets"

@@ -97,7 +97,7 @@ def _check_classes(truth: Path) -> None:
         nouns = load()
     except WordNetMissing:
         raise Refusal(
-            "This site has no WordNet 3.0. Ask whoever runs it to run deploy/wordnet.sh.",
+            "This site has no WordNet 3.0. Ask its administrator to run deploy/wordnet.sh.",
             code="no_wordnet",
         ) from None
     seen: set[str] = set()

@@ -74,12 +74,12 @@ def _either_right(pair: Pair) -> Cell | None:
 
 
 # Only on pages.
-LEAD = Table("lead", rows.submission_rows, _lead_columns, "the leading numbers")
+LEAD = Table("lead", rows.submission_rows, _lead_columns, "main results")
 AT_K = Table("at-k", rows.at_k, _measure_columns, "hp@k and hit@k")
 THRESHOLDS = Table("thresholds", rows.thresholds, _measure_columns, "accuracies and thresholds")
 CLASSES = Table("classes", rows.per_class, _class_columns, "all classes")
-EASIEST = Table("easiest", rows.easiest, _class_columns, "the easiest classes")
-HARDEST = Table("hardest", rows.hardest, _class_columns, "the hardest classes")
+EASIEST = Table("easiest", rows.easiest, _class_columns, "easiest classes")
+HARDEST = Table("hardest", rows.hardest, _class_columns, "hardest classes")
 SPREAD = Table(
     "spread",
     rows.spread,
@@ -91,7 +91,7 @@ SPREAD = Table(
         Column("highest", "Highest", 4),
         Column("range", "Range", 4),
     ),
-    "the range over classes",
+    "range over classes",
 )
 PAIRS = Table(
     "pairs",

@@ -12,7 +12,7 @@ KINDS = {
 ASKED = {
     "classification": "Is the right class among the first five?",
     "localization": "Is the right class among the first five, and its box in the right place?",
-    "detection": "Is every thing of every class found, once, and nothing else?",
+    "detection": "Is every object of every class found exactly once, and nothing else?",
     "wsol": "Do score maps, made without boxes, show where the object is?",
 }
 SPLITS = {
@@ -24,8 +24,8 @@ PROTOCOLS = {
     "reference": "reference: the numbers of the authors’ published code, to the last bit",
 }
 NORMALIZATIONS = {
-    "min-max": "min-max: from the least to the greatest score of a map",
-    "max": "max: by the greatest score of a map, negative ones at 0",
+    "min-max": "min-max: from the lowest to the highest score of a map",
+    "max": "max: by the highest score of a map, negative ones become 0",
 }
 # An example line of a predictions file, and its explanation.
 EXAMPLES = {
@@ -38,19 +38,19 @@ EXAMPLES = {
     "localization": (
         "image,wnid,confidence,x0,y0,x1,y1",
         ("{image},{wnid},0.91,12,8,140,120",),
-        "a row for each of up to five labels of an image with its box; the surest come first",
+        "a row for each of up to five labels of an image with its box, most confident first",
     ),
     "detection": (
         "image,wnid,confidence,x0,y0,x1,y1",
         ("{image},{wnid},0.91,12,8,140,120",),
-        "a row for each thing found, on images without any thing too; COCO’s JSON of results will "
-        "do as well",
+        "a row for each detected object, also on images without objects; COCO’s result JSON works "
+        "too",
     ),
     "wsol": (
         "maps.zip",
         ("{image}.npy",),
-        "a zip with one .npy for each image, under the image’s id: 2-D floats, the higher the "
-        "surer, of the image as a whole",
+        "a zip with one .npy for each image, under the image’s id: 2-D floats for the whole image, "
+        "higher on the object",
     ),
 }
 

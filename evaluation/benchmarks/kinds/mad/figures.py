@@ -57,7 +57,7 @@ def ranks(result: Ranking, theme: Theme) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_xticks(range(1, len(order) + 1))
-    axes.set_xlabel("rank (1 is best), and the places that are sure")
+    axes.set_xlabel("rank (1 is best), and the confirmed range")
     plain(axes, theme, grid="x")
     return figure
 
@@ -102,7 +102,7 @@ def heatmap_words(result: Ranking) -> str:
         if i != j and value is not None
     ]
     if not cells:
-        return "Accuracy matrix, empty so far."
+        return "Accuracy matrix: no data yet."
     low, high = min(cells), max(cells)
     return (
         f"Accuracy matrix of {len(names)} classifiers. Highest: {names[high[1]]} against "
@@ -119,7 +119,7 @@ def ranks_words(result: Ranking) -> str:
 def ablation_words(result: Ranking) -> str:
     points = _ablation(result)
     if not points:
-        return "Ablation over the images per pair, empty so far."
+        return "Ablation over the images per pair: no data yet."
     return (
         f"Spearman correlation of the rank with k images per pair and the rank with all: "
         f"{points[0][1]:.2f} at k = {points[0][0]}, {points[-1][1]:.2f} at k = {points[-1][0]}."

@@ -30,7 +30,7 @@ LABELS = {
 class CompetitionForm(NamedForm):
     """A new competition: its selection, images and instructions."""
 
-    title = forms.CharField(max_length=200, help_text="People see it above every question.")
+    title = forms.CharField(max_length=200, help_text="Shown to people above every question.")
     dataset = forms.ModelChoiceField(
         Dataset.objects.none(),
         to_field_name="name",
@@ -135,7 +135,7 @@ class AccuracyForm(KeepsFiles):
     file = forms.FileField(
         required=False,
         label="From a file",
-        help_text="CSV with the columns classifier and accuracy. It goes before what is typed.",
+        help_text="CSV with the columns classifier and accuracy. It overrides typed values.",
         widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
     )
 

@@ -32,12 +32,12 @@ class Mad(MadScoring, MadPages):
     submission_form = "evaluation.benchmarks.kinds.mad.forms.JoinForm"
     serializers = "evaluation.benchmarks.kinds.mad.serializers"
     has_plan = True
-    made = "The benchmark is made. Nobody is asked until you open its campaign."
+    made = "Benchmark created. Open its campaign to start asking people."
     names_in_file = True
     # The new pairs have no answers yet.
     scores_at_once = False
-    files = {"selection.jsonl": "The selection as it now is, for “mad rank” and “mad add”."}
-    run_files = {"answers.jsonl": "mad: what people settled on, by image and class."}
+    files = {"selection.jsonl": "The current selection, for “mad rank” and “mad add”."}
+    run_files = {"answers.jsonl": "mad: settled answers by image and class."}
     refusals = (ranking.RankingError,)
     gone = NotYours
 
@@ -55,7 +55,7 @@ class Mad(MadScoring, MadPages):
         return competitions.add_classifier(benchmark, actor, lines, net)
 
     def accepted(self, names: Sequence[str]) -> str:
-        return f"Joined: {', '.join(names)}. Only the new pairs are asked."
+        return f"Added: {', '.join(names)}. Only the new pairs are asked."
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         lines = competitions.selection_of(benchmark).text_lines()

@@ -16,8 +16,8 @@ from labeling.reports import progress
 
 META_WORDS = {
     "top_k": "Images per pair",
-    "min_confidence": "Least confidence",
-    "max_per_label": "Most per predicted label",
+    "min_confidence": "Minimum confidence",
+    "max_per_label": "Maximum per predicted label",
     "distance": "Distance",
     "reserve": "Reserve per pair",
 }

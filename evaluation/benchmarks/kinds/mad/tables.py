@@ -120,7 +120,7 @@ RANKS = Table(
     (
         Column("classifier", "Classifier", is_number=False, of=_of("classifiers")),
         Column("images", "Images", template=_OWN),
-        Column("first_place", "Sure places", template=_OWN),
+        Column("first_place", "Confirmed ranks", template=_OWN),
         Column("last_place"),
         Column("rank", "Rank", template=_OWN, of=_of("ranks")),
         Column("low", of=lambda row: row.result.rank_intervals[row.i][0]),
@@ -130,12 +130,19 @@ RANKS = Table(
         Column("hodge_score"),
         Column("accuracy", "Accuracy", of=_of("accuracies")),
         Column("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
-        Column("rank_change", "Moved by", template=_OWN, of=_of("rank_changes")),
+        Column("rank_change", "Rank change", template=_OWN, of=_of("rank_changes")),
     ),
     words="ranks",
     page=(
-        *("rank", "classifier", "first_place", "images", "score", "hodge_rank"),
-        *("accuracy", "accuracy_rank", "rank_change"),
+        "rank",
+        "classifier",
+        "first_place",
+        "images",
+        "score",
+        "hodge_rank",
+        "accuracy",
+        "accuracy_rank",
+        "rank_change",
     ),
 )
 ACCURACY = Square("accuracy", lambda result: (), words="accuracy in pairs")
@@ -147,8 +154,13 @@ ABLATION = Table(
     words="ablation over k",
 )
 TABLES = (
-    *(RANKS, ACCURACY, Square("dominance", lambda result: ()), BEATS),
-    *(Table("pairs", pairs), Table("cases", cases), ABLATION),
+    RANKS,
+    ACCURACY,
+    Square("dominance", lambda result: ()),
+    BEATS,
+    Table("pairs", pairs),
+    Table("cases", cases),
+    ABLATION,
 )
 # Only on pages; its rows are pages.PairLine.
 PAIRS = Table(

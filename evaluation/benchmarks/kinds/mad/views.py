@@ -37,7 +37,7 @@ def accuracies(request: SignedIn, name: str) -> HttpResponse:
             if changed:
                 if not runs.obstacle(row):
                     runs.request(row, request.user)
-                messages.success(request, "Kept. The comparison comes with the next score.")
+                messages.success(request, "Saved. The next run compares the ranks with them.")
             return redirect("evaluation:benchmark", row.name)
     form.keep_files()
     status = 200 if not form.errors else 422

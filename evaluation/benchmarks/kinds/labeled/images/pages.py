@@ -19,7 +19,7 @@ from labeling.files import BadInput
 from labeling.models import Image
 
 PAGE = 24
-GONE = "The images of this run are not on this server any more. Score the benchmark again."
+GONE = "The images of this run are no longer on this server. Score the benchmark again."
 
 
 @dataclass(frozen=True)

@@ -276,7 +276,7 @@ def _check_campaign(campaign: Campaign) -> None:
 def _chosen(benchmark: Benchmark, models: Sequence[str]) -> list[Submission]:
     rows = list(benchmark.submissions.all())
     if not rows:
-        raise Refusal("Nobody takes part yet. Add a submission first.", field="models")
+        raise Refusal("There are no submissions yet. Add one first.", field="models")
     if unknown := sorted(set(models) - {row.name for row in rows}):
         raise Refusal(f"{unknown[0][:100]!r} does not take part.", field="models")
     return [row for row in rows if not models or row.name in models]
@@ -343,7 +343,7 @@ def _applied(
         review.result = version.to_json()
         review.applied_by, review.applied_at = actor, timezone.now()
         review.save(
-            update_fields=[*("version", "release", "sha256", "result", "applied_by", "applied_at")]
+            update_fields=["version", "release", "sha256", "result", "applied_by", "applied_at"]
         )
         _publish(review, part)
     return review

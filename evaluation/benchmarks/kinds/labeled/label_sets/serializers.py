@@ -22,8 +22,15 @@ class MistakeReviewSerializer(serializers.ModelSerializer):
     class Meta:
         model = MistakeReview
         fields = (
-            *("id", "campaign", "meta", "version", "release", "sha256", "result"),
-            *("created_at", "applied_at"),
+            "id",
+            "campaign",
+            "meta",
+            "version",
+            "release",
+            "sha256",
+            "result",
+            "created_at",
+            "applied_at",
         )
 
 

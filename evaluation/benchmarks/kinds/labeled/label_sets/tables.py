@@ -82,7 +82,7 @@ RATES = Table(
         Column("share", "Share", template=CELL, of=_share),
         Column("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
     ),
-    "how often labels were wrong",
+    "label errors by version",
 )
 # For CSV files.
 TABLES = (Table("label-sets", _csv), Table("label-rates", _rates_csv))

@@ -98,7 +98,7 @@ def test_no_classifier_fails_the_run_with_its_reason_and_not_the_job(reveal, run
     run = finished(reveal, run_jobs)
 
     assert run.state == Run.State.FAILED
-    assert run.error == "Nobody named frames yet. Add the predictions of a classifier, then score."
+    assert run.error == "There are no predictions yet. Add those of a classifier, then score."
     assert Job.objects.get(kind="score").state == Job.State.DONE
 
 

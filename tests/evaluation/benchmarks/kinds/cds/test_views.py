@@ -274,7 +274,7 @@ def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_ali
     for _ in range(2):
         answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows)}, follow=True)
 
-    assert "Everything in the file is here already." in html_of(answer)
+    assert "The file changes nothing: all of it is already here." in html_of(answer)
     assert Run.objects.count() == 1
 
 
@@ -306,7 +306,7 @@ def test_a_classifier_is_removed_and_the_rest_scored(wordnet, reveal, alice, as_
 
     answer = as_alice.post(REMOVE, follow=True)
 
-    assert "alpha no longer takes part." in html_of(answer)
+    assert "alpha was removed." in html_of(answer)
     assert list(reveal.submissions.values_list("name", flat=True)) == ["beta"]
     assert Run.objects.get().requested_by == alice
 
