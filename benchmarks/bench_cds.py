@@ -20,12 +20,12 @@ import numpy as np
 from benchmarks import Row, own_process, row, sized
 from benchmarks.thousand_classes import thousand_classes
 from evaluation.metrics.cds import arrays as cs
-from evaluation.metrics.cds.arrays import Counts, Floats, Scores
+from evaluation.metrics.cds.arrays import Counts, Floats, ScoreArrays
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.readers.frame_predictions import read_predictions
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.scoring.cds import arrays, scoring
-from evaluation.scoring.cds.result import Options
+from evaluation.scoring.cds.result import CdsScoringOptions
 
 PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
 CONTENTS = ("intra-object", "intra-object-and-neighbourhood", "low", "higher")
@@ -117,10 +117,12 @@ def score(settings: dict[str, Any]) -> dict[str, float]:
     """Seconds and memory beyond those of what was read; machine code is compiled before."""
     wordnet, inputs = wn.load(), _read(settings["folder"])
     lines, predictions, mapping = inputs
-    scoring.score(lines[:20], predictions, wordnet, Options(bootstrap=1), mapping)
+    scoring.score(lines[:20], predictions, wordnet, CdsScoringOptions(bootstrap=1), mapping)
     before = own_process.peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    scoring.score(lines, predictions, wordnet, Options(bootstrap=settings["rounds"]), mapping)
+    scoring.score(
+        lines, predictions, wordnet, CdsScoringOptions(bootstrap=settings["rounds"]), mapping
+    )
     return _spent(start, cpu, before)
 
 
@@ -135,7 +137,9 @@ def _spent(start: float, cpu: float, before: int) -> dict[str, float]:
 def race(settings: dict[str, Any]) -> dict[str, float]:
     """Processor seconds of a round of Table 2, ours and a plain loop's, of equal results."""
     lines, predictions, mapping = _read(settings["folder"])
-    scored = scoring.score(lines, predictions, wn.load(), Options(bootstrap=0, captchas=0), mapping)
+    scored = scoring.score(
+        lines, predictions, wn.load(), CdsScoringOptions(bootstrap=0, captchas=0), mapping
+    )
     places = arrays.places(lines)
     scores = arrays.scores(places, scored.starts, scored.cds, None, None, ())
     weights = next(cs.draws(scores, 200, 0, batch=200))
@@ -148,7 +152,7 @@ def race(settings: dict[str, Any]) -> dict[str, float]:
     return {"ours": taken, "plain": (time.process_time() - start) / PLAIN_ROUNDS}
 
 
-def plain_round(scores: Scores, times: Counts) -> Floats:
+def plain_round(scores: ScoreArrays, times: Counts) -> Floats:
     """(K, C): Table 2 of one resample, by the rule of the text, a median at a time."""
     _, parts, contents, classifiers = scores.cds.shape
     table = np.empty((contents, classifiers))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks import Row, own_process, row, sized
 from evaluation.metrics.detection.bootstrap import Resampled
-from evaluation.metrics.detection.precision import Boxes, average_precisions
+from evaluation.metrics.detection.precision import ClassBoxes, average_precisions
 from evaluation.metrics.significance import ROUNDS
 
 IMAGES, CLASSES = sized(40_000, 100), sized(200, 4)
@@ -55,10 +55,10 @@ def main() -> list[Row]:
     ]
 
 
-def world() -> tuple[Boxes, Boxes, NDArray[np.float64]]:
+def world() -> tuple[ClassBoxes, ClassBoxes, NDArray[np.float64]]:
     """True boxes and detections: two in five are of an object, the others anywhere, less sure."""
     rng = np.random.default_rng(0)
-    truth = Boxes(
+    truth = ClassBoxes(
         rng.integers(0, IMAGES, OBJECTS),
         rng.integers(0, CLASSES, OBJECTS),
         some_boxes(rng, OBJECTS),
@@ -120,7 +120,9 @@ def coco(_: None) -> dict[str, Any]:
     return {"seconds": seconds, "grown": own_process.peak_mib() - before}
 
 
-def coco_rows(boxes: Boxes, scores: NDArray[np.float64] | None = None) -> Iterable[dict[str, Any]]:
+def coco_rows(
+    boxes: ClassBoxes, scores: NDArray[np.float64] | None = None
+) -> Iterable[dict[str, Any]]:
     sizes = boxes.corners[:, 2:] - boxes.corners[:, :2]
     columns = (boxes.images, boxes.classes, boxes.corners[:, :2], sizes)
     for i, (image, class_, corner, size) in enumerate(

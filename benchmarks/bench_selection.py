@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import Row, own_process, row, sized
 from benchmarks.thousand_classes import thousand_classes
-from evaluation.metrics.mad.selection import Rule
+from evaluation.metrics.mad.selection import SelectionRule
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet.distances import distance_matrix
 from evaluation.readers.pools import read_pool
@@ -105,7 +105,7 @@ def measure(pool_folder: str) -> dict[str, float]:
 
 def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
     """Seconds to choose for all pairs from the first images, distances included."""
-    rule = Rule()
+    rule = SelectionRule()
     start = time.perf_counter()
     levels = selecting.levels_of(pool.classes, wordnet, "weighted", Path("classes.txt"))
     pairs = selecting.pairs_of(list(pool.predictions))

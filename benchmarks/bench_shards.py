@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import Row, own_process, row, sized
 from benchmarks.bench_selection import make_pool
-from evaluation.metrics.mad.selection import Levels, Rule
+from evaluation.metrics.mad.selection import Levels, SelectionRule
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.readers.pools import Pool, read_pool
 from evaluation.selection import selecting, shards
@@ -176,7 +176,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def choose_in_shards(folder: Path, wordnet: wn.WordNet, levels: Levels, out: Path) -> list[Any]:
-    rule, parts = Rule(), []
+    rule, parts = SelectionRule(), []
     for index in range(1, SHARDS + 1):
         pool = read_pool(folder, None, wordnet, (index, SHARDS))
         names = list(pool.predictions)
@@ -190,7 +190,7 @@ def choose_in_shards(folder: Path, wordnet: wn.WordNet, levels: Levels, out: Pat
 
 
 def choose(pool: Pool, levels: Levels, stretch: int) -> Sequence[Any]:
-    rule = Rule()
+    rule = SelectionRule()
     pairs = selecting.pairs_of(list(pool.predictions))
     reduced = selecting.reduce_pairs(pool, pairs, levels, rule, stretch=stretch)
     return list(selecting.chosen_of(pool, pairs, levels, rule, reduced))

@@ -18,7 +18,7 @@ from benchmarks.bench_gpu.demand import KINDS, Boxes, Maps, asked_rows, drawn
 from benchmarks.bench_wsol import SIZE, ours
 from evaluation.metrics.wsol.box_scores import DELTAS, PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
-from evaluation.metrics.wsol.device.hits import Truth
+from evaluation.metrics.wsol.device.hits import TrueBoxBatch
 from evaluation.metrics.wsol.device.scaled import Scaled, padded_boxes, scaled
 
 DEVICE = "cuda"
@@ -75,15 +75,15 @@ def map_rows() -> list[Row]:
     return rows
 
 
-def on_device(maps: Maps, boxes: Boxes, name: str) -> tuple[Scaled, Truth, Protocol]:
+def on_device(maps: Maps, boxes: Boxes, name: str) -> tuple[Scaled, TrueBoxBatch, Protocol]:
     extra = 1.0 if name == "reference" else 0.0
     scaled_maps = scaled(maps, [(SIZE, SIZE)] * len(maps), Protocol(name), DEVICE)
-    return scaled_maps, Truth(*padded_boxes(boxes, DEVICE), extra, DELTAS), Protocol(name)
+    return scaled_maps, TrueBoxBatch(*padded_boxes(boxes, DEVICE), extra, DELTAS), Protocol(name)
 
 
-def hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> None:
+def hits(scaled_maps: Scaled, truth: TrueBoxBatch, protocol: Protocol) -> None:
     def work(part: slice) -> Any:
-        its = Truth(truth.boxes[part], truth.there[part], truth.extra, truth.deltas)
+        its = TrueBoxBatch(truth.boxes[part], truth.there[part], truth.extra, truth.deltas)
         return batches.box_hits(Scaled(scaled_maps.values[part], None), its, protocol)
 
     batches.halved(len(scaled_maps.values), work)

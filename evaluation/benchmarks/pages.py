@@ -34,7 +34,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class FigureLinks:
     """A figure: its address in each of FORMS, and their query."""
 
     alt: str
@@ -46,7 +46,7 @@ class Drawing:
 class Outputs:
     """The figures, tables and files of a result with their addresses."""
 
-    figures: dict[str, Drawing]
+    figures: dict[str, FigureLinks]
     tables: list[tuple[str, str]]
     page_tables: list[dict[str, object]]
     files: list[tuple[str, str, str]]
@@ -105,7 +105,7 @@ def _outputs(
     return Outputs(
         figures={
             # Templates cannot look up a name with a dash.
-            name.replace("-", "_"): Drawing(
+            name.replace("-", "_"): FigureLinks(
                 kind.alt(name, result, query),
                 kind.figure_query(result, query),
                 {

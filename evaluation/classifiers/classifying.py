@@ -33,7 +33,7 @@ Row = list[str]
 
 
 @dataclass
-class Work:
+class PredictionsWork:
     """A predictions file in progress. done_by: the finished frames of each classifier.
 
     Rows are strings: frame, classifier, then wnid and confidence, most likely first.
@@ -77,7 +77,9 @@ class Work:
 
 
 @contextlib.contextmanager
-def opened(out: Path, settings: Mapping[str, object], restart: bool = False) -> Iterator[Work]:
+def opened(
+    out: Path, settings: Mapping[str, object], restart: bool = False
+) -> Iterator[PredictionsWork]:
     """Yield the work on a predictions file: that of a stopped run with the same settings, else new.
 
     settings: everything that the predictions depend on, as JSON. restart: discard earlier work.
@@ -93,13 +95,15 @@ def opened(out: Path, settings: Mapping[str, object], restart: bool = False) -> 
         resuming.lock(file, out)
         if restart:
             file.truncate(0)
-        yield Work(out, path, file, _resumed(file, path, json.loads(json.dumps(settings))))
+        yield PredictionsWork(
+            out, path, file, _resumed(file, path, json.loads(json.dumps(settings)))
+        )
 
 
 def classify(
     frames: Iterable[tuple[str, "Tensor"]],
     classifier: "Classifier",
-    work: Work,
+    work: PredictionsWork,
     batch: int = BATCH,
     watch: Callable[[int], object] | None = None,
 ) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling import onnx_files
 from labeling.files import BadInput, first_line
 
@@ -33,7 +33,7 @@ FORMS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(doubl
 class Opened:
     """A network before it is moved to its device. weights: their description in results."""
 
-    preparation: Preparation
+    preparation: FramePreparation
     on: "Callable[[str], Network]"
     weights: str = ""
 
@@ -80,7 +80,7 @@ def _torchscript(path: Path) -> Opened:
         # A broken file raises many kinds of errors.
         except Exception as error:
             raise _unreadable(path, TORCHSCRIPT, error) from None
-    return Opened(Preparation(), lambda device: module.eval().to(device))
+    return Opened(FramePreparation(), lambda device: module.eval().to(device))
 
 
 def _exported(path: Path) -> Opened:
@@ -187,11 +187,11 @@ def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
     return int(bounds.lower), int(bounds.upper) if bounds.upper.is_Integer else None
 
 
-def _sized(shape: Any) -> Preparation:
+def _sized(shape: Any) -> FramePreparation:
     """Return the opened network with the input size in the file, if it states one."""
     height, width = shape[2:]
     fixed = isinstance(height, int) and isinstance(width, int)
-    return Preparation(size=(height, width)) if fixed else Preparation()
+    return FramePreparation(size=(height, width)) if fixed else FramePreparation()
 
 
 def _refuse_inputs(path: Path, inputs: int, shape: list[Any]) -> None:

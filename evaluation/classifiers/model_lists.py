@@ -17,7 +17,7 @@ CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"
 
 
 @dataclass(frozen=True)
-class Model:
+class ListedModel:
     """A model to open. preparing: fields of Preparation that the file states.
 
     classes: a file, or the name of a shipped list; None if the command states it.
@@ -28,7 +28,7 @@ class Model:
     classes: str | None = None
 
 
-def read_models(path: Path) -> list[Model]:
+def read_models(path: Path) -> list[ListedModel]:
     """Return the models of a file in order. Paths are relative to its folder. Raises BadInput."""
     require_file(path, CURE)
     try:
@@ -43,7 +43,7 @@ def read_models(path: Path) -> list[Model]:
     ]
 
 
-def _model(name: str, value: object, path: Path, line: int | None) -> Model:
+def _model(name: str, value: object, path: Path, line: int | None) -> ListedModel:
     if not isinstance(value, dict) or not isinstance(value.get("file"), str):
         raise BadInput(f"{name} names no file", path, line, CURE)
     if unknown := [key for key in value if key not in KEYS]:
@@ -64,7 +64,7 @@ def _model(name: str, value: object, path: Path, line: int | None) -> Model:
     if classes is not None and not isinstance(classes, str):
         raise BadInput(f"{name} has classes that name no file", path, line, CURE)
     spec = f"{name}={_beside(path, value['file'])}"
-    return Model(spec, preparing, classes and _beside(path, classes))
+    return ListedModel(spec, preparing, classes and _beside(path, classes))
 
 
 EXPECTED = {

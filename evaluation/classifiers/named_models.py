@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from evaluation.classifiers.model_files import Opened, imported
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput, file_sha256, require_file
 
 # timm's names of weights in a hub repository, preferred one first.
@@ -50,7 +50,7 @@ def seeded(make: Callable[[], T]) -> T:
         return make()
 
 
-def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
+def _torchvision(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
     import torch
 
     models = imported("torchvision", "torchvision.models")
@@ -59,7 +59,7 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]
         raise _unknown("torchvision", name, known)
     weights = models.get_model_weights(name).DEFAULT
     transforms = weights.transforms()
-    preparation = Preparation(
+    preparation = FramePreparation(
         size=(transforms.crop_size[0], transforms.crop_size[0]),
         mean=tuple(transforms.mean),
         std=tuple(transforms.std),
@@ -77,7 +77,7 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]
     return models.get_model(name, weights=weights), preparation, str(weights)
 
 
-def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
+def _timm(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
     timm = imported("timm")
     # hf-hub:… and local-dir:… would download or run code.
     if ":" in name or "/" in name or not timm.is_model(name):
@@ -101,7 +101,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
         stated = f"{file.name}, sha256 {file_sha256(file)}"
     config = timm.data.resolve_data_config({}, model=network)
     _, height, width = config["input_size"]
-    preparation = Preparation(
+    preparation = FramePreparation(
         size=(height, width),
         mean=tuple(config["mean"]),
         std=tuple(config["std"]),

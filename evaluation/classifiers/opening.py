@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation import devices
 from evaluation.classifiers import model_files, named_models
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput, file_sha256, first_line, refuse_address, require_file
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Classifier:
 
     name: str
     classes: tuple[str, ...]
-    preparation: Preparation
+    preparation: FramePreparation
     device: str
     source: Mapping[str, str]
     network: Callable[["Tensor"], "Tensor"]
@@ -177,7 +177,7 @@ def _imported(spec: str, weights: Path | None) -> model_files.Opened:
     if weights is not None:
         named_models.fill(network, weights)
     network.eval()
-    return model_files.Opened(Preparation(), network.to, f"sha256 {_sha256(network)}")
+    return model_files.Opened(FramePreparation(), network.to, f"sha256 {_sha256(network)}")
 
 
 def _sha256(network: Any) -> str:
@@ -216,7 +216,7 @@ def _refuse_weights(weights: Path | None, random_weights: bool) -> None:
 
 def _tried(
     network: Callable[["Tensor"], "Tensor"],
-    preparation: Preparation,
+    preparation: FramePreparation,
     device: str,
     classes: int,
     spec: str,

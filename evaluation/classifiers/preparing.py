@@ -16,7 +16,7 @@ INTERPOLATIONS = ("bilinear", "bicubic")
 
 
 @dataclass(frozen=True)
-class Preparation:
+class FramePreparation:
     """size: height and width in pixels. mean, std: of red, green and blue in [0, 1].
 
     fit: squash stretches the whole frame to the size; pad keeps its proportions and fills the rest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluation import devices
 from evaluation.classifiers import model_lists, opening
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
 from evaluation.management.computing import ShardOptions, device_of
@@ -69,7 +69,7 @@ class PreparationOptions:
         metavar="R,G,B",
     )
 
-    def preparing(self, model: Model) -> dict[str, object]:
+    def preparing(self, model: ListedModel) -> dict[str, object]:
         """Return how images are prepared for the model."""
         chosen = {key: getattr(self, key, None) for key in ("size", "fit", "mean", "std")}
         return chosen | dict(model.preparing)
@@ -94,9 +94,9 @@ class ModelOptions(PreparationOptions):
         metavar="wnids.txt",
     )
 
-    def chosen(self, specs: Sequence[str] | None) -> list[Model]:
+    def chosen(self, specs: Sequence[str] | None) -> list[ListedModel]:
         """Return the models of --model and --models. Raises UsageError and BadInput."""
-        models = [Model(spec, {}) for spec in specs or ()]
+        models = [ListedModel(spec, {}) for spec in specs or ()]
         if self.models is not None:
             models += model_lists.read_models(self.models)
         if not models:
@@ -105,7 +105,7 @@ class ModelOptions(PreparationOptions):
             raise UsageError("--weights goes with one --model; name the others' in their files")
         return models
 
-    def classes_of(self, model: Model) -> list[str]:
+    def classes_of(self, model: ListedModel) -> list[str]:
         """Return the wnids of the model's outputs. Raises UsageError where nothing states them."""
         if model.classes is not None:
             return read_classes(classes_file(model.classes))
@@ -121,7 +121,7 @@ class NetworkOptions(ModelOptions, ShardOptions):
     random_weights: bool = option("a named model without weights, to try it")
     batch: int
 
-    def opened(self, model: Model, classes: Sequence[str], name: str = "") -> Classifier:
+    def opened(self, model: ListedModel, classes: Sequence[str], name: str = "") -> Classifier:
         """Return the network of a model.
 
         For tasks on a GPU of a cluster it is opened on the CPU here, only to identify it. Raises
@@ -140,7 +140,9 @@ class NetworkOptions(ModelOptions, ShardOptions):
         )
         return replace(classifier, device=device)
 
-    def networks(self, models: Sequence[Model], classifiers: Sequence[Classifier]) -> Networks:
+    def networks(
+        self, models: Sequence[ListedModel], classifiers: Sequence[Classifier]
+    ) -> Networks:
         return Networks.of(
             [model.spec for model in models],
             classifiers,

@@ -13,8 +13,8 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     IMAGES,
     TRUTH,
     WSOL,
-    Counts,
     ReleaseName,
+    TruthCounts,
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
 from evaluation.management.computing import DeviceOptions
@@ -61,7 +61,7 @@ def of_release(
     return decorated
 
 
-def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object]) -> Counts:
+def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object]) -> TruthCounts:
     """Write the truth into the folder and return its counts and release."""
     if options.get("devkit") is not None:
         raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")

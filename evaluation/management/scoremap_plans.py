@@ -5,7 +5,7 @@ import dataclasses
 import math
 from pathlib import Path
 
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management.networks import MODEL, NetworkOptions
 from evaluation.metrics.attribution.recipes import METHODS, READINGS, REDUCTIONS, Recipe
@@ -145,7 +145,7 @@ class ScoremapOptions(NetworkOptions):
         if self.smooth_as and not self.smooth:
             raise UsageError("--smooth-as goes with --smooth")
 
-    def plan(self, labels: dict[str, str]) -> planning.Plan:
+    def plan(self, labels: dict[str, str]) -> planning.ScoremapPlan:
         """Return the opened and tested network with its settings. Raises BadInput."""
         assert self.model is not None
         assert self.classes is not None
@@ -154,13 +154,13 @@ class ScoremapOptions(NetworkOptions):
         if self.target != "predicted":
             chosen = planning.outputs_of(labels, classes, self.metadata / "class_labels.txt")
         recipe = {name: getattr(self, name) for name in RECIPE if getattr(self, name) is not None}
-        classifier = self.opened(Model(self.model, {}), classes)
+        classifier = self.opened(ListedModel(self.model, {}), classes)
         if str(classifier.source["model"]).lower().endswith(".onnx"):
             raise BadInput(
                 f"{self.model} is an ONNX file, which gives no gradients and hides its maps",
                 cure="give TorchScript, an exported program, or the module itself by import path",
             )
-        return planning.Plan(
+        return planning.ScoremapPlan(
             classifier,
             Recipe(**recipe),
             chosen,
@@ -170,7 +170,7 @@ class ScoremapOptions(NetworkOptions):
             self.resize or "bilinear",
         )
 
-    def settings(self, plan: planning.Plan) -> dict[str, object]:
+    def settings(self, plan: planning.ScoremapPlan) -> dict[str, object]:
         """Return everything that the maps depend on, except the images."""
         recipe = plan.as_dict() | {"orientation": self.orientation or "upright"}
         stated: dict[str, object] = {

@@ -104,11 +104,11 @@ def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | S
     rules = box_scores.Protocol(
         options.protocol, options.normalize, options.thresholds, options.size
     )
-    truth: scoring.Masks | scoring.Boxes
+    truth: scoring.MaskScoring | scoring.BoxScoring
     if masks is not None:
-        truth = scoring.Masks.read(metadata, masks, rules, options.curves)
+        truth = scoring.MaskScoring.read(metadata, masks, rules, options.curves)
     else:
-        truth = scoring.Boxes.read(metadata, rules, options.predictions, options.curves)
+        truth = scoring.BoxScoring.read(metadata, rules, options.predictions, options.curves)
     with in_tasks(command, options, options.shard) as work:
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
     if isinstance(result, Share):
@@ -123,12 +123,12 @@ def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | S
 
 
 def _by_tasks(
-    work: Work, truth: scoring.Masks | scoring.Boxes, options: WsolOptions
+    work: Work, truth: scoring.MaskScoring | scoring.BoxScoring, options: WsolOptions
 ) -> BoxResult | MaskResult | Share:
     """Return the scores, computed by tasks, or with --shard the share of tasks that were run."""
     scoremaps, device = options.scoremaps, options.device
     scoring.reader(scoremaps, truth.protocol, [image.name for image in truth.images])
-    if isinstance(truth, scoring.Masks):
+    if isinstance(truth, scoring.MaskScoring):
         stretches = work.mine(stretch_tasks.stretches_of(truth.images))
         is_lost = options.temporary and work.engine.on_other_machines
         kept = work.store if is_lost else None

@@ -21,7 +21,7 @@ class Sure(Record):
 
 
 @dataclass(frozen=True)
-class Order:
+class ConfirmedOrder:
     """names: best first. apart: pairs (better, worse) that differ at the level.
 
     bands: the names in the same order, split wherever everything above differs from everything
@@ -100,17 +100,19 @@ class Order:
         return self.as_record().to_json()
 
 
-def order(names: Sequence[str], is_apart: Callable[[str, str], bool], level: float) -> Order:
+def order(
+    names: Sequence[str], is_apart: Callable[[str, str], bool], level: float
+) -> ConfirmedOrder:
     """Return the order. names: best first. is_apart: called with (better, worse) once per pair."""
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if is_apart(a, b)]
-    return Order(tuple(names), tuple(pairs), level)
+    return ConfirmedOrder(tuple(names), tuple(pairs), level)
 
 
 def apart_by_intervals(
     names: Sequence[str],
     intervals: Mapping[str, Sequence[float | None]],
     level: float,
-) -> Order:
+) -> ConfirmedOrder:
     """Return the pairs whose intervals do not overlap.
 
     An interval without bounds overlaps with all, and so does a point, which resampling gives for

@@ -15,7 +15,7 @@ from labeling.estimators.intervals import clopper_pearson
 FOR, AGAINST, LEFT_OUT = 1, 0, -1
 
 
-class Share(NamedTuple):
+class SampledShare(NamedTuple):
     """A share with its interval. units: number in the whole part and the sample."""
 
     value: float
@@ -29,7 +29,7 @@ def sampled_share(
     others: int,
     level: float,
     generator: np.random.Generator,
-) -> Share:
+) -> SampledShare:
     """Return the share FOR among FOR and AGAINST; each sampled unit represents others / m units.
 
     whole: (n,) outcomes of the part that was examined completely: FOR, AGAINST or LEFT_OUT. sample:
@@ -63,7 +63,7 @@ def sampled_share(
     weight = others / m if m else 0.0
     value = float(share(looked, weight * drawn))
     if math.isnan(value):
-        return Share(value, Interval(math.nan, math.nan, 0, True), n + m)
+        return SampledShare(value, Interval(math.nan, math.nan, 0, True), n + m)
     interval = settled_interval(draw, level)
     against, in_favour = int(drawn[0]), int(drawn[1])
     looked_against, looked_for = int(looked[0]), int(looked[1])
@@ -71,7 +71,7 @@ def sampled_share(
     if any(min(yes, no) < FEW for yes, no, _ in parts if yes + no):
         low, high = (_mixed(parts, level, side) for side in (0, 1))
         interval = interval._replace(low=min(interval.low, low), high=max(interval.high, high))
-    return Share(value, interval, n + m)
+    return SampledShare(value, interval, n + m)
 
 
 def _mixed(parts: list[tuple[int, int, float]], level: float, side: int) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import Boxes
+from evaluation.metrics.detection.precision import ClassBoxes
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers import box_rows, class_files, coco_results, kit_boxes
 from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Named, Rows
@@ -77,7 +77,7 @@ class Truth:
     classes: Classes
     objects: Rows
     difficult: NDArray[np.bool_]
-    crowds: Boxes
+    crowds: ClassBoxes
     unknown: NDArray[np.int64]
     class_of_id: dict[Any, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

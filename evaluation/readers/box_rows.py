@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import Boxes
+from evaluation.metrics.detection.precision import ClassBoxes
 from labeling.csv_rows import nfc
 from labeling.files import BadInput
 from labeling.formats.reading import EDGE_PX, FARTHEST_PX
@@ -157,7 +157,7 @@ class Rows:
 
     path: Path
     unit: str
-    boxes: Boxes
+    boxes: ClassBoxes
     confidences: NDArray[np.float64]
     places: NDArray[np.int64]
     files: Sequence[Path] | None = None
@@ -202,7 +202,7 @@ class Gathered:
         corners = np.ascontiguousarray(real[:, 1:])
         corners[:, 2:] += float(inclusive)
         corners -= first
-        boxes = Boxes(whole[:, 0].copy(), whole[:, 1].copy(), corners)
+        boxes = ClassBoxes(whole[:, 0].copy(), whole[:, 1].copy(), corners)
         return Rows(path, unit, boxes, real[:, 0].copy(), whole[:, 2].copy())
 
 

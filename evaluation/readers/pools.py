@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.mad.selection import Predictions
+from evaluation.metrics.mad.selection import PoolPredictions
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import NO_ARRAY
 from evaluation.readers.image_lists import ImageList, read_bytes, read_extent
@@ -54,7 +54,7 @@ class Pool:
     folder: Path
     classes: list[str]
     images: ImageList
-    predictions: dict[str, Predictions]
+    predictions: dict[str, PoolPredictions]
     columns: dict[str, Column]
     part: slice
     total: int
@@ -174,7 +174,7 @@ def _read_stretch(
             column.path, column.head, column.byte_of(part.start), column.byte_of(part.stop)
         )
 
-    def read(name: str) -> Predictions:
+    def read(name: str) -> PoolPredictions:
         # Hash first: this reads only the stretch into memory.
         for file in _files_of(name):
             sha256[file] = hash_column(columns[file])
@@ -254,12 +254,14 @@ def _files_of(name: str) -> tuple[str, str]:
     return f"{name}.labels.npy", f"{name}.confidences.npy"
 
 
-def _checked(columns: Mapping[str, Column], name: str, classes: int, part: slice) -> Predictions:
+def _checked(
+    columns: Mapping[str, Column], name: str, classes: int, part: slice
+) -> PoolPredictions:
     """Return a classifier's values in a stretch, memory-mapped and checked."""
     labels, confidences = (columns[file] for file in _files_of(name))
     _check_labels(labels.path, labels.values, classes, part)
     signed_zero = _check_confidences(confidences.path, confidences.values, part)
-    return Predictions(labels.values[part], confidences.values[part], signed_zero)
+    return PoolPredictions(labels.values[part], confidences.values[part], signed_zero)
 
 
 def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[str, Column]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.detection import object_scale
-from evaluation.metrics.detection.precision import Boxes
+from evaluation.metrics.detection.precision import ClassBoxes
 from evaluation.metrics.statistics import pearson, spearman
 from evaluation.scoring.class_properties import Codes, Properties, by_property
 from labeling.records import Record
@@ -230,7 +230,7 @@ def by_properties(
 
 
 def chance(
-    boxes: Boxes, sizes: NDArray[np.floating], names: Sequence[str], inclusive: bool
+    boxes: ClassBoxes, sizes: NDArray[np.floating], names: Sequence[str], inclusive: bool
 ) -> Difficulty:
     """Return how hard the objects are to find: scale, CPL, instances and neighbours of every class.
 

@@ -16,19 +16,19 @@ from evaluation.readers.class_files import RANKS, Classified, Named
 from evaluation.readers.pools import read_classes
 from evaluation.readers.valid_sets import LabelSets, SetVersion
 from evaluation.scoring.analysis import Analysis, Difficulty
-from evaluation.scoring.comparing import Comparison, Estimate, compare
+from evaluation.scoring.comparing import IntervalEstimate, SubmissionComparison, compare
 from evaluation.scoring.image_lines import ImageOutcome
 from evaluation.scoring.multi_label import InSets, MultiLabelAccuracy, in_sets
 from labeling.files import BadInput
 from labeling.plurals import count_of
 from labeling.records import Record
 
-Figure = Callable[..., Estimate]
+Figure = Callable[..., IntervalEstimate]
 IDS = "unknown: the classes are ids"
 
 
 @dataclass(kw_only=True)
-class People(Record):
+class PeopleRelease(Record):
     """A submission that is a release. images: of the truth that are settled or dropped in it."""
 
     campaign: str
@@ -48,11 +48,11 @@ class ClassificationResult(Record):
     name: str | None = None
     images: int
     classes: int
-    top1_error: Estimate
-    top5_error: Estimate
-    hierarchical_error: Estimate | None
-    hp_at_k: dict[str, Estimate] | None
-    hit_at_k: dict[str, Estimate]
+    top1_error: IntervalEstimate
+    top5_error: IntervalEstimate
+    hierarchical_error: IntervalEstimate | None
+    hp_at_k: dict[str, IntervalEstimate] | None
+    hit_at_k: dict[str, IntervalEstimate]
     hierarchy: str
     valid_labels: int | None
     mean_correct_set_size: dict[str, float | None] | None
@@ -60,12 +60,12 @@ class ClassificationResult(Record):
     seed: int
     notes: list[str]
     submissions: list["ClassificationResult"] | None = None
-    comparison: Comparison | None = None
+    comparison: SubmissionComparison | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
-    people: People | None = None
+    people: PeopleRelease | None = None
     multi_label_accuracy: MultiLabelAccuracy | None = None
-    multi_label_comparison: Comparison | None = None
+    multi_label_comparison: SubmissionComparison | None = None
     label_set: SetVersion | None = None
 
 
@@ -226,7 +226,7 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
 
     def figure(
         name: str, values: NDArray[Any], scale: float, most: float | None = None
-    ) -> Estimate:
+    ) -> IntervalEstimate:
         """Return a figure. name: as in results. most: the highest value of an image, if not the
         scale.
         """
@@ -236,7 +236,9 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
         if not stable:
             notes.append(f"the interval of {name} had not settled after {MOST_ROUNDS} rounds")
         value = float(np.mean(values))
-        return Estimate(value=value / scale, interval=[low / scale, high / scale], rounds=rounds)
+        return IntervalEstimate(
+            value=value / scale, interval=[low / scale, high / scale], rounds=rounds
+        )
 
     return figure
 
@@ -299,12 +301,12 @@ def _multi_label(matches: InSets, figure: Figure) -> MultiLabelAccuracy:
     )
 
 
-def _people(classified: Classified) -> People | None:
+def _people(classified: Classified) -> PeopleRelease | None:
     people = classified.people
     if people is None:
         return None
     images = int(people.images.sum())
-    return People(
+    return PeopleRelease(
         campaign=people.campaign, number=people.number, sha256=people.sha256, images=images
     )
 

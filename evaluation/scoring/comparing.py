@@ -29,7 +29,7 @@ ALL_PAIRS, WITH_PEOPLE = "all pairs", "pairs of people and a classifier"
 
 
 @dataclass(kw_only=True)
-class Estimate(Record):
+class IntervalEstimate(Record):
     """A value with its interval. rounds: of the bootstrap, 0 for no interval."""
 
     value: float | None
@@ -38,7 +38,7 @@ class Estimate(Record):
 
 
 @dataclass(kw_only=True)
-class Pair(Record):
+class SubmissionPair(Record):
     """Two submissions on the same images. difference: first − second, of the errors or of the mean
     AP. Detection has no errors and no tests of them.
 
@@ -49,7 +49,7 @@ class Pair(Record):
     first: str
     second: str
     errors: list[int] | None = None
-    difference: Estimate
+    difference: IntervalEstimate
     only_first_wrong: int | None = None
     only_second_wrong: int | None = None
     both_wrong: int | None = None
@@ -59,7 +59,7 @@ class Pair(Record):
     mcnemar_p: float | None = None
     mcnemar_holm_p: float | None = None
     both_right: int | None = None
-    either_right: Estimate | None = None
+    either_right: IntervalEstimate | None = None
 
 
 @dataclass(kw_only=True)
@@ -75,7 +75,7 @@ class BestByClass(Record):
 
 @dataclass(kw_only=True)
 class BestByImage(Record):
-    error: Estimate
+    error: IntervalEstimate
     convention: str
 
 
@@ -96,7 +96,7 @@ class HolmFamily(Record):
 
 
 @dataclass(kw_only=True)
-class Comparison(Record):
+class SubmissionComparison(Record):
     """Several submissions compared. Benchmarks of detection have only classes_won; the oldest
     results lack `sure` and `holm`.
     """
@@ -104,7 +104,7 @@ class Comparison(Record):
     images: int | None = None
     confidence: float | None = None
     sure: bands.Sure | None = None
-    pairs: list[Pair] | None = None
+    pairs: list[SubmissionPair] | None = None
     holm: HolmFamily | None = None
     optimistic: Optimistic | None = None
     classes_won: dict[str, int] | None = None
@@ -116,7 +116,7 @@ def compare(
     confidence: float = 0.999,
     seed: int = 0,
     people: Collection[str] = (),
-) -> Comparison:
+) -> SubmissionComparison:
     """Return the tests of every pair of submissions, and the "optimistic" model over all of them.
 
     wrong: (N,) by name of the submission, for the same images in the same order; classes: (N,) the
@@ -136,7 +136,7 @@ def compare(
     family = _adjust(pairs, people)
     _add_either_right(pairs, wrong, confidence, generator)
     errors = {name: _mean(flags) for name, flags in wrong.items()}
-    return Comparison(
+    return SubmissionComparison(
         images=len(classes),
         confidence=confidence,
         sure=sure(errors, pairs, confidence).as_record(),
@@ -147,15 +147,19 @@ def compare(
                 error=1 - mean_of(best), classes_won=classes_won(by_class), convention=BY_CLASS
             ),
             by_image=BestByImage(
-                error=Estimate(value=_mean(all_wrong), interval=[low, high]), convention=BY_IMAGE
+                error=IntervalEstimate(value=_mean(all_wrong), interval=[low, high]),
+                convention=BY_IMAGE,
             ),
         ),
     )
 
 
 def sure(
-    values: Mapping[str, float], pairs: Sequence[Pair], level: float, less_is_better: bool = True
-) -> bands.Order:
+    values: Mapping[str, float],
+    pairs: Sequence[SubmissionPair],
+    level: float,
+    less_is_better: bool = True,
+) -> bands.ConfirmedOrder:
     """Return which ranks of the submissions are confirmed by the pairwise tests on the same images.
 
     values: the submissions are ordered by them. pairs: from compare(): McNemar's p if there is one,
@@ -218,18 +222,18 @@ def mean_of(values: Mapping[str, float]) -> float:
 
 def _pairs(
     wrong: Mapping[str, NDArray[np.bool_]], confidence: float, generator: np.random.Generator
-) -> Iterator[Pair]:
+) -> Iterator[SubmissionPair]:
     for (first, a), (second, b) in itertools.combinations(wrong.items(), 2):
         errors = int(a.sum()), int(b.sum())
         only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
         test = two_proportion_z(errors[0], len(a), errors[1], len(b)) if len(a) else None
         difference = a.astype(np.int8) - b.astype(np.int8)
         low, high, *_ = difference_of_errors(only_first, only_second, len(a), confidence, generator)
-        yield Pair(
+        yield SubmissionPair(
             first=first,
             second=second,
             errors=list(errors),
-            difference=Estimate(value=_mean(difference), interval=[low, high]),
+            difference=IntervalEstimate(value=_mean(difference), interval=[low, high]),
             only_first_wrong=only_first,
             only_second_wrong=only_second,
             both_wrong=int((a & b).sum()),
@@ -241,7 +245,7 @@ def _pairs(
         )
 
 
-def _adjust(pairs: Sequence[Pair], people: Collection[str]) -> HolmFamily:
+def _adjust(pairs: Sequence[SubmissionPair], people: Collection[str]) -> HolmFamily:
     """Return the pairs with p-values adjusted by Holm."""
     with_people = [pair for pair in pairs if (pair.first in people) != (pair.second in people)]
     tested = with_people or pairs
@@ -252,7 +256,7 @@ def _adjust(pairs: Sequence[Pair], people: Collection[str]) -> HolmFamily:
 
 
 def _add_either_right(
-    pairs: Sequence[Pair],
+    pairs: Sequence[SubmissionPair],
     wrong: Mapping[str, NDArray[np.bool_]],
     confidence: float,
     generator: np.random.Generator,
@@ -262,7 +266,7 @@ def _add_either_right(
         either = ~(wrong[pair.first] & wrong[pair.second])
         low, high, *_ = mean_interval(either, confidence, generator, bounds=(0, 1))
         pair.both_right = int((~(wrong[pair.first] | wrong[pair.second])).sum())
-        pair.either_right = Estimate(value=_mean(either), interval=[low, high])
+        pair.either_right = IntervalEstimate(value=_mean(either), interval=[low, high])
 
 
 def _mean(values: NDArray[Any]) -> float:

@@ -19,8 +19,8 @@ from evaluation.metrics.detection.bootstrap import (
 from evaluation.metrics.detection.coco import precisions as coco_precisions
 from evaluation.metrics.detection.precision import (
     SLACK_PX,
-    Boxes,
-    LeftOut,
+    ClassBoxes,
+    IgnoredObjects,
     Precisions,
     average_precisions,
     best_overlaps,
@@ -40,10 +40,10 @@ from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import (
     BY_CLASS,
     BestByClass,
-    Comparison,
-    Estimate,
+    IntervalEstimate,
     Optimistic,
-    Pair,
+    SubmissionComparison,
+    SubmissionPair,
     best_by_class,
     classes_won,
     mean_of,
@@ -81,7 +81,7 @@ class DetectionResult(Record):
     """
 
     name: str | None = None
-    mean_ap: Estimate
+    mean_ap: IntervalEstimate
     per_class: dict[str, ClassPrecision]
     images: int
     classes: int
@@ -94,7 +94,7 @@ class DetectionResult(Record):
     seed: int
     notes: list[str]
     submissions: list["DetectionResult"] | None = None
-    comparison: Comparison | None = None
+    comparison: SubmissionComparison | None = None
     classes_won: dict[str, int] | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
@@ -110,8 +110,8 @@ class Detected:
 
     names: list[str]
     labels: list[str]
-    truth: Boxes
-    boxes: Boxes
+    truth: ClassBoxes
+    boxes: ClassBoxes
     confidences: NDArray[np.float64]
     measured: Precisions
     excluded: int
@@ -261,8 +261,8 @@ class _Matching:
     """The objects to match detections with. rank: of images in COCO's order."""
 
     truth: Truth
-    objects: Boxes
-    left_out: LeftOut
+    objects: ClassBoxes
+    left_out: IgnoredObjects
     excluded: NDArray[np.int64]
     ious: tuple[float, ...]
     rank: NDArray[np.int64]
@@ -274,7 +274,7 @@ class _Matching:
         crowds = crowds.of(crowds.outside(excluded))
         difficult = objects.of(known & truth.difficult)
         is_crowd = np.arange(len(difficult) + len(crowds)) >= len(difficult)
-        left_out = LeftOut(difficult.with_(crowds), is_crowd)
+        left_out = IgnoredObjects(difficult.with_(crowds), is_crowd)
         rank = np.arange(len(truth.images.places))
         by_id = [index for _, index in sorted(truth.images.by_id.items(), key=_id_order)]
         rank[by_id] = np.arange(len(by_id))
@@ -294,7 +294,7 @@ class _Matching:
                 confidences,
                 len(labels),
                 np.array(self.ious),
-                LeftOut(self._ranked(self.left_out.objects), self.left_out.is_crowd),
+                IgnoredObjects(self._ranked(self.left_out.objects), self.left_out.is_crowd),
             )
         measured = average_precisions(
             self.objects, boxes, confidences, len(labels), inclusive=False, iou=iou
@@ -326,8 +326,8 @@ class _Matching:
             by_iou,
         )
 
-    def _ranked(self, boxes: Boxes) -> Boxes:
-        return Boxes(self.rank[boxes.images], boxes.classes, boxes.corners)
+    def _ranked(self, boxes: ClassBoxes) -> ClassBoxes:
+        return ClassBoxes(self.rank[boxes.images], boxes.classes, boxes.corners)
 
 
 def _id_order(item: tuple[Any, int]) -> tuple[bool, Any]:
@@ -421,16 +421,16 @@ def _comparison(
     drawn: Mapping[str, PrecisionIntervals | None],
     best: BestByClass,
     options: Options,
-) -> Comparison:
+) -> SubmissionComparison:
     """Return the differences in mean AP of all pairs, and the best of all."""
     pairs = []
     means = {name: detected.mean_ap for name, detected in submissions.items()}
     for first, second in itertools.combinations(submissions, 2):
         interval = _difference(first, second, submissions, drawn, options)
         difference = _estimate(means[first] - means[second], interval)
-        pairs.append(Pair(first=first, second=second, difference=difference))
+        pairs.append(SubmissionPair(first=first, second=second, difference=difference))
     order = sure(means, pairs, options.confidence, less_is_better=False)
-    return Comparison(
+    return SubmissionComparison(
         confidence=options.confidence,
         sure=order.as_record(),
         pairs=pairs,
@@ -473,9 +473,9 @@ def _difference(
     return paired._replace(low=low, high=high)
 
 
-def _estimate(value: float, interval: Interval | None) -> Estimate:
+def _estimate(value: float, interval: Interval | None) -> IntervalEstimate:
     bounds = None if interval is None else [_number(interval.low), _number(interval.high)]
-    return Estimate(
+    return IntervalEstimate(
         value=_number(value), interval=bounds, rounds=interval.rounds if interval else 0
     )
 

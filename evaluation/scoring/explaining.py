@@ -25,7 +25,7 @@ Scored = TypeVar("Scored", ClassificationResult, LocalizationResult, DetectionRe
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnalysisInput:
     """Input of the analysis. boxes: true ones, read with `options`, whose images need sizes unless
     `sizes_needed` is off; properties: a file of them, which needs boxes.
     """
@@ -41,7 +41,7 @@ def explain(
     values: Mapping[str, Mapping[str, float]],
     images: Mapping[str, int],
     measure: str,
-    request: Asked,
+    request: AnalysisInput,
     wordnet: WordNet | None = None,
 ) -> Scored:
     """Return the result with `analysis` of each submission and of the best by class, and `objects`.
@@ -87,7 +87,7 @@ def explain(
     )
 
 
-def difficulty(request: Asked) -> Difficulty | None:
+def difficulty(request: AnalysisInput) -> Difficulty | None:
     """Return how hard the objects of true boxes are to find; None if optional sizes are missing."""
     assert request.boxes is not None
     truth = box_files.read_truth(request.boxes, request.options)

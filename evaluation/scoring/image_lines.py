@@ -58,7 +58,7 @@ class ImageOutcome(TypedDict):
     outcome: Outcome | None
 
 
-class Line(TypedDict):
+class OutcomesLine(TypedDict):
     """The outcomes of every classifier by name, as in images.jsonl."""
 
     image: str

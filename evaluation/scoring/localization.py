@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import Boxes, best_overlaps, localized
+from evaluation.metrics.detection.precision import ClassBoxes, best_overlaps, localized
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from evaluation.readers.box_files import (
@@ -20,7 +20,7 @@ from evaluation.readers.box_files import (
 )
 from evaluation.readers.box_rows import Rows
 from evaluation.scoring.analysis import Analysis, Difficulty
-from evaluation.scoring.comparing import Comparison, Estimate, compare
+from evaluation.scoring.comparing import IntervalEstimate, SubmissionComparison, compare
 from evaluation.scoring.image_lines import ImageOutcome
 from labeling.files import BadInput
 from labeling.plurals import count_of
@@ -36,7 +36,7 @@ class LocalizationResult(Record):
     """
 
     name: str | None = None
-    error: Estimate
+    error: IntervalEstimate
     class_error: float
     convention: str
     images: int
@@ -47,7 +47,7 @@ class LocalizationResult(Record):
     seed: int
     notes: list[str]
     submissions: list["LocalizationResult"] | None = None
-    comparison: Comparison | None = None
+    comparison: SubmissionComparison | None = None
     analysis: Analysis | None = None
     objects: Difficulty | None = None
 
@@ -66,7 +66,7 @@ class Localized:
     classes: list[str]
     labels: list[str]
     truth: NDArray[np.int64]
-    objects: Boxes
+    objects: ClassBoxes
     predicted: NDArray[np.int64]
     boxes: NDArray[np.float64]
     overlaps: NDArray[np.float64]
@@ -112,7 +112,7 @@ def score(predicted: Localized, options: Options) -> LocalizationResult:
     if not stable:
         notes.append(f"the interval of the error had not settled after {rounds} rounds")
     return LocalizationResult(
-        error=Estimate(value=float(errors.mean()), interval=[low, high], rounds=rounds),
+        error=IntervalEstimate(value=float(errors.mean()), interval=[low, high], rounds=rounds),
         class_error=float(1 - class_right.mean()),
         convention="IoU above 0.5" if predicted.strict else "IoU of 0.5 or more",
         images=len(predicted.names),
@@ -178,7 +178,7 @@ class _Counted:
     class_of: NDArray[np.int64]
     index_of: NDArray[np.int64]
     kept: NDArray[np.int64]
-    objects: Boxes
+    objects: ClassBoxes
     excluded: int
     strict: bool
     notes: list[str]
@@ -245,13 +245,13 @@ class _Counted:
         )
 
 
-def _renumbered(boxes: Boxes, index_of: NDArray[np.int64]) -> Boxes:
+def _renumbered(boxes: ClassBoxes, index_of: NDArray[np.int64]) -> ClassBoxes:
     """Return the boxes of images that count, by their new indices."""
     kept = boxes.of(index_of[boxes.images] != ABSENT)
-    return Boxes(index_of[kept.images], kept.classes, kept.corners)
+    return ClassBoxes(index_of[kept.images], kept.classes, kept.corners)
 
 
-def _by_image(boxes: Boxes) -> Boxes:
+def _by_image(boxes: ClassBoxes) -> ClassBoxes:
     return boxes.of(np.argsort(boxes.images, kind="stable"))
 
 
@@ -282,7 +282,7 @@ def _notes(truth: Truth, undrawn: int, missing: int) -> Iterator[str]:
         yield f"{count_of(images, 'image')} with crowd regions left out"
 
 
-def _not_counted(rank: NDArray[np.int64], predictions: Boxes, images: int) -> Iterator[str]:
+def _not_counted(rank: NDArray[np.int64], predictions: ClassBoxes, images: int) -> Iterator[str]:
     beyond = int((rank >= K).sum())
     silent = images - len(np.unique(predictions.images))
     if beyond:

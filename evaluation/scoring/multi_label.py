@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from evaluation.readers.class_files import Classified
 from evaluation.readers.valid_sets import LabelSets
-from evaluation.scoring.comparing import Estimate
+from evaluation.scoring.comparing import IntervalEstimate
 from labeling.files import BadInput
 
 
 @dataclass(kw_only=True)
-class MultiLabelAccuracy(Estimate):
+class MultiLabelAccuracy(IntervalEstimate):
     """images: the number averaged over. Images with an empty set or without a line in the sets are
     left out.
     """

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from evaluation.metrics.mad.selection import (
     DENSE_LIMIT,
     Bounds,
-    Candidates,
     Levels,
+    PairCandidates,
     PairReducer,
-    Rule,
+    SelectionRule,
     choose,
     count_just_below,
     survivors,
@@ -32,7 +32,7 @@ from evaluation.selection.distance_files import DistanceFile
 from labeling.files import BadInput, StrPath, atomic_write
 
 Pair = tuple[str, str]
-State = tuple[Candidates, Bounds]
+State = tuple[PairCandidates, Bounds]
 # Called with the number or fraction of newly finished pairs.
 Progress = Callable[[float], object]
 # Images per stretch; all pairs read a stretch before the next one.
@@ -43,7 +43,7 @@ STRETCH = 1 << 22
 class Settings:
     """The settings of a selection, besides its input. distances: of the user's file `distance`."""
 
-    rule: Rule
+    rule: SelectionRule
     distance: str
     distances: DistanceFile | None = None
 
@@ -91,14 +91,14 @@ def reduce_pairs(
     pool: Pool,
     pairs: Sequence[Pair],
     levels: Levels,
-    rule: Rule,
+    rule: SelectionRule,
     *,
     images: int | None = None,
     stretch: int = STRETCH,
     threads: int = 1,
     device: str | None = None,
     progress: Progress = lambda done: None,
-) -> Iterator[Candidates]:
+) -> Iterator[PairCandidates]:
     """Yield the candidates of each pair that any larger pool could choose, in the order of pairs.
 
     All pairs read one stretch of the pool, then the next, so each column is read once, even if the
@@ -118,8 +118,8 @@ def reduce_pairs(
         a, b = (pool.predictions[name] for name in pair)
         # Earlier stretches are done, or running in another thread since they started earlier.
         held, bounds = before.result() if before else (None, None)
-        new: Candidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
-        held = Candidates.joined([held, new]) if held else new
+        new: PairCandidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
+        held = PairCandidates.joined([held, new]) if held else new
         return survivors(held, levels, rule, pool.images)
 
     def submitted(workers: ThreadPoolExecutor) -> Iterator["Future[State]"]:
@@ -152,7 +152,7 @@ def _results(futures: Iterator["Future[State]"], ahead: int) -> Iterator[State]:
         yield waiting.popleft().result()
 
 
-def _reducer(levels: Levels, rule: Rule, images: ImageList, device: str | None) -> Any:
+def _reducer(levels: Levels, rule: SelectionRule, images: ImageList, device: str | None) -> Any:
     cells = len(levels.of) ** 2 * rule.per_cell
     # The table counts a cell's images in 16 bits.
     if device is None and cells <= DENSE_LIMIT and rule.per_cell < 1 << 16:
@@ -166,7 +166,7 @@ def select(
     pool: Pool,
     pairs: Sequence[Pair],
     levels: Levels,
-    rule: Rule,
+    rule: SelectionRule,
     *,
     threads: int = 1,
     device: str | None = None,
@@ -180,7 +180,11 @@ def select(
 
 
 def chosen_of(
-    pool: Pool, pairs: Sequence[Pair], levels: Levels, rule: Rule, reduced: Iterator[Candidates]
+    pool: Pool,
+    pairs: Sequence[Pair],
+    levels: Levels,
+    rule: SelectionRule,
+    reduced: Iterator[PairCandidates],
 ) -> Iterator[list[Line]]:
     """Yield the list of each pair, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
@@ -194,7 +198,7 @@ def chosen_of(
 def lines_of(
     pair: Pair,
     classes: Sequence[str],
-    selected: Candidates,
+    selected: PairCandidates,
     images: Sequence[bytes],
     confidences: NDArray[np.floating],
     levels: Levels,
@@ -276,4 +280,7 @@ def settings_of(meta: Mapping[str, Any]) -> Settings:
     """Return the settings in a meta line. Raises KeyError, TypeError or ValueError for a broken
     one.
     """
-    return Settings(Rule(**{name: meta[name] for name in Rule.__annotations__}), meta["distance"])
+    return Settings(
+        SelectionRule(**{name: meta[name] for name in SelectionRule.__annotations__}),
+        meta["distance"],
+    )

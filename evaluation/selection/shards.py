@@ -16,7 +16,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.mad.selection import Candidates, Levels, Rule, choose, survivors
+from evaluation.metrics.mad.selection import (
+    Levels,
+    PairCandidates,
+    SelectionRule,
+    choose,
+    survivors,
+)
 from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256
@@ -79,7 +85,7 @@ def write_part(
     pool: Pool,
     meta: Meta,
     shard: tuple[int, int],
-    reduced: Iterator[Candidates],
+    reduced: Iterator[PairCandidates],
     levels: Levels | None = None,
 ) -> int:
     """Write a stretch's mergeable state and return the number of its images, over all pairs.
@@ -114,7 +120,7 @@ def write_part(
     return held
 
 
-def _state(pool: Pool, pair: Pair, candidates: Candidates) -> State:
+def _state(pool: Pool, pair: Pair, candidates: PairCandidates) -> State:
     confidences = [confidences_of(pool, name, candidates.images) for name in pair]
     labels = np.stack([candidates.a, candidates.b], axis=1)
     return (
@@ -212,7 +218,9 @@ class Part:
         return labels, confidences, names
 
 
-def join_parts(parts: Sequence[Part], wordnet: WordNet | None) -> tuple[Meta, Rule, Levels]:
+def join_parts(
+    parts: Sequence[Part], wordnet: WordNet | None
+) -> tuple[Meta, SelectionRule, Levels]:
     """Return the meta line of the merged parts, and the rule and levels that all share.
 
     Raises BadInput for parts of different settings or inputs, and for overlaps and gaps.
@@ -311,7 +319,7 @@ def _joined_meta(ordered: Sequence[Part]) -> Meta:
 def merged(
     parts: Sequence[Part],
     meta: Meta,
-    rule: Rule,
+    rule: SelectionRule,
     levels: Levels,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
@@ -335,19 +343,19 @@ class _Held:
     and the part numbers.
     """
 
-    candidates: Candidates
+    candidates: PairCandidates
     confidences: NDArray[np.float32]
     names: list[bytes]
     origins: NDArray[np.int32]
 
-    def take(self, kept: Candidates) -> "_Held":
+    def take(self, kept: PairCandidates) -> "_Held":
         """Return only these candidates, in their order."""
         places = kept.images
         names = [self.names[index] for index in places.tolist()]
         kept = replace(kept, images=np.arange(len(places), dtype=np.int64))
         return _Held(kept, self.confidences[places], names, self.origins[places])
 
-    def chosen(self, levels: Levels, rule: Rule) -> "_Held":
+    def chosen(self, levels: Levels, rule: SelectionRule) -> "_Held":
         """Return the list of the pair, best first."""
         places = choose(self.candidates, levels, rule, _HeldIds(self.names))
         return self.take(self.candidates.where(places))
@@ -356,7 +364,7 @@ class _Held:
         return lines_of(pair, classes, self.candidates, self.names, self.confidences, levels)
 
 
-def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule) -> _Held:
+def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: SelectionRule) -> _Held:
     """Return the candidates of one pair from all parts.
 
     Candidates that can no longer be chosen are dropped now and then, so memory does not grow with
@@ -374,7 +382,7 @@ def select(
     pools: Iterable[Pool],
     pairs: Sequence[Pair],
     levels: Levels,
-    rule: Rule,
+    rule: SelectionRule,
     *,
     threads: int = 1,
     device: str | None = None,
@@ -406,14 +414,14 @@ def _held(state: State, origin: int) -> _Held:
     labels, confidences, names = state
     keys = confidences.min(axis=1).view(np.uint32) if len(names) else np.zeros(0, np.uint32)
     a, b = labels[:, 0].astype(np.int32), labels[:, 1].astype(np.int32)
-    candidates = Candidates(a, b, keys, np.arange(len(names), dtype=np.int64))
+    candidates = PairCandidates(a, b, keys, np.arange(len(names), dtype=np.int64))
     return _Held(candidates, confidences, names, np.full(len(names), origin, np.int32))
 
 
-def _pruned(held: Sequence[_Held], levels: Levels, rule: Rule) -> _Held:
+def _pruned(held: Sequence[_Held], levels: Levels, rule: SelectionRule) -> _Held:
     """Return the candidates of a pair that any larger pool could choose."""
     names = [name for each in held for name in each.names]
-    candidates = Candidates.joined(each.candidates for each in held)
+    candidates = PairCandidates.joined(each.candidates for each in held)
     candidates.images = np.arange(len(names), dtype=np.int64)
     confidences = np.concatenate([each.confidences for each in held])
     joined = _Held(candidates, confidences, names, np.concatenate([each.origins for each in held]))

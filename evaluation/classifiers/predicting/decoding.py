@@ -24,8 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.classifiers.predicting.photographs import Entry, Source, Unreadable
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.predicting.photographs import (
+    PhotographEntry,
+    PhotographSource,
+    Unreadable,
+)
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput
 
 if TYPE_CHECKING:
@@ -39,7 +43,7 @@ Pixels = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Batch:
+class PhotographBatch:
     """Consecutive lines of the list. images: readable ones; refused: the others.
 
     start, end: byte offsets of its lines in the list.
@@ -47,33 +51,33 @@ class Batch:
 
     start: int
     end: int
-    images: list[Entry]
-    refused: list[Entry]
+    images: list[PhotographEntry]
+    refused: list[PhotographEntry]
 
 
-def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
+def batches_of(path: Path, size: int, start: int = 0) -> Generator[PhotographBatch]:
     """Yield batches of `size` photographs, from the offset of a batch."""
     with open(path, "rb") as file:
         file.seek(start)
-        batch = Batch(start, start, [], [])
+        batch = PhotographBatch(start, start, [], [])
         for line in file:
-            entry = Entry.of(line)
+            entry = PhotographEntry.of(line)
             (batch.images if entry.location else batch.refused).append(entry)
-            batch = Batch(batch.start, batch.end + len(line), batch.images, batch.refused)
+            batch = PhotographBatch(batch.start, batch.end + len(line), batch.images, batch.refused)
             if len(batch.images) == size:
                 yield batch
-                batch = Batch(batch.end, batch.end, [], [])
+                batch = PhotographBatch(batch.end, batch.end, [], [])
         if batch.end > batch.start:
             yield batch
 
 
 @dataclass(frozen=True)
-class Plan:
+class DecodingPlan:
     """What every process needs to know. size: photographs per batch."""
 
-    source: Source
+    source: PhotographSource
     list_path: Path
-    preparations: Sequence[Preparation]
+    preparations: Sequence[FramePreparation]
     size: int
 
     @property
@@ -102,7 +106,7 @@ class Plan:
 class Decoders:
     """Processes that decode batches. processes: how many besides this one; 0: decode here."""
 
-    def __init__(self, plan: Plan, processes: int) -> None:
+    def __init__(self, plan: DecodingPlan, processes: int) -> None:
         self.plan = plan
         self._started: list[tuple[Any, Connection]] = []
         _refuse_too_large(plan)
@@ -146,8 +150,8 @@ class Decoders:
             process.join()
 
     def prepared(
-        self, batches: Iterable[Batch]
-    ) -> Iterator[tuple[Batch, list[Pixels], dict[int, str]]]:
+        self, batches: Iterable[PhotographBatch]
+    ) -> Iterator[tuple[PhotographBatch, list[Pixels], dict[int, str]]]:
         """Yield each batch with its pixels by preparation, and why some positions are empty
         (black).
 
@@ -162,14 +166,14 @@ class Decoders:
             number, batch = waiting.popleft()
             yield batch, self._slots[number % DEPTH], self._received(number, batch)
 
-    def _sent(self, numbered: tuple[int, Batch]) -> tuple[int, Batch]:
+    def _sent(self, numbered: tuple[int, PhotographBatch]) -> tuple[int, PhotographBatch]:
         number, batch = numbered
         for _, pipe in self._started:
             with suppress(BrokenPipeError):
                 pipe.send((number % DEPTH, batch.start, batch.end))
         return numbered
 
-    def _received(self, number: int, batch: Batch) -> dict[int, str]:
+    def _received(self, number: int, batch: PhotographBatch) -> dict[int, str]:
         slot = self._slots[number % DEPTH]
         for pixels in slot:
             pixels[len(batch.images) :] = 0
@@ -188,7 +192,7 @@ class Decoders:
         return reasons
 
 
-def _refuse_too_large(plan: Plan) -> None:
+def _refuse_too_large(plan: DecodingPlan) -> None:
     """Raise BadInput for batches that do not fit into memory.
 
     Shared memory is a sparse file: a process that writes beyond the available space is killed.
@@ -202,7 +206,7 @@ def _refuse_too_large(plan: Plan) -> None:
         )
 
 
-def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int) -> None:
+def _work(pipe: Connection, memory: Any, plan: DecodingPlan, number: int, processes: int) -> None:
     """Fill every processes-th position of each batch until the other end of the pipe closes."""
     import torch
 
@@ -218,7 +222,7 @@ def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int
             except (EOFError, OSError):
                 return
             list_file.seek(start)
-            entries = map(Entry.of, list_file.read(end - start).splitlines(keepends=True))
+            entries = map(PhotographEntry.of, list_file.read(end - start).splitlines(keepends=True))
             images = [entry for entry in entries if entry.location]
             reasons = _fill(plan, images, slots[slot], range(number, len(images), processes))
             with suppress(BrokenPipeError):
@@ -226,7 +230,10 @@ def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int
 
 
 def _fill(
-    plan: Plan, images: Sequence[Entry], slot: Sequence[Pixels], places: Iterable[int] | None = None
+    plan: DecodingPlan,
+    images: Sequence[PhotographEntry],
+    slot: Sequence[Pixels],
+    places: Iterable[int] | None = None,
 ) -> dict[int, str]:
     """Write the pixels at these positions; black, with the reason, for unreadable ones."""
     import torch

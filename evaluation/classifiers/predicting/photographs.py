@@ -44,7 +44,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class PhotographEntry:
     """A line of the list. location: where the photograph is; "" if it is refused."""
 
     name: str
@@ -56,12 +56,12 @@ class Entry:
         return "\t".join((self.name, self.location, self.stamp, self.reason)).encode() + b"\n"
 
     @classmethod
-    def of(cls, line: bytes) -> "Entry":
+    def of(cls, line: bytes) -> "PhotographEntry":
         return cls(*line.decode().removesuffix("\n").split("\t"))
 
 
 @dataclass(frozen=True)
-class Listed:
+class PhotographList:
     """The list with its numbers of readable photographs and refused files."""
 
     path: Path
@@ -71,7 +71,7 @@ class Listed:
 
 
 @dataclass
-class Source:
+class PhotographSource:
     """A folder, zip or manifest. After unpickling it opens its zip again."""
 
     path: Path
@@ -103,11 +103,11 @@ class Source:
         return {"path": str(self.path.absolute()), "kind": self.kind}
 
     @classmethod
-    def of_locations(cls, locations: Mapping[str, str]) -> "Source":
+    def of_locations(cls, locations: Mapping[str, str]) -> "PhotographSource":
         """Return the source on this machine."""
         return cls(Path(locations["path"]), locations["kind"])
 
-    def sha256(self, entries: Iterable[Entry]) -> str:
+    def sha256(self, entries: Iterable[PhotographEntry]) -> str:
         """Return the hash of these lines of the list and of their files.
 
         A zip's entries have a checksum in their lines, so only the lines are hashed.
@@ -121,7 +121,7 @@ class Source:
                     digest.update(hashlib.sha256(file.read()).digest())
         return digest.hexdigest()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PhotographEntry]:
         """Yield every file in any order. Raises BadInput for an invalid source."""
         entries = {"folder": self._in_folder, "zip": self._in_zip, "manifest": self._in_manifest}
         try:
@@ -162,16 +162,16 @@ class Source:
         _refuse_large(file.bytes)
         return file.open()  # type: ignore[return-value]
 
-    def _in_folder(self) -> Iterator[Entry]:
+    def _in_folder(self) -> Iterator[PhotographEntry]:
         for file in image_sources.in_folder(self.path, in_order=False):
             yield _entry(file, file.file, str(getattr(file, "bytes", "")))
 
-    def _in_zip(self) -> Iterator[Entry]:
+    def _in_zip(self) -> Iterator[PhotographEntry]:
         archive, entries = self._archive
         for number, file in enumerate(image_sources.in_zip(archive, self.path.stat().st_size)):
             yield _entry(file, str(number), f"{entries[number].CRC:08x}")
 
-    def _in_manifest(self) -> Iterator[Entry]:
+    def _in_manifest(self) -> Iterator[PhotographEntry]:
         for line, (image,) in rows(self.path, (COLUMN,), others=True, as_nfc=False):
             try:
                 name = image_sources.clean_name(image)
@@ -186,10 +186,10 @@ class Source:
             yield _entry(file, image, str(getattr(file, "bytes", "")))
 
 
-def source_of(path: Path) -> Source:
+def source_of(path: Path) -> PhotographSource:
     """Return the photographs at a path. Raises BadInput unless it is a folder, zip or manifest."""
     if path.is_dir():
-        return Source(path, "folder")
+        return PhotographSource(path, "folder")
     if not path.is_file():
         raise BadInput("there are no photographs", path, None, "check the path")
     kind = {".zip": "zip", ".csv": "manifest"}.get(path.suffix.lower())
@@ -200,10 +200,10 @@ def source_of(path: Path) -> Source:
             None,
             "give one of them; a manifest has the column image",
         )
-    return Source(path, kind)
+    return PhotographSource(path, kind)
 
 
-def write_list(source: Source, goal: Path) -> Listed:
+def write_list(source: PhotographSource, goal: Path) -> PhotographList:
     """Write the sorted list of the source's files, holding HELD lines in memory.
 
     Raises BadInput: an invalid source, no photographs in it, two with the same name.
@@ -211,7 +211,7 @@ def write_list(source: Source, goal: Path) -> Listed:
     digest, counts, before = hashlib.sha256(), [0, 0], None
     with atomic_write(goal, "wb") as out:
         for line in _sorted((entry.line() for entry in source.entries()), goal.parent):
-            entry = Entry.of(line)
+            entry = PhotographEntry.of(line)
             counts[not entry.location] += 1
             if entry.location:
                 if entry.name == before:
@@ -222,7 +222,7 @@ def write_list(source: Source, goal: Path) -> Listed:
         if not counts[0]:
             problem = "names no photographs" if source.kind == "manifest" else "has no photographs"
             raise BadInput(problem, source.path, None, "check the path")
-    return Listed(goal, counts[0], counts[1], digest.hexdigest())
+    return PhotographList(goal, counts[0], counts[1], digest.hexdigest())
 
 
 def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
@@ -237,13 +237,15 @@ def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
         yield from heapq.merge(*pieces)
 
 
-def _entry(file: SourceFile | Refused, location: str, stamp: str) -> Entry:
+def _entry(file: SourceFile | Refused, location: str, stamp: str) -> PhotographEntry:
     if isinstance(file, Refused):
-        return Entry(_escaped(file.file), "", "", _escaped(file.why))
+        return PhotographEntry(_escaped(file.file), "", "", _escaped(file.why))
     try:
-        return Entry(image_sources.clean_name(file.name), location, stamp)
+        return PhotographEntry(image_sources.clean_name(file.name), location, stamp)
     except Refusal as refusal:
-        return Entry(_escaped(image_sources.printable(file.file)), "", "", refusal.message)
+        return PhotographEntry(
+            _escaped(image_sources.printable(file.file)), "", "", refusal.message
+        )
 
 
 def _escaped(text: str) -> str:
@@ -260,7 +262,7 @@ def _refuse_large(size: int) -> None:
         raise Unreadable(f"It has over {MOST_BYTES >> 20} MiB.")
 
 
-def _twice(source: Source, name: str) -> BadInput:
+def _twice(source: PhotographSource, name: str) -> BadInput:
     line = None
     if source.kind == "manifest":
         lines = (

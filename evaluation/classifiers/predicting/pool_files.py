@@ -37,7 +37,7 @@ HEADER_BYTES = 128
 
 
 @dataclass(frozen=True)
-class Predicted:
+class ClassifierPredictions:
     """A classifier's predictions for N images. labels: (N, K) indices in the list of classes, most
     likely first; confidences: (N, K) float32.
     """
@@ -47,7 +47,7 @@ class Predicted:
 
 
 @dataclass
-class State:
+class PoolState:
     """How far a pool is. start: offset of the next batch in the list; sizes: bytes of each file;
     at_once: images per call of each classifier, fewer than a batch if a GPU's memory ran out.
     """
@@ -62,13 +62,13 @@ class State:
 
 
 @dataclass
-class Pool:
+class PoolInProgress:
     """A pool in progress. classes: wnids; top: classes per image in NAME.csv, None: no
     such file.
     """
 
     out: Path
-    state: State
+    state: PoolState
     classes: Sequence[str]
     names: Sequence[str]
     top: int | None
@@ -93,7 +93,7 @@ class Pool:
         self,
         images: Sequence[str],
         skipped: Sequence[tuple[str, str]],
-        predictions: Mapping[str, Predicted],
+        predictions: Mapping[str, ClassifierPredictions],
         start: int,
     ) -> None:
         """Add a batch: its images, what was skipped and why, and each classifier's predictions.
@@ -141,7 +141,9 @@ class Pool:
     def _append(self, name: str, content: bytes) -> None:
         self._files[name].write(content)
 
-    def _ranked(self, images: Sequence[str], predicted: Predicted) -> Iterator[tuple[object, ...]]:
+    def _ranked(
+        self, images: Sequence[str], predicted: ClassifierPredictions
+    ) -> Iterator[tuple[object, ...]]:
         for image, labels, confidences in zip(
             images, predicted.labels.tolist(), predicted.confidences.tolist(), strict=True
         ):
@@ -194,7 +196,7 @@ def opened(
     classes: Sequence[str],
     names: Sequence[str],
     top: int | None = None,
-) -> Iterator[Pool]:
+) -> Iterator[PoolInProgress]:
     """Return the pool in `out`, within working(): from an earlier run of these settings, else new.
 
     settings: everything that the predictions depend on, as JSON. Raises BadInput: the earlier pool
@@ -206,7 +208,7 @@ def opened(
         state, cure = _read(out / WORK / STATE), "--restart to begin again"
     if state is not None:
         resuming.refuse_other(state.settings, new_settings, out, cure)
-    pool = Pool(out, state or State(new_settings), classes, names, top)
+    pool = PoolInProgress(out, state or PoolState(new_settings), classes, names, top)
     state = pool.state
     if state.whole:
         yield pool
@@ -291,9 +293,9 @@ def _forget(out: Path, work: Path) -> None:
             path.unlink()
 
 
-def _read(path: Path) -> State | None:
+def _read(path: Path) -> PoolState | None:
     try:
-        return State(**json.loads(path.read_text(encoding="utf-8")))
+        return PoolState(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):

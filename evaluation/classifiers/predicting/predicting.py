@@ -21,8 +21,8 @@ from evaluation.classifiers import classifying
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.predicting import decoding
 from evaluation.classifiers.predicting.decoding import Pixels
-from evaluation.classifiers.predicting.photographs import Listed
-from evaluation.classifiers.predicting.pool_files import Pool, Predicted
+from evaluation.classifiers.predicting.photographs import PhotographList
+from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, PoolInProgress
 from labeling.files import BadInput
 
 # File names have at most 255 bytes, including ".confidences.npy".
@@ -65,7 +65,7 @@ def joined(classifiers: Sequence[Classifier]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Named:
+class ClassifiedBatch:
     """A classified batch: its images, and what was skipped and why.
 
     end: offset of the next batch in the list.
@@ -73,15 +73,15 @@ class Named:
 
     images: list[str]
     skipped: list[tuple[str, str]]
-    predictions: dict[str, Predicted]
+    predictions: dict[str, ClassifierPredictions]
     photographs: int
     end: int
 
 
 def predict(
-    plan: decoding.Plan,
+    plan: decoding.DecodingPlan,
     classifiers: Sequence[Classifier],
-    pool: Pool,
+    pool: PoolInProgress,
     processes: int = 0,
     watch: Callable[[int], object] = lambda _: None,
     tell: Callable[[str], object] = devices.logger.warning,
@@ -108,14 +108,14 @@ def predict(
 
 
 def predicted_batches(
-    plan: decoding.Plan,
+    plan: decoding.DecodingPlan,
     classifiers: Sequence[Classifier],
     top: int,
     at_once: Mapping[str, devices.Batch],
     processes: int = 0,
     start: int = 0,
     seconds: dict[str, float] | None = None,
-) -> Iterator[Named]:
+) -> Iterator[ClassifiedBatch]:
     """Yield every batch from offset `start` with the `top` likeliest classes.
 
     seconds: the time of each classifier is added to it.
@@ -139,7 +139,7 @@ def predicted_batches(
                 if seconds is not None:
                     seconds[name] += time.perf_counter() - begun
             skipped = _skipped(batch, reasons)
-            yield Named(images, skipped, predictions, len(batch.images), batch.end)
+            yield ClassifiedBatch(images, skipped, predictions, len(batch.images), batch.end)
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def _repeatable() -> Iterator[None]:
         yield
 
 
-def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[str, str]]:
+def _skipped(batch: decoding.PhotographBatch, reasons: Mapping[int, str]) -> list[tuple[str, str]]:
     """Return what was refused or is unreadable in a batch, and why, in the order of the list."""
     refused = [(entry.name, entry.reason) for entry in batch.refused]
     unread = [(batch.images[at].name, reason) for at, reason in reasons.items()]
@@ -164,11 +164,11 @@ def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[st
 
 def _predicted(
     probabilities: Tensor, count: int, name: str, images: Sequence[str], table: NDArray[np.int64]
-) -> Predicted:
+) -> ClassifierPredictions:
     """Return the predictions. table: index in the pool's classes of each output."""
     labels, confidences = classifying.likeliest(probabilities, count, name, images)
     # Half precision and rounding may exceed [0, 1] slightly; + 0 turns -0 into 0.
-    return Predicted(
+    return ClassifierPredictions(
         table[labels.cpu().numpy()], confidences.cpu().numpy().clip(0, 1) + np.float32(0)
     )
 
@@ -185,7 +185,7 @@ def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Ba
 
 
 def settings(
-    image_list: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
+    image_list: PhotographList, classifiers: Sequence[Classifier], batch: int, top: int | None
 ) -> Mapping[str, object]:
     """Return everything that the predictions depend on, as JSON."""
     digests = {

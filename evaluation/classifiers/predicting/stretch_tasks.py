@@ -17,8 +17,12 @@ import numpy as np
 from evaluation import devices
 from evaluation.classifiers import task_networks
 from evaluation.classifiers.predicting import decoding
-from evaluation.classifiers.predicting.photographs import Entry, Listed, Source
-from evaluation.classifiers.predicting.pool_files import Pool, Predicted
+from evaluation.classifiers.predicting.photographs import (
+    PhotographEntry,
+    PhotographList,
+    PhotographSource,
+)
+from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, PoolInProgress
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import SAME
 from evaluation.engines.packing import packed, unpacked
@@ -31,26 +35,26 @@ PHOTOGRAPHS = 1024
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ListStretch:
     """A part of the list of photographs, by byte offsets."""
 
     start: int
     end: int
 
 
-def stretches_of(image_list: Listed, batch: int) -> list[Stretch]:
+def stretches_of(image_list: PhotographList, batch: int) -> list[ListStretch]:
     """Return the list in parts, one per task."""
     stretches = []
     with closing(decoding.batches_of(image_list.path, batch)) as batches:
         while part := list(islice(batches, max(1, PHOTOGRAPHS // batch))):
-            stretches.append(Stretch(part[0].start, part[-1].end))
+            stretches.append(ListStretch(part[0].start, part[-1].end))
     return stretches
 
 
 def tasks_of(
-    stretches: Sequence[Stretch],
-    source: Source,
-    image_list: Listed,
+    stretches: Sequence[ListStretch],
+    source: PhotographSource,
+    image_list: PhotographList,
     networks: Networks,
     batch: int,
     top: int | None,
@@ -96,7 +100,7 @@ def predicted_stretch(
     """
     from evaluation.classifiers.predicting import predicting
 
-    there = Source.of_locations(source)
+    there = PhotographSource.of_locations(source)
     if there.sha256(_entries(lines)) != photographs:
         raise BadInput(
             "has other photographs here than where the command began", there.path, None, SAME
@@ -106,7 +110,7 @@ def predicted_stretch(
         list_path = Path(folder) / "list"
         list_path.write_text("".join(lines), encoding="utf-8")
         preparations = tuple(dict.fromkeys(classifier.preparation for classifier in classifiers))
-        plan = decoding.Plan(there, list_path, preparations, batch)
+        plan = decoding.DecodingPlan(there, list_path, preparations, batch)
         at_once = {
             classifier.name: devices.Batch(batch, "photograph") for classifier in classifiers
         }
@@ -124,7 +128,7 @@ def predicted_stretch(
     return packed(arrays, [[each.images, each.skipped, each.end] for each in batches])
 
 
-def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
+def add(content: bytes, stretch: ListStretch, pool: PoolInProgress) -> None:
     """Add the batches of a task that the pool lacks."""
     arrays, batches = unpacked(content)
     # Read each array once: every access to a pack decodes it.
@@ -140,14 +144,14 @@ def add(content: bytes, stretch: Stretch, pool: Pool) -> None:
         if stretch.start + end <= pool.state.start:
             continue
         predictions = {
-            name: Predicted(labels[part], confidences[part])
+            name: ClassifierPredictions(labels[part], confidences[part])
             for name, (labels, confidences) in columns.items()
             if images
         }
         pool.add(images, [tuple(row) for row in skipped], predictions, stretch.start + end)
 
 
-def _lines(path: Path, stretches: Sequence[Stretch]) -> Iterator[list[str]]:
+def _lines(path: Path, stretches: Sequence[ListStretch]) -> Iterator[list[str]]:
     with open(path, "rb") as file:
         for stretch in stretches:
             file.seek(stretch.start)
@@ -155,5 +159,5 @@ def _lines(path: Path, stretches: Sequence[Stretch]) -> Iterator[list[str]]:
             yield [line.decode() for line in lines]
 
 
-def _entries(lines: Sequence[str]) -> Iterator[Entry]:
-    return (Entry.of(line.encode()) for line in lines)
+def _entries(lines: Sequence[str]) -> Iterator[PhotographEntry]:
+    return (PhotographEntry.of(line.encode()) for line in lines)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.scoremaps.folder import Folder
-from evaluation.classifiers.scoremaps.planning import Plan, images_at_once
+from evaluation.classifiers.scoremaps.planning import ScoremapPlan, images_at_once
 from evaluation.devices import Batch
 from evaluation.metrics.attribution.cam import denser
 from evaluation.metrics.attribution.gradients import relus_met, score_maps
@@ -25,7 +25,7 @@ Frame = tuple[str, NDArray[np.uint8]]
 
 def make(
     frames: Iterable[Frame],
-    plan: Plan,
+    plan: ScoremapPlan,
     folder: Folder,
     batch: int = 32,
     watch: Callable[[int], object] | None = None,
@@ -46,7 +46,7 @@ def make(
 
 
 def maps(
-    frames: Iterable[Frame], plan: Plan, batch: int = 32
+    frames: Iterable[Frame], plan: ScoremapPlan, batch: int = 32
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yield the id and map of every image, as `make` writes them."""
     at_once = Batch(batch)
@@ -60,7 +60,7 @@ def maps(
 
 
 def likeliest_classes(
-    frames: Iterable[Frame], plan: Plan, batch: int = 32
+    frames: Iterable[Frame], plan: ScoremapPlan, batch: int = 32
 ) -> Iterator[tuple[str, str]]:
     """Yield the id and likeliest class of every image."""
     at_once = Batch(batch)
@@ -77,7 +77,9 @@ def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]
     return likeliest
 
 
-def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
+def _batches(
+    frames: Iterable[Frame], plan: ScoremapPlan, batch: int
+) -> Iterator[tuple[list[str], Tensor]]:
     """Yield ids and prepared images (B, 3, H, W); fewer at once if a map needs many gradients."""
     waiting = iter(frames)
     while part := list(islice(waiting, images_at_once(plan, batch))):
@@ -85,7 +87,7 @@ def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[
         yield [name for name, _ in part], torch.stack(images)
 
 
-def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
+def _maps_of(names: list[str], images: Tensor, plan: ScoremapPlan, batch: int) -> Tensor:
     """Return (B, h, w) maps of these images, as they are written."""
     size = images_at_once(plan, batch)
     parts = (slice(at, at + size) for at in range(0, len(names), size))
@@ -93,7 +95,7 @@ def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor
     return torch.cat(resized)
 
 
-def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
+def _maps(names: list[str], images: Tensor, plan: ScoremapPlan, batch: int) -> Tensor:
     outputs = plan.classifier.outputs
     if plan.labels is None:
         with torch.no_grad():
@@ -103,7 +105,7 @@ def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
     return score_maps(outputs, images, classes, plan.recipe, _start(plan, images), batch)
 
 
-def _start(plan: Plan, images: Tensor) -> Tensor:
+def _start(plan: ScoremapPlan, images: Tensor) -> Tensor:
     """Return (3, 1, 1), the prepared colour at which integrated gradients start."""
     if plan.baseline == "zero":
         return images.new_zeros((3, 1, 1))
@@ -113,7 +115,7 @@ def _start(plan: Plan, images: Tensor) -> Tensor:
     return (-mean / std).view(3, 1, 1)
 
 
-def _resized(maps: Tensor, plan: Plan) -> Tensor:
+def _resized(maps: Tensor, plan: ScoremapPlan) -> Tensor:
     shape = (plan.side, plan.side)
     if plan.resize == "none" or maps.shape[1:] == shape:
         return maps
@@ -123,7 +125,7 @@ def _resized(maps: Tensor, plan: Plan) -> Tensor:
     return resized[:, 0]
 
 
-def _strides(plan: Plan) -> AbstractContextManager[Any]:
+def _strides(plan: ScoremapPlan) -> AbstractContextManager[Any]:
     if plan.grid is None:
         return nullcontext()
     network = plan.classifier.network
@@ -133,7 +135,7 @@ def _strides(plan: Plan) -> AbstractContextManager[Any]:
     return denser(network, empty, plan.grid)
 
 
-def _refuse_no_relu(plan: Plan, images: Tensor) -> None:
+def _refuse_no_relu(plan: ScoremapPlan, images: Tensor) -> None:
     guided = plan.recipe.method.startswith("guided")
     if guided and not relus_met(plan.classifier.outputs, images[:1]):
         raise Unsuited("no ReLU of it was met, which guided backpropagation changes")

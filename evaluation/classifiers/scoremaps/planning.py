@@ -14,7 +14,7 @@ RESIZES = ("bilinear", "bicubic", "none")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScoremapPlan:
     """Which maps to make, by which network.
 
     labels: the class index of each image, or None for the predicted class. grid: the size of CAM's
@@ -41,7 +41,7 @@ class Plan:
         return fields | {"resize": self.resize}
 
 
-def images_at_once(plan: Plan, batch: int) -> int:
+def images_at_once(plan: ScoremapPlan, batch: int) -> int:
     """Return the number of images per call of the network; fewer if a map needs many gradients."""
     return max(batch // plan.recipe.averages, 1)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evaluation.classifiers import task_networks
 from evaluation.classifiers.scoremaps import planning, reading
-from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.classifiers.scoremaps.planning import ScoremapPlan
 from evaluation.classifiers.scoremaps.reading import Size
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import files_sha256, refuse_others
@@ -26,7 +26,7 @@ MAPS, BYTES = 1000, 1 << 28
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageFolder:
     """The folder of images. sizes: expected width and height of some images, by id."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Images:
     sizes: Mapping[str, Size]
 
 
-def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[str]]:
+def stretches_of(names: Sequence[str], plan: ScoremapPlan, batch: int) -> list[Sequence[str]]:
     """Return the ids in parts, one per task."""
     together = planning.images_at_once(plan, batch)
     most = min(MAPS, BYTES // (4 * plan.side**2))
@@ -44,8 +44,8 @@ def stretches_of(names: Sequence[str], plan: Plan, batch: int) -> list[Sequence[
 
 def tasks_of(
     stretches: Sequence[Sequence[str]],
-    images: Images,
-    plan: Plan,
+    images: ImageFolder,
+    plan: ScoremapPlan,
     networks: Networks,
     batch: int,
     with_classes: bool,
@@ -105,7 +105,9 @@ def packed_maps(
     refuse_others([images_folder / name for name in names], images)
     [classifier] = task_networks.opened(networks, opening)
     labels = plan["labels"] and dict(zip(names, plan["labels"], strict=True))
-    task_plan = Plan(classifier, **{**plan, "recipe": Recipe(**plan["recipe"]), "labels": labels})
+    task_plan = ScoremapPlan(
+        classifier, **{**plan, "recipe": Recipe(**plan["recipe"]), "labels": labels}
+    )
     expected_sizes = {name: (width, height) for name, (width, height) in sizes.items()}
 
     def frames() -> Iterator[making.Frame]:

@@ -121,7 +121,7 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
             raise UsageError("--images and --inclusive tell of --boxes, which is missing")
         return None
     if not (boxes / "release.json").is_file():
-        request = explaining.Asked(boxes, Options(images=images, inclusive=inclusive))
+        request = explaining.AnalysisInput(boxes, Options(images=images, inclusive=inclusive))
         difficulty = explaining.difficulty(request)
     else:
         with tempfile.TemporaryDirectory(prefix="boxes-") as scratch:
@@ -131,6 +131,8 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
             except Refusal as refusal:
                 raise BadInput(refusal.message.rstrip("."), boxes) from refusal
             read = Options(images=folder / ground_truth.IMAGES)
-            difficulty = explaining.difficulty(explaining.Asked(folder / ground_truth.TRUTH, read))
+            difficulty = explaining.difficulty(
+                explaining.AnalysisInput(folder / ground_truth.TRUTH, read)
+            )
     assert difficulty is not None, "sizes are needed"
     return scales_of(difficulty)

@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation import devices
 from evaluation.classifiers import classifying, frame_tasks, opening, preparing
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.tasks import Task, split
 from evaluation.management import part_frames
@@ -79,7 +79,7 @@ class Command(ContractCommand):
             return engine.share(tasks, "classify")
 
     def _made(
-        self, out: Path, models: list[Model], engine: Work | None, options: ClassifyOptions
+        self, out: Path, models: list[ListedModel], engine: Work | None, options: ClassifyOptions
     ) -> dict[str, object]:
         source, classifiers = _source(options), _load(models, options)
         alone = [
@@ -121,7 +121,7 @@ class Command(ContractCommand):
         self,
         source: "Source",
         classifier: opening.Classifier,
-        work: classifying.Work,
+        work: classifying.PredictionsWork,
         batch: int,
     ) -> int:
         """Classify the missing frames; return how many."""
@@ -157,7 +157,7 @@ def _source(options: ClassifyOptions) -> Source:
     return _of_folder(folder, options) if folder else _of_release(options)
 
 
-def _load(models: list[Model], options: ClassifyOptions) -> list[opening.Classifier]:
+def _load(models: list[ListedModel], options: ClassifyOptions) -> list[opening.Classifier]:
     classifiers = [
         options.opened(model, options.classes_of(model), options.name) for model in models
     ]
@@ -169,9 +169,9 @@ def _load(models: list[Model], options: ClassifyOptions) -> list[opening.Classif
 
 def _by_tasks(
     source: Source,
-    model: Model,
+    model: ListedModel,
     classifier: opening.Classifier,
-    work: classifying.Work,
+    work: classifying.PredictionsWork,
     engine: Work,
     options: ClassifyOptions,
 ) -> int:

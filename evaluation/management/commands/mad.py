@@ -28,7 +28,7 @@ from evaluation.metrics.mad.ranking import (
     rank,
 )
 from evaluation.metrics.mad.results import Ranking
-from evaluation.metrics.mad.selection import Levels, Rule
+from evaluation.metrics.mad.selection import Levels, SelectionRule
 from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
@@ -48,7 +48,7 @@ from labeling.plurals import count_of
 
 BRING_BACK = "bring it back, or select again"
 THREADS = "by default as many as processors"
-DEFAULTS = {**vars(Rule()), "distance": "weighted"}
+DEFAULTS = {**vars(SelectionRule()), "distance": "weighted"}
 
 
 @dataclass(kw_only=True)

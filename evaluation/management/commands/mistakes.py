@@ -19,7 +19,7 @@ from evaluation.readers.mistakes import (
 )
 from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring.mistakes import queueing, reviewing
-from evaluation.scoring.mistakes.applying import Review
+from evaluation.scoring.mistakes.applying import ReviewFile
 from evaluation.scoring.mistakes.reviewing import Inputs
 from labeling.bounded_numbers import level, share, whole
 from labeling.files import BadInput, atomic_write, file_sha256, refuse_input
@@ -86,7 +86,7 @@ class Command(ContractCommand):
         return questions.meta
 
     @verb("label sets of a new version from what reviewers answered; all scored again")
-    def apply(self, options: ApplyOptions) -> Review:
+    def apply(self, options: ApplyOptions) -> ReviewFile:
         frozen.check_goal(options.out)
         wordnet = load()
         questions = read_queue(options.queue, wordnet)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.classifiers import opening
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.preparing import FITS
 from evaluation.management.networks import MODEL, ModelOptions
 from evaluation.models import RegisteredModel
@@ -42,9 +42,11 @@ class Command(ContractCommand):
             }
         if name is None or model is None or options.models is not None:
             raise UsageError("give NAME and --model, or --models alone")
-        return self._register(name, model, Model(model, {}), options)
+        return self._register(name, model, ListedModel(model, {}), options)
 
-    def _register(self, name: str, spec: str, model: Model, options: RegisterOptions) -> Result:
+    def _register(
+        self, name: str, spec: str, model: ListedModel, options: RegisterOptions
+    ) -> Result:
         """Open the network once, as a pool will, and register it."""
         registering.check_name(name)
         wnids = options.classes_of(model)

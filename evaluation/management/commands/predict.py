@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evaluation import devices
 from evaluation.classifiers import opening
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.predicting import (
     decoding,
     photographs,
@@ -65,13 +65,13 @@ class PredictOptions(NetworkOptions):
 class Run:
     """A run of classifiers over photographs."""
 
-    source: photographs.Source
-    models: Sequence[Model]
+    source: photographs.PhotographSource
+    models: Sequence[ListedModel]
     classifiers: Sequence[opening.Classifier]
     options: PredictOptions
 
     def tasks(
-        self, stretches: Sequence[stretch_tasks.Stretch], image_list: photographs.Listed
+        self, stretches: Sequence[stretch_tasks.ListStretch], image_list: photographs.PhotographList
     ) -> list[Task]:
         options = self.options
         networks = options.networks(self.models, self.classifiers)
@@ -83,7 +83,7 @@ class Run:
         )
 
     def by_tasks(
-        self, image_list: photographs.Listed, pool: pool_files.Pool, engine: Work
+        self, image_list: photographs.PhotographList, pool: pool_files.PoolInProgress, engine: Work
     ) -> "Speed":
         """Add to the pool the missing images, classified by tasks."""
         from evaluation.classifiers.predicting.predicting import Speed
@@ -171,12 +171,12 @@ class Command(ContractCommand):
         return devices.with_device(result, classifiers[0].device)
 
     def _by_batches(
-        self, run: Run, image_list: photographs.Listed, pool: pool_files.Pool
+        self, run: Run, image_list: photographs.PhotographList, pool: pool_files.PoolInProgress
     ) -> "Speed":
         """Add to the pool the missing images, classified here."""
         from evaluation.classifiers.predicting import predicting
 
-        plan = decoding.Plan(
+        plan = decoding.DecodingPlan(
             run.source,
             image_list.path,
             tuple(dict.fromkeys(classifier.preparation for classifier in run.classifiers)),
@@ -199,7 +199,7 @@ def _share(run: Run, engine: Work) -> Share:
     return engine.share(tasks, "predict")
 
 
-def _load(models: Sequence[Model], options: PredictOptions) -> list[opening.Classifier]:
+def _load(models: Sequence[ListedModel], options: PredictOptions) -> list[opening.Classifier]:
     from evaluation.classifiers.predicting.predicting import refuse_names
 
     classifiers = [options.opened(model, options.classes_of(model)) for model in models]
@@ -207,7 +207,7 @@ def _load(models: Sequence[Model], options: PredictOptions) -> list[opening.Clas
     return classifiers
 
 
-def _refuse_inside(source: photographs.Source, out: Path) -> None:
+def _refuse_inside(source: photographs.PhotographSource, out: Path) -> None:
     if source.kind == "folder" and out.resolve().is_relative_to(source.path.resolve()):
         raise BadInput(
             "lies within the folder of photographs", file=out, cure="give a folder beside it"

@@ -22,10 +22,10 @@ from evaluation.scoring import classification, detection, localization
 from evaluation.scoring.analysis import accuracies
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult
-from evaluation.scoring.cds.result import Options as CdsSettings
+from evaluation.scoring.cds.result import CdsScoringOptions as CdsSettings
 from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.detection import DetectionResult
-from evaluation.scoring.explaining import Asked, Scored, explain
+from evaluation.scoring.explaining import AnalysisInput, Scored, explain
 from evaluation.scoring.localization import LocalizationResult
 from labeling.bounded_numbers import ious, level, whole
 from labeling.files import BadInput
@@ -95,7 +95,7 @@ class ClassificationOptions(ScoreOptions):
     )
     images: Path | None = option("image,width,height rows of their images", metavar="FILE")
 
-    def request(self) -> Asked | None:
+    def request(self) -> AnalysisInput | None:
         """Return the analysis that is asked for, if any."""
         if self.properties and not self.boxes:
             raise UsageError("--properties needs --boxes: classes are compared at equal scale")
@@ -104,7 +104,7 @@ class ClassificationOptions(ScoreOptions):
         if not (self.boxes or self.per_class):
             return None
         read = box_files.Options(inclusive=self.inclusive, images=self.images, seed=self.seed)
-        return Asked(self.boxes, read, properties=self.properties)
+        return AnalysisInput(self.boxes, read, properties=self.properties)
 
 
 @dataclass(kw_only=True)
@@ -279,18 +279,18 @@ def _note_unreviewed(
             )
 
 
-def _request(options: BoxOptions) -> Asked | None:
+def _request(options: BoxOptions) -> AnalysisInput | None:
     properties = options.properties
     if not (options.per_class or properties):
         return None
-    return Asked(options.truth, options.reading(), bool(properties), properties)
+    return AnalysisInput(options.truth, options.reading(), bool(properties), properties)
 
 
 def _explained(
     result: Scored,
     by_class: Mapping[str, tuple[Mapping[str, float], Mapping[str, int]]],
     measure: str,
-    request: Asked | None,
+    request: AnalysisInput | None,
 ) -> Scored:
     """Return the result with its analysis; by_class: values and images of each submission."""
     if request is None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from evaluation import devices
 from evaluation.classifiers import opening
-from evaluation.classifiers.model_lists import Model
+from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
-from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.classifiers.scoremaps.planning import ScoremapPlan
 from evaluation.engines.tasks import Task
 from evaluation.management.computing import Share, Work, device_of, in_tasks, needed
 from evaluation.management.scoremap_plans import CENTER
@@ -104,7 +104,7 @@ class Command(ContractCommand):
     def _make_by_tasks(
         self,
         names: list[str],
-        plan: Plan,
+        plan: ScoremapPlan,
         maps: folder.Folder,
         engine: Work,
         options: Options,
@@ -130,7 +130,9 @@ class Command(ContractCommand):
                     file.writelines(f"{name},{label}\n" for name, label in rows)
         return constant
 
-    def _make(self, names: list[str], plan: Plan, maps: folder.Folder, options: Options) -> int:
+    def _make(
+        self, names: list[str], plan: ScoremapPlan, maps: folder.Folder, options: Options
+    ) -> int:
         """Make the maps; return how many new ones are constant."""
         from evaluation.classifiers.scoremaps import making
 
@@ -140,7 +142,7 @@ class Command(ContractCommand):
             with _refusals(options):
                 return making.make(frames, plan, maps, options.batch, bar.update)
 
-    def _name(self, names: list[str], plan: Plan, path: Path, options: Options) -> None:
+    def _name(self, names: list[str], plan: ScoremapPlan, path: Path, options: Options) -> None:
         from evaluation.classifiers.scoremaps import making
 
         with (
@@ -158,14 +160,14 @@ def _frames(names: list[str], options: Options) -> Generator[tuple[str, Any]]:
     return reading.read(images.folder, names, images.orientation, images.sizes)
 
 
-def _images(options: Options) -> stretch_tasks.Images:
+def _images(options: Options) -> stretch_tasks.ImageFolder:
     there = (options.metadata / "image_sizes.txt").is_file()
     sizes = wsol_folders.read_sizes(options.metadata) if there else {}
-    return stretch_tasks.Images(options.folder(), options.orientation or "upright", sizes)
+    return stretch_tasks.ImageFolder(options.folder(), options.orientation or "upright", sizes)
 
 
-def _tasks(stretches: Sequence[Sequence[str]], plan: Plan, options: Options) -> list[Task]:
-    networks = options.networks([Model(options.model or "", {})], [plan.classifier])
+def _tasks(stretches: Sequence[Sequence[str]], plan: ScoremapPlan, options: Options) -> list[Task]:
+    networks = options.networks([ListedModel(options.model or "", {})], [plan.classifier])
     has_classes = options.predictions is not None
     return stretch_tasks.tasks_of(
         stretches, _images(options), plan, networks, options.batch, has_classes

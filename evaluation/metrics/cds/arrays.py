@@ -22,7 +22,7 @@ _HELD = 1_000_000
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreArrays:
     """Every classifier's scores on every sequence.
 
     categories, part_schemes, content_schemes, classifiers: their names, in the order of the axes.
@@ -63,7 +63,9 @@ class Scores:
         return max(1, _HELD // max(cells, len(self.images)))
 
 
-def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> Iterator[Counts]:
+def draws(
+    scores: ScoreArrays, rounds: int, seed: int, batch: int | None = None
+) -> Iterator[Counts]:
     """Yield batches of rounds, (batch, O): images drawn with replacement within each category.
 
     Every round draws as many images of a category as it has; all objects of an image in that
@@ -86,7 +88,7 @@ def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> I
         yield drawn_counts
 
 
-def once(scores: Scores) -> Counts:
+def once(scores: ScoreArrays) -> Counts:
     """Return (1, O): the round that draws every object once."""
     return np.ones((1, len(scores.images)), np.int32)
 
@@ -108,12 +110,12 @@ def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
     return column_medians
 
 
-def cells(scores: Scores, values: Floats, weights: Counts) -> Floats:
+def cells(scores: ScoreArrays, values: Floats, weights: Counts) -> Floats:
     """Return (R, G, P, K, C): the median over a category's images, for each of their scores."""
     return _by_category(scores, values[:, None], weights)
 
 
-def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats:
+def pooled(scores: ScoreArrays, values: Floats, weights: Counts, axis: int) -> Floats:
     """Return (R, G, X, C): the median over a category's images and the schemes of one axis
     together.
 
@@ -122,7 +124,7 @@ def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats
     return _by_category(scores, np.moveaxis(values, axis, 1), weights)
 
 
-def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
+def _by_category(scores: ScoreArrays, values: Floats, weights: Counts) -> Floats:
     """Return (R, G, …): medians over a category's objects and axis 1 of values (O, S, …)."""
     schemes, rest = values.shape[1], values.shape[2:]
     category_medians = []
@@ -155,7 +157,7 @@ def median(values: Floats, axis: int) -> Floats:
 
 
 def averages(
-    scores: Scores, values: Floats, weights: Counts, by_cell: Floats
+    scores: ScoreArrays, values: Floats, weights: Counts, by_cell: Floats
 ) -> dict[tuple[str, ...], Floats]:
     """Return both averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R, P, C).
 
@@ -171,7 +173,7 @@ def averages(
     }
 
 
-def shares(scores: Scores, part: Ints, whole: Ints, weights: Counts) -> Floats:
+def shares(scores: ScoreArrays, part: Ints, whole: Ints, weights: Counts) -> Floats:
     """Return (R, G, …): Σ part / Σ whole over the drawn objects of each category; part, whole (O,
     …).
     """

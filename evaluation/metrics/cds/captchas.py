@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.metrics.cds.arrays import Floats, Scores
-from evaluation.metrics.cds.hardness import Hardness, order
-from evaluation.metrics.cds.rows import Row
+from evaluation.metrics.cds.arrays import Floats, ScoreArrays
+from evaluation.metrics.cds.hardness import FormHardness, order
+from evaluation.metrics.cds.rows import CdsRow
 
 # Hard images are paired with this many easy ones in rotation.
 EASY = 10
@@ -27,7 +27,7 @@ class Sequence:
 
 
 @dataclass(kw_only=True)
-class CaptchaRow(Row):
+class CaptchaRow(CdsRow):
     """A sequence with frames i, 1 < i < ⌊s · N⌋; first, last: the smallest and largest such i.
 
     threshold: s, the object's lowest hardness over both forms; of: its classifier or content scheme
@@ -50,7 +50,7 @@ class CaptchaRow(Row):
 
 
 def candidates(
-    scores: Scores, forms: list[Hardness], sequences: Iterable[Sequence]
+    scores: ScoreArrays, forms: list[FormHardness], sequences: Iterable[Sequence]
 ) -> list[CaptchaRow]:
     """Return the sequences with such frames, those of the hardest objects first."""
     threshold, of = thresholds(forms)
@@ -83,7 +83,7 @@ def candidates(
     return sorted(rows, key=_hardest_first)
 
 
-def thresholds(forms: list[Hardness]) -> tuple[Floats, list[str]]:
+def thresholds(forms: list[FormHardness]) -> tuple[Floats, list[str]]:
     """Return the (O,) lowest hardness of each object over all forms, and whose hardness it is."""
     values = np.stack([form.values for form in forms])
     least = np.where(np.isnan(values), np.inf, values)
@@ -92,7 +92,7 @@ def thresholds(forms: list[Hardness]) -> tuple[Floats, list[str]]:
     return np.where(np.isinf(low), np.nan, low), [forms[i].of for i in first.tolist()]
 
 
-def _partners(scores: Scores, threshold: Floats) -> list[int | None]:
+def _partners(scores: ScoreArrays, threshold: Floats) -> list[int | None]:
     """Return for each object one of the ten easiest of other categories, in rotation."""
     ranked = order(scores, threshold)
     easy: dict[int, list[int]] = {}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics.cds import arrays as cs
-from evaluation.metrics.cds.arrays import Floats, Ints, Scores
-from evaluation.metrics.cds.rows import Row
+from evaluation.metrics.cds.arrays import Floats, Ints, ScoreArrays
+from evaluation.metrics.cds.rows import CdsRow
 from evaluation.metrics.cds.statistics import plain
 
 EASIEST, MIDDLE, HARDEST = 3, 4, 3
@@ -19,7 +19,7 @@ _HELD = 4_000_000
 
 
 @dataclass(frozen=True)
-class Hardness:
+class FormHardness:
     """values: (O,) of every object in one form. form: "content_scheme" or "classifier", over all of
     the other; of: its name. low, high: (O,) intervals, NaN without rounds.
     """
@@ -32,7 +32,7 @@ class Hardness:
 
 
 @dataclass(kw_only=True)
-class HardnessRow(Row):
+class HardnessRow(CdsRow):
     """An object's hardness at the content scheme, or for the classifier, `of`, and its gallery."""
 
     form: str
@@ -47,7 +47,7 @@ class HardnessRow(Row):
     gallery: str
 
 
-def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardness]:
+def hardness(scores: ScoreArrays, rounds: int, seed: int, level: float) -> list[FormHardness]:
     """Return both forms: per content scheme over machines and part schemes, then per machine over
     content and part schemes.
 
@@ -64,7 +64,7 @@ def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardn
     for form, name, values in forms:
         flat = values.reshape(len(values), -1)
         low, high = _intervals(flat, rounds, seed, level)
-        results.append(Hardness(form, name, cs.median(flat, 1), low, high))
+        results.append(FormHardness(form, name, cs.median(flat, 1), low, high))
     return results
 
 
@@ -90,7 +90,7 @@ def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Fl
     return both[0], both[1]
 
 
-def order(scores: Scores, values: Floats) -> Ints:
+def order(scores: ScoreArrays, values: Floats) -> Ints:
     """Return the objects from easiest to hardest; ties by category, image and name; without NaN."""
     # Objects are already in that order and the sort is stable. Rounding: sums may differ in their
     # last bits.
@@ -119,7 +119,7 @@ def galleries(count: int) -> list[str]:
     return names
 
 
-def rows(scores: Scores, forms: list[Hardness]) -> Iterator[HardnessRow]:
+def rows(scores: ScoreArrays, forms: list[FormHardness]) -> Iterator[HardnessRow]:
     """Yield one row per form and object, easiest first (rank 1)."""
     for form in forms:
         ranked = order(scores, form.values)

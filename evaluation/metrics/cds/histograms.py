@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.cds.arrays import Counts, Floats, Ints, Scores
+from evaluation.metrics.cds.arrays import Counts, Floats, Ints, ScoreArrays
 from evaluation.metrics.cds.formulas import BINS
-from evaluation.metrics.cds.rows import Row
+from evaluation.metrics.cds.rows import CdsRow
 from evaluation.metrics.cds.statistics import Found, interval, plain
 
 
 @dataclass(kw_only=True)
-class RatioRow(Row):
+class RatioRow(CdsRow):
     """A bin of the CL-ratios of a classifier, "" for all machines, at an index.
 
     low, high: the bin's edges; the upper one belongs to the next bin, except 1. total: the number
@@ -38,7 +38,7 @@ class RatioRow(Row):
 
 
 @dataclass(kw_only=True)
-class PresenceRow(Row):
+class PresenceRow(CdsRow):
     """The number of a category's objects with m of M parts, m / M in the bin."""
 
     LATER = ("share_low", "share_high")
@@ -68,7 +68,7 @@ class Histograms:
     bin: Ints
     presence: Ints
 
-    def counts(self, scores: Scores, weights: Counts) -> Found:
+    def counts(self, scores: ScoreArrays, weights: Counts) -> Found:
         """Return the counts. "cl": (R, C + 1, M, 10) CL-ratios by classifier, index and bin, all
         machines together last; "presence": (R, G, 10) objects by category and bin.
         """
@@ -96,7 +96,9 @@ def _weighted(places: Ints, owners: Ints, size: int, weights: Counts) -> NDArray
     return (events @ weights.T).T.astype(np.float32)
 
 
-def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) -> Iterator[RatioRow]:
+def cl_rows(
+    scores: ScoreArrays, point: Found, rounds: Found | None, level: float
+) -> Iterator[RatioRow]:
     """Yield ten rows per index that has CL-ratios, for every classifier and for "", the
     machines.
     """
@@ -106,7 +108,7 @@ def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) ->
 
 
 def presence_rows(
-    scores: Scores, point: Found, rounds: Found | None, level: float
+    scores: ScoreArrays, point: Found, rounds: Found | None, level: float
 ) -> Iterator[PresenceRow]:
     """Yield ten rows per category with objects whose number of parts is known."""
     for (category,), total, histogram in _bins("presence", point, rounds, level):

@@ -8,7 +8,7 @@ from labeling.records import Record
 
 
 @dataclass(kw_only=True)
-class Row(Record):
+class CdsRow(Record):
     """A row. LATER: fields that the oldest rows lack; there they are None and are not written.
 
     low, high, and fields that end so: an interval, None without rounds. None stands for NaN.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.cds import arrays as cs
-from evaluation.metrics.cds.arrays import AVERAGINGS, Counts, Floats, Scores
+from evaluation.metrics.cds.arrays import AVERAGINGS, Counts, Floats, ScoreArrays
 
 # Equal scores may differ in their last bits, because they are sums in different orders.
 SAME = 1e-12
@@ -19,7 +19,7 @@ ERRORS = ("frames", "whole")
 Found = dict[Hashable, NDArray[Any]]
 
 
-def statistics(scores: Scores, weights: Counts) -> Found:
+def statistics(scores: ScoreArrays, weights: Counts) -> Found:
     """Return the statistics of every round, each (R, …), under these keys:
 
     (measure, "content", averaging): (R, K, C); (measure, "part", averaging): (R, P, C); (measure,
@@ -49,7 +49,7 @@ def statistics(scores: Scores, weights: Counts) -> Found:
 
 
 def resampled(
-    make: Callable[[Counts], Found], scores: Scores, rounds: int, seed: int
+    make: Callable[[Counts], Found], scores: ScoreArrays, rounds: int, seed: int
 ) -> Found | None:
     """Return the concatenated results of `make` for every batch of rounds; None for no rounds."""
     batches = [make(weights) for weights in cs.draws(scores, rounds, seed)]
@@ -79,7 +79,7 @@ def plain(value: float | np.floating[Any]) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
+def winners(scores: ScoreArrays, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
     """Return who most often has the lowest, and who the highest, median of a category.
 
     by_cell: (R, G, P, K, C). Every part × content scheme is one contest of the machines; a shared
@@ -113,7 +113,7 @@ def _first(wins: NDArray[np.int64], means: Floats) -> NDArray[np.int64]:
     return fit.argmax(axis=2)
 
 
-def _errors(scores: Scores, weights: Counts) -> Found:
+def _errors(scores: ScoreArrays, weights: Counts) -> Found:
     assert scores.wrong is not None
     assert scores.last_wrong is not None
     seen = (scores.frames > 0).astype(np.int64)
@@ -131,7 +131,7 @@ def _errors(scores: Scores, weights: Counts) -> Found:
     return results
 
 
-def _over_machines(scores: Scores, values: Floats) -> Floats:
+def _over_machines(scores: ScoreArrays, values: Floats) -> Floats:
     """Return the (R, K) mean of (R, K, C) over machines."""
     return cs.mean(values[..., list(scores.machines)], 2)
 

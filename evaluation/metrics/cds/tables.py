@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, Scores
-from evaluation.metrics.cds.rows import Row
+from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, ScoreArrays
+from evaluation.metrics.cds.rows import CdsRow
 from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
 
 # The scheme that each content scheme is compared with.
@@ -23,7 +23,7 @@ _EXACT = 7
 
 
 @dataclass(kw_only=True)
-class ErrorRow(Row):
+class ErrorRow(CdsRow):
     """Table 1: the share wrong at the last frame, median and mean over the categories."""
 
     classifier: str
@@ -35,7 +35,7 @@ class ErrorRow(Row):
 
 
 @dataclass(kw_only=True)
-class ContentSchemeRow(Row):
+class ContentSchemeRow(CdsRow):
     """Table 2: a classifier's average at a content scheme. improvement: (old − new) / old over the
     scheme `against`, negative if it got worse. best: no machine is lower.
     """
@@ -55,7 +55,7 @@ class ContentSchemeRow(Row):
 
 
 @dataclass(kw_only=True)
-class PartSchemeRow(Row):
+class PartSchemeRow(CdsRow):
     """A classifier's average at a part scheme."""
 
     classifier: str
@@ -68,7 +68,7 @@ class PartSchemeRow(Row):
 
 
 @dataclass(kw_only=True)
-class WinnersRow(Row):
+class WinnersRow(CdsRow):
     """Table 3: who is most often lowest, and who highest, over part × content schemes.
 
     lowest_share, highest_share: the share of rounds with the same winner. ties: schemes at which
@@ -88,7 +88,7 @@ class WinnersRow(Row):
 
 
 @dataclass(kw_only=True)
-class CorrelationRow(Row):
+class CorrelationRow(CdsRow):
     """Correlation of scores and errors: one point per content scheme, averaged over machines.
 
     error: "frames", the share of wrong frames, or "whole", wrong at the last.
@@ -118,7 +118,9 @@ class Tables:
     point, rounds: `statistics` of the plain round, and of those of the bootstrap, None for none.
     """
 
-    def __init__(self, scores: Scores, point: Found, rounds: Found | None, level: float) -> None:
+    def __init__(
+        self, scores: ScoreArrays, point: Found, rounds: Found | None, level: float
+    ) -> None:
         self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
 
     def values(self, key: Hashable) -> tuple[Floats, Floats, Floats]:

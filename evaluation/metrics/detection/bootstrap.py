@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import Boxes, Precisions
+from evaluation.metrics.detection.precision import ClassBoxes, Precisions
 from evaluation.metrics.significance import MOST_ROUNDS, ROUNDS, Interval, settled_interval
 
 # Most average precisions in memory at once, 256 MB.
@@ -38,7 +38,9 @@ class Resampled:
     object_ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, measured: Precisions, truth: Boxes, detected: Boxes, images: int) -> "Resampled":
+    def of(
+        cls, measured: Precisions, truth: ClassBoxes, detected: ClassBoxes, images: int
+    ) -> "Resampled":
         """Return the prepared detections.
 
         truth: the objects that counted; detected: all boxes passed to average_precisions().

@@ -7,7 +7,7 @@ of the earlier image counts first, of equal IoUs the later object is taken.
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import MISSED, Boxes, LeftOut, matched
+from evaluation.metrics.detection.precision import MISSED, ClassBoxes, IgnoredObjects, matched
 
 RECALLS = np.linspace(0, 1, 101)
 MOST_DETECTIONS = 100
@@ -16,12 +16,12 @@ SLACK = 1e-10
 
 
 def precisions(
-    truth: Boxes,
-    detected: Boxes,
+    truth: ClassBoxes,
+    detected: ClassBoxes,
     confidences: NDArray[np.floating],
     classes: int,
     ious: NDArray[np.floating],
-    left_out: LeftOut,
+    left_out: IgnoredObjects,
 ) -> NDArray[np.float64]:
     """Return (T, C) the average precision of each class at each IoU; NaN without objects.
 
@@ -47,7 +47,7 @@ def precisions(
     return values
 
 
-def _surest(detected: Boxes, confidences: NDArray[np.floating]) -> NDArray[np.int64]:
+def _surest(detected: ClassBoxes, confidences: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the indices of the most confident detections of their class and image, in order."""
     order = np.lexsort((-confidences, detected.classes, detected.images))
     image, class_ = detected.images[order], detected.classes[order]

@@ -21,7 +21,7 @@ Overlap = Callable[[Floats, Floats, bool], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class Boxes:
+class ClassBoxes:
     """N boxes: indices of their images and classes from 0, and (N, 4) x0 y0 x1 y1, finite."""
 
     images: NDArray[np.int64]
@@ -31,12 +31,12 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.images)
 
-    def of(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Boxes":
-        return Boxes(self.images[chosen], self.classes[chosen], self.corners[chosen])
+    def of(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "ClassBoxes":
+        return ClassBoxes(self.images[chosen], self.classes[chosen], self.corners[chosen])
 
-    def with_(self, more: "Boxes") -> "Boxes":
+    def with_(self, more: "ClassBoxes") -> "ClassBoxes":
         """Return these boxes followed by more."""
-        return Boxes(
+        return ClassBoxes(
             np.concatenate([self.images, more.images]),
             np.concatenate([self.classes, more.classes]),
             np.concatenate([self.corners, more.corners]),
@@ -53,17 +53,17 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class IgnoredObjects:
     """M ignored objects: they need not be found, and finding them is not wrong.
 
     is_crowd: (M,) regions with several objects; a detection lies on one by the share of its own
     area, as in COCO, on another object by IoU. Any number of detections may.
     """
 
-    objects: Boxes
+    objects: ClassBoxes
     is_crowd: NDArray[np.bool_]
 
-    def holds(self, detected: Boxes, iou: float | None) -> NDArray[np.bool_]:
+    def holds(self, detected: ClassBoxes, iou: float | None) -> NDArray[np.bool_]:
         """Return (D,) whether each detection lies on one of them. iou: None for thr(B)."""
         crowds, others = self.objects.of(self.is_crowd), self.objects.of(~self.is_crowd)
         least = NEEDED_IOU if iou is None else iou
@@ -150,8 +150,8 @@ def needed_iou(corners: NDArray[np.floating], inclusive: bool) -> NDArray[np.flo
 
 
 def average_precisions(
-    truth: Boxes,
-    detected: Boxes,
+    truth: ClassBoxes,
+    detected: ClassBoxes,
     confidences: NDArray[np.floating],
     classes: int,
     inclusive: bool,
@@ -192,7 +192,7 @@ def envelope_area(hits: NDArray[np.bool_]) -> float:
 
 
 def best_overlaps(
-    truth: Boxes, detected: Boxes, inclusive: bool, by: Overlap = pair_iou
+    truth: ClassBoxes, detected: ClassBoxes, inclusive: bool, by: Overlap = pair_iou
 ) -> NDArray[np.float64]:
     """Return (D,) the best IoU of each detected box with an object of its image and class, or 0.
 
@@ -224,7 +224,7 @@ def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[n
 
 
 def _by_class(
-    detected: Boxes, confidences: NDArray[np.floating], classes: int
+    detected: ClassBoxes, confidences: NDArray[np.floating], classes: int
 ) -> NDArray[np.int64]:
     """Return the order by class, confidence, image and position, three times faster than lexsort.
 
@@ -242,7 +242,7 @@ def _by_class(
     return order[np.argsort(detected.classes[order].astype(small), kind="stable")]
 
 
-def _keys(boxes: Boxes, images: int) -> NDArray[np.int64]:
+def _keys(boxes: ClassBoxes, images: int) -> NDArray[np.int64]:
     """Return sort keys class by class, so that boxes ordered by class are searched close
     together.
     """
@@ -250,7 +250,7 @@ def _keys(boxes: Boxes, images: int) -> NDArray[np.int64]:
 
 
 def _candidates(
-    objects: Boxes, detected: Boxes
+    objects: ClassBoxes, detected: ClassBoxes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the order of objects by class and image, and each detected box's range in it."""
     images = int(max(objects.images.max(initial=0), detected.images.max(initial=0))) + 1
@@ -265,7 +265,7 @@ def _candidates(
 
 
 def matched(
-    objects: Boxes, detected: Boxes, iou: float | None, inclusive: bool
+    objects: ClassBoxes, detected: ClassBoxes, iou: float | None, inclusive: bool
 ) -> NDArray[np.int64]:
     """Return (D,) the unmatched object of its class and image that each detection takes, in order.
 

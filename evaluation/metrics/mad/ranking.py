@@ -18,11 +18,11 @@ from evaluation.metrics.mad.results import (
     LEAST,
     LEVEL,
     AblationRow,
-    Bootstrap,
     DifferentImages,
     Hodge,
     PairCounts,
     Ranking,
+    RankingBootstrap,
     SureOrder,
 )
 from evaluation.metrics.statistics import kendall, ranks, spearman
@@ -207,7 +207,7 @@ def rank(
             np.array([places_by_name[name] for name in classifiers], np.float64),
         ),
         beats=_beats(drawn).tolist(),
-        bootstrap=Bootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
+        bootstrap=RankingBootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
         sure=SureOrder(
             level=order.level,
             bands=order.bands,
@@ -409,7 +409,7 @@ def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _order(
     outcomes: Outcomes, placed: Sequence[float], smoothing: Smoothing, rounds: int, seed: int
-) -> bands.Order:
+) -> bands.ConfirmedOrder:
     """Return the confirmed order: pairs in which one is above the other in all but 2.5 % of the
     rounds.
 

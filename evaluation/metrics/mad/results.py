@@ -15,7 +15,7 @@ _MANY = 20
 
 
 @dataclass(kw_only=True)
-class Bootstrap(Record):
+class RankingBootstrap(Record):
     """left_out: rounds without a ranking."""
 
     rounds: int
@@ -85,7 +85,7 @@ class Ranking(Record):
     # Results of earlier versions lack it.
     rank_intervals_wide: list[list[float]] | None = None
     beats: list[list[float | None]]
-    bootstrap: Bootstrap
+    bootstrap: RankingBootstrap
     # Results of earlier versions lack `sure`, `images` and `different_images`.
     sure: SureOrder | None = None
     images: list[int] | None = None
@@ -108,7 +108,7 @@ class Ranking(Record):
         names = self.classifiers
         return sorted(range(len(names)), key=lambda i: (self.ranks[i], names[i]))
 
-    def sure_order(self) -> bands.Order:
+    def sure_order(self) -> bands.ConfirmedOrder:
         """Return the confirmed order.
 
         For a result without `sure`: what its bootstrap separates, with twenty images per pair or
@@ -117,7 +117,7 @@ class Ranking(Record):
         names = [self.classifiers[i] for i in self.by_rank()]
         if self.sure is not None:
             apart = tuple((better, worse) for better, worse in self.sure.apart)
-            return bands.Order(tuple(names), apart, self.sure.level)
+            return bands.ConfirmedOrder(tuple(names), apart, self.sure.level)
         index_of = {name: index for index, name in enumerate(self.classifiers)}
         images = {frozenset(row.pair): row.images for row in self.pairs}
 

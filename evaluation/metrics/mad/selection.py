@@ -28,7 +28,7 @@ _LEVELS_KEPT = 32
 
 
 @dataclass(frozen=True)
-class Rule:
+class SelectionRule:
     """How images are chosen. Raises ValueError for invalid values."""
 
     top_k: int = 30
@@ -65,7 +65,7 @@ class ImageIds(Protocol):
 
 
 @dataclass(frozen=True)
-class Predictions:
+class PoolPredictions:
     """One classifier on a pool: labels (N,) int16 or int32, confidences (N,) float16 or float32.
 
     May be memory-mapped. signed_zero: some confidence is −0.0, whose bits do not sort.
@@ -101,7 +101,7 @@ class Levels:
 
 
 @dataclass
-class Candidates:
+class PairCandidates:
     """Images of a pair that the rule may still choose, unordered, all arrays (n,).
 
     a, b: int32 labels. keys: uint32, the bits of the smaller confidence as float32. images: int64.
@@ -115,15 +115,17 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.images)
 
-    def where(self, chosen: NDArray[Any]) -> "Candidates":
-        return Candidates(self.a[chosen], self.b[chosen], self.keys[chosen], self.images[chosen])
+    def where(self, chosen: NDArray[Any]) -> "PairCandidates":
+        return PairCandidates(
+            self.a[chosen], self.b[chosen], self.keys[chosen], self.images[chosen]
+        )
 
     def merits(self, levels: Levels) -> NDArray[np.int64]:
         """Return distance, then smaller confidence, as one integer to sort by."""
         return (levels.of[self.a, self.b].astype(np.int64) << 32) | self.keys
 
     @classmethod
-    def joined(cls, parts: Iterable["Candidates"]) -> "Candidates":
+    def joined(cls, parts: Iterable["PairCandidates"]) -> "PairCandidates":
         return cls(
             *(
                 np.concatenate(c)
@@ -165,7 +167,9 @@ def count_just_below(
     return sum(int(np.count_nonzero((part >= low) & (part < high))) for part in pieces)
 
 
-def choose(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) -> NDArray[np.int64]:
+def choose(
+    candidates: PairCandidates, levels: Levels, rule: SelectionRule, ids: ImageIds
+) -> NDArray[np.int64]:
     """Return the indices in candidates of the chosen images, best first; at most rule.total.
 
     Order: distance descending, smaller confidence descending, image id ascending by bytes. An image
@@ -200,7 +204,7 @@ def _best_first(
     return places[order]
 
 
-def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule) -> list[int]:
+def _greedy(candidates: PairCandidates, order: NDArray[np.int64], rule: SelectionRule) -> list[int]:
     a, b = candidates.a[order].tolist(), candidates.b[order].tolist()
     count_a: Counter[int] = Counter()
     count_b: Counter[int] = Counter()
@@ -236,8 +240,8 @@ class Bounds:
 
 
 def survivors(
-    candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds
-) -> tuple[Candidates, Bounds]:
+    candidates: PairCandidates, levels: Levels, rule: SelectionRule, ids: ImageIds
+) -> tuple[PairCandidates, Bounds]:
     """Return the candidates that may be chosen once more images come, best first, and the bounds
     that rule out the others.
 
@@ -291,7 +295,7 @@ def survivors(
         size *= 8
 
 
-def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
+def _places_in_cells(candidates: PairCandidates, classes: int) -> NDArray[np.int64]:
     """Return how many with the same two labels come before each."""
     cells = candidates.a.astype(np.int64) * classes + candidates.b
     order = np.argsort(cells, kind="stable")
@@ -306,7 +310,7 @@ def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
 class PairReducer:
     """Reduces the predictions of one pair after another to candidates. Use one per thread."""
 
-    def __init__(self, levels: Levels, rule: Rule, ids: ImageIds) -> None:
+    def __init__(self, levels: Levels, rule: SelectionRule, ids: ImageIds) -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
         self._classes = len(levels.of)
         shape = (self._classes, self._classes, rule.per_cell)
@@ -325,12 +329,12 @@ class PairReducer:
 
     def reduce(
         self,
-        a: Predictions,
-        b: Predictions,
+        a: PoolPredictions,
+        b: PoolPredictions,
         part: slice,
         bounds: Bounds | None = None,
         more: int = 0,
-    ) -> Candidates:
+    ) -> PairCandidates:
         """Return the candidates among the images of part (with start and stop).
 
         bounds: known for the pair from other images. more: the number of images after the part.
@@ -413,7 +417,7 @@ class PairReducer:
         self._tied = np.concatenate([self._tied, tied])
         return alive
 
-    def _collect(self, keys: NDArray[Any]) -> Candidates:
+    def _collect(self, keys: NDArray[Any]) -> PairCandidates:
         """Return the images in the cells, without those below the bounds."""
         filled = self._opened[: self._opened_count].astype(np.int64)
         a, b = np.divmod(filled, self._classes)
@@ -425,7 +429,7 @@ class PairReducer:
         within = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
         places = cells * keys.shape[2] + within
         a, b = np.divmod(cells, self._classes)
-        held = Candidates(
+        held = PairCandidates(
             a.astype(np.int32),
             b.astype(np.int32),
             _widened(keys.reshape(-1)[places]),

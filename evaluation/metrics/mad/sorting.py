@@ -11,11 +11,11 @@ from evaluation.devices import Batch
 from evaluation.metrics.mad.selection import (
     CHUNK,
     Bounds,
-    Candidates,
     ImageIds,
     Levels,
-    Predictions,
-    Rule,
+    PairCandidates,
+    PoolPredictions,
+    SelectionRule,
     survivors,
 )
 
@@ -32,7 +32,9 @@ class SortingReducer:
     one are kept, and the host decides among them by id.
     """
 
-    def __init__(self, levels: Levels, rule: Rule, ids: ImageIds, device: str = "cpu") -> None:
+    def __init__(
+        self, levels: Levels, rule: SelectionRule, ids: ImageIds, device: str = "cpu"
+    ) -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
         self.device = torch.device(device)
         self.batch = Batch(CHUNK)
@@ -40,12 +42,12 @@ class SortingReducer:
 
     def reduce(
         self,
-        a: Predictions,
-        b: Predictions,
+        a: PoolPredictions,
+        b: PoolPredictions,
         part: slice,
         bounds: Bounds | None = None,
         more: int = 0,
-    ) -> Candidates:
+    ) -> PairCandidates:
         """Return the candidates among the images of part; see mad.PairReducer.reduce."""
         least = bounds.least if bounds else 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
@@ -68,7 +70,7 @@ class SortingReducer:
         return self._resolved(self._candidates(packed, images))
 
     def _passing(
-        self, a: Predictions, b: Predictions, piece: slice, least: int
+        self, a: PoolPredictions, b: PoolPredictions, piece: slice, least: int
     ) -> tuple[Tensor, Tensor]:
         """Return packed cells and keys, and indices, of the images that pass the thresholds."""
         confidence = [
@@ -107,13 +109,13 @@ class SortingReducer:
         level = self._level[packed >> _KEY_BITS].to(torch.int64)
         return (level << 32) | (_LARGEST - (packed & _LARGEST))
 
-    def _candidates(self, packed: Tensor, images: Tensor) -> Candidates:
+    def _candidates(self, packed: Tensor, images: Tensor) -> PairCandidates:
         cells = (packed >> _KEY_BITS).cpu().numpy()
         keys = (_LARGEST - (packed & _LARGEST)).cpu().numpy().astype(np.uint32)
         a, b = np.divmod(cells, max(1, len(self.levels.of)))
-        return Candidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
+        return PairCandidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
 
-    def _resolved(self, candidates: Candidates) -> Candidates:
+    def _resolved(self, candidates: PairCandidates) -> PairCandidates:
         """Return exactly the best of each cell, ties decided by id."""
         if self.ids.in_order or len(candidates) == 0:
             return candidates

@@ -22,7 +22,7 @@ Contents = Mapping[str, Mapping[int, float]]
 MAX_DEPTH_OF_NOUNS = 19
 
 
-class Found(NamedTuple):
+class NltkValue(NamedTuple):
     """value: None if nltk divides by zero: lin of two classes without information content.
     ancestor: index of the synset at which the value was read; −1 for none.
     """
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 def compare(
     wordnet: WordNet, first: int, second: int, measure: str, contents: Contents | None = None
-) -> Found:
+) -> NltkValue:
     """Return the similarity of synset `first` to `second` (indices in wordnet) by `measure`.
 
     contents: counts of a file (content_files.py), which res, lin and jcn need. Ranges are nltk's:
@@ -55,11 +55,11 @@ def compare(
     method = getattr(a, f"{measure}_similarity")
     if measure in ("path", "lch"):
         ancestor = int(similarity.ancestor_matrix(wordnet, [first], [second], measure)[0, 0])
-        return Found(float(method(b)), ancestor)
+        return NltkValue(float(method(b)), ancestor)
     if measure == "wup":
         deepest = a.lowest_common_hypernyms(b, use_min_depth=True)
         read = a if a in deepest else deepest[0]
-        return Found(float(method(b)), _number(wordnet, read))
+        return NltkValue(float(method(b)), _number(wordnet, read))
     assert contents is not None
     from nltk.corpus.reader.wordnet import information_content
 
@@ -70,8 +70,8 @@ def compare(
     try:
         value = float(method(b, contents))
     except ZeroDivisionError:
-        return Found(None, _number(wordnet, read))
-    return Found(value, _number(wordnet, read))
+        return NltkValue(None, _number(wordnet, read))
+    return NltkValue(value, _number(wordnet, read))
 
 
 def _number(wordnet: WordNet, synset: Any) -> int:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from evaluation.metrics.wsol.box_scores import Floats, Protocol, cut, ious, prepared, truncated
 
 
-class Found(NamedTuple):
+class BestBox(NamedTuple):
     """A box x0, y0, x1, y1 in pixels of the image, None if there is none, and its best IoU."""
 
     iou: float
     box: list[float] | None
 
 
-class Cut:
+class ThresholdedMap:
     """A map prepared once, with its image's true boxes, to read at any threshold.
 
     scores: as in the file. boxes: (G, 4) true ones in pixels of the image.
@@ -33,13 +33,13 @@ class Cut:
         self.reference = protocol.name == "reference"
         self.truth = truncated(boxes, width, height, protocol.size) if self.reference else boxes
 
-    def best(self, k: int) -> Found:
+    def best(self, k: int) -> BestBox:
         """Return the box at threshold k with the highest IoU with a true box, the first in
         a tie.
         """
         return self._found(boxes_of(self._mask(k), self.reference))
 
-    def largest(self, k: int) -> Found:
+    def largest(self, k: int) -> BestBox:
         """Return the box of the largest component at threshold k."""
         return self._found(largest_box(self._mask(k), self.reference))
 
@@ -47,13 +47,13 @@ class Cut:
         mask: NDArray[np.bool_] = self.levels > self.above[k]
         return mask
 
-    def _found(self, boxes: Floats) -> Found:
+    def _found(self, boxes: Floats) -> BestBox:
         if len(boxes) == 0:
-            return Found(0.0, None)
+            return BestBox(0.0, None)
         fits = ious(boxes, self.truth, self.protocol.name).max(axis=1)
         at = int(fits.argmax())
         box = boxes[at] * self.sides / self.protocol.size if self.reference else boxes[at]
-        return Found(float(fits[at]), box.tolist())
+        return BestBox(float(fits[at]), box.tolist())
 
 
 def boxes_of(mask: NDArray[np.bool_], reference: bool) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.cds.arrays import Scores
+from evaluation.metrics.cds.arrays import ScoreArrays
 from evaluation.metrics.cds.formulas import BINS, cl_ratios
 from evaluation.metrics.cds.histograms import Histograms
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
@@ -64,7 +64,7 @@ def scores(
     b_cds: dict[str, Floats] | None,
     right: dict[str, Flags] | None,
     people: Sequence[str],
-) -> Scores:
+) -> ScoreArrays:
     """Return the arrays of all classifiers; a score (S,) is NaN if a classifier was not asked.
 
     right: (Q,) per classifier. Machines are the classifiers that saw every sequence and are not
@@ -90,7 +90,7 @@ def scores(
         wrong = counted(seen[n] * np.add.reduceat(~right[n], starts[:-1], dtype=int) for n in names)
         last_wrong = counted(seen[n] & ~right[n][last] for n in names)
     category = [at.categories.index(category) for category, _, _ in at.objects]
-    return Scores(
+    return ScoreArrays(
         categories=at.categories,
         part_schemes=at.part_schemes,
         content_schemes=at.content_schemes,

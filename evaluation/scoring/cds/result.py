@@ -18,7 +18,7 @@ from labeling.records import Record
 
 
 @dataclass(frozen=True)
-class Options:
+class CdsScoringOptions:
     """bootstrap: rounds, 0 for no intervals. people: classifiers that are people: included in the
     tables by scheme, but not in comparisons of machines or images. captchas: most candidates to
     list.
@@ -51,7 +51,7 @@ class CdsTables(Record):
 
 
 @dataclass(kw_only=True)
-class Scores(Record):
+class ClassifierScores(Record):
     """The scores of a sequence, or of one classifier's answers to it. b_cds: with a mapping."""
 
     cds: float
@@ -73,7 +73,7 @@ class SequenceScores(Record):
 
 
 @dataclass(kw_only=True)
-class Answer(Record):
+class FrameAnswer(Record):
     """A classifier's answer to a frame.
 
     wnid, name: None if it named nothing. right: None without a mapping.
@@ -99,12 +99,12 @@ class AnsweredSequence(Record):
     object: str | None = None
     present: int | None = None
     parts: int | None = None
-    answers: dict[str, list[Answer]]
-    scores: dict[str, Scores]
+    answers: dict[str, list[FrameAnswer]]
+    scores: dict[str, ClassifierScores]
 
 
 @dataclass(kw_only=True)
-class Bootstrap(Record):
+class CdsBootstrap(Record):
     rounds: int
     seed: int
     level: float
@@ -124,7 +124,7 @@ class CdsResult(Record):
     similarity: str
     convention: str
     by: str
-    bootstrap: Bootstrap
+    bootstrap: CdsBootstrap
     mapping: dict[str, list[str]] | None
     images: int
     objects: int

@@ -18,12 +18,12 @@ from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
 from evaluation.readers.frame_predictions import NOT_ASKED, Predictions
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.result import (
-    Answer,
     AnsweredSequence,
-    Bootstrap,
+    CdsBootstrap,
     CdsResult,
-    Options,
-    Scores,
+    CdsScoringOptions,
+    ClassifierScores,
+    FrameAnswer,
     SequenceScores,
 )
 from evaluation.scoring.cds.similarity import Meanings
@@ -37,7 +37,7 @@ MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
 
 @dataclass(frozen=True)
-class Scored:
+class CdsScores:
     """The result of `score`. similarities, right: classifier → (Q,) of all frames in order."""
 
     result: CdsResult
@@ -66,10 +66,10 @@ class Scored:
                     b_cds=scores.b_cds,
                 )
 
-    def scores(self, number: int) -> dict[str, Scores]:
+    def scores(self, number: int) -> dict[str, ClassifierScores]:
         """Return the scores of a line by classifier that was asked; b_cds with a mapping."""
         return {
-            name: Scores(
+            name: ClassifierScores(
                 cds=float(self.cds[name][number]),
                 b_cds=float(self.b_cds[name][number]) if self.b_cds is not None else None,
             )
@@ -94,7 +94,7 @@ class Scored:
                 scores=scores,
             )
 
-    def _answers(self, number: int, classifier: str) -> list[Answer]:
+    def _answers(self, number: int, classifier: str) -> list[FrameAnswer]:
         at = slice(int(self.starts[number]), int(self.starts[number + 1]))
         class_numbers = self.predictions.wnids[classifier][self.frames[at]].tolist()
         similar = self.similarities[classifier][at].tolist()
@@ -104,7 +104,7 @@ class Scored:
             for class_number in class_numbers
         ]
         return [
-            Answer(wnid=wnid, name=wnid and self.names[wnid], similarity=x, right=ok)
+            FrameAnswer(wnid=wnid, name=wnid and self.names[wnid], similarity=x, right=ok)
             for wnid, x, ok in zip(wnids, similar, right, strict=True)
         ]
 
@@ -117,16 +117,16 @@ def score(
     lines: Sequence[SequenceLine],
     predictions: Predictions,
     wordnet: WordNet,
-    options: Options | None = None,
+    options: CdsScoringOptions | None = None,
     mapping: dict[str, list[str]] | None = None,
-) -> Scored:
+) -> CdsScores:
     """Return CDS of every sequence and classifier, B-CDS with a mapping, and every table.
 
     mapping: category → wnids that are right for it. Raises BadInput: a measure that CDS cannot
     use, a category or class that WordNet does not know (with its line), a category that the mapping
     lacks, a frame that the predictions lack.
     """
-    options = options or Options()
+    options = options or CdsScoringOptions()
     _check(options)
     if not lines:
         raise BadInput("there are no sequences", cure="give sequences")
@@ -153,13 +153,15 @@ def score(
     apart = _apart(lines, cds_of, options)
     binary = (None, None) if allowed is None else (b_cds_of, right)
     tables, notes = tables_of(lines, starts, cds_of, binary[0], binary[1], options)
-    return Scored(
+    return CdsScores(
         result=CdsResult(
             classifiers=list(predictions.classifiers),
             similarity=options.measure,
             convention=options.convention,
             by=options.by,
-            bootstrap=Bootstrap(rounds=options.bootstrap, seed=options.seed, level=options.level),
+            bootstrap=CdsBootstrap(
+                rounds=options.bootstrap, seed=options.seed, level=options.level
+            ),
             mapping=mapping,
             images=len({line.image for line in lines}),
             objects=len({(line.image, line.object, line.category) for line in lines}),
@@ -184,8 +186,10 @@ def score(
 
 
 def _apart(
-    lines: Sequence[SequenceLine], cds_of: dict[str, NDArray[np.float64]], options: Options
-) -> bands.Order:
+    lines: Sequence[SequenceLine],
+    cds_of: dict[str, NDArray[np.float64]],
+    options: CdsScoringOptions,
+) -> bands.ConfirmedOrder:
     """Return which machines differ significantly by the sign test over objects, lowest mean CDS
     first.
 
@@ -215,7 +219,7 @@ def _apart(
     return bands.order(ranked, is_apart, options.level)
 
 
-def _check(options: Options) -> None:
+def _check(options: CdsScoringOptions) -> None:
     if options.measure not in MEASURES:
         raise BadInput(
             f"CDS needs similarities from 0 to 1, and {options.measure!r} has others",

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ReaderChoice:
     """The reader's choices: the averaging rule, and whose CL-ratios ("" for all)."""
 
     averaging: str = "text"
@@ -36,7 +36,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SchemeCell:
     """A classifier's score, such as its average at a scheme. is_best: the lowest, significantly so.
 
     gain: the improvement in signed percent with its interval; empty if there is none.
@@ -60,7 +60,7 @@ class ClassifierRow:
     classifier: str
     is_people: bool
     mean: float | None
-    cells: list[Cell | None]
+    cells: list[SchemeCell | None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Lead:
     second: ClassifierRow | None
     wins: int
     schemes: int
-    sure: bands.Order
+    sure: bands.ConfirmedOrder
     people: PeopleMean | None
 
 
@@ -113,7 +113,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Hardness:
+class HardnessSummary:
     """The objects of a content scheme or classifier: the median, the easiest and the hardest."""
 
     of: str
@@ -206,8 +206,8 @@ def _grid(
     )
 
 
-def _cell(row: ContentSchemeRow | PartSchemeRow, value: float, is_best: bool) -> Cell:
-    cell = Cell(value, is_best, row.low, row.high)
+def _cell(row: ContentSchemeRow | PartSchemeRow, value: float, is_best: bool) -> SchemeCell:
+    cell = SchemeCell(value, is_best, row.low, row.high)
     if isinstance(row, PartSchemeRow) or row.improvement is None:
         return cell
     low, high = row.improvement_low, row.improvement_high
@@ -246,7 +246,7 @@ def _values(row: ClassifierRow) -> list[float]:
     return [cell.value for cell in row.cells if cell]
 
 
-def _ordered(result: CdsResult, names: list[str]) -> bands.Order:
+def _ordered(result: CdsResult, names: list[str]) -> bands.ConfirmedOrder:
     """Return the order that the sign test over objects confirms; nothing for older results."""
     sure = result.sure
     apart = {tuple(pair) for pair in sure.apart} if sure else set()
@@ -306,10 +306,10 @@ def presence(result: CdsResult) -> list[Histogram]:
     return list(by_category.values())
 
 
-def hardness(result: CdsResult, form: str) -> list[Hardness]:
+def hardness(result: CdsResult, form: str) -> list[HardnessSummary]:
     """Return one row per content scheme or classifier."""
     return [
-        Hardness(of, median(row.hardness for row in rows), rows[0], rows[-1])
+        HardnessSummary(of, median(row.hardness for row in rows), rows[0], rows[-1])
         for of, rows in by_of(result, form).items()
     ]
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds import captchas as cds_captchas
 from evaluation.metrics.cds import hardness, histograms
-from evaluation.metrics.cds.arrays import Counts, Scores
+from evaluation.metrics.cds.arrays import Counts, ScoreArrays
 from evaluation.metrics.cds.statistics import Found, resampled, statistics
 from evaluation.metrics.cds.tables import LEAST_SCHEMES, Tables
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
-from evaluation.scoring.cds.result import CdsTables, Options
+from evaluation.scoring.cds.result import CdsScoringOptions, CdsTables
 
 # With fewer objects a category's interval is unreliable.
 FEW = 5
@@ -28,7 +28,7 @@ def tables_of(
     cds: dict[str, Floats],
     b_cds: dict[str, Floats] | None,
     right: dict[str, NDArray[np.bool_]] | None,
-    options: Options,
+    options: CdsScoringOptions,
 ) -> tuple[CdsTables, list[str]]:
     """Return every table, and notes on what they lack."""
     rounds, seed, level = options.bootstrap, options.seed, options.level
@@ -73,7 +73,7 @@ def few_objects(lines: Sequence[SequenceLine]) -> list[str]:
 
 
 def _notes(
-    scores: Scores,
+    scores: ScoreArrays,
     lines: Sequence[SequenceLine],
     cds: dict[str, Floats],
     mapped: bool,

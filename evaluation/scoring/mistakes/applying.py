@@ -16,8 +16,8 @@ from evaluation.metrics.significance import mean_interval
 from evaluation.metrics.two_phase import AGAINST, FOR, LEFT_OUT, sampled_share
 from evaluation.readers.mistakes import ANSWERS, CANNOT, TAGS, VALID, Judgement, Pair
 from evaluation.readers.valid_sets import SetVersion
-from evaluation.scoring.comparing import Estimate
-from evaluation.scoring.mistakes.queueing import Pool, Strata
+from evaluation.scoring.comparing import IntervalEstimate
+from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
 from labeling.csv_rows import safe_cell
 from labeling.records import Record
 
@@ -25,7 +25,7 @@ UNANSWERED = "no_prediction"
 
 
 @dataclass(kw_only=True)
-class Share(Estimate):
+class ReviewShare(IntervalEstimate):
     """images: the denominator; for an estimate from a sample, how many were reviewed."""
 
     images: int
@@ -37,22 +37,22 @@ class Rates(Record):
     by weight. tags: shares of images with each tag on one of their classes.
     """
 
-    label_not_valid: Share
-    several_valid: Share
-    none_valid: Share
-    cannot_be_labeled: Share
-    tags: dict[str, Share] | None = None
+    label_not_valid: ReviewShare
+    several_valid: ReviewShare
+    none_valid: ReviewShare
+    cannot_be_labeled: ReviewShare
+    tags: dict[str, ReviewShare] | None = None
 
 
 @dataclass(kw_only=True)
-class Mistakes(Record):
+class ModelMistakes(Record):
     """Reviewers' verdicts on a model's disagreements with the previous label sets: shares by answer
     and by tag.
     """
 
     images: int
-    answers: dict[str, Share]
-    tags: dict[str, Share]
+    answers: dict[str, ReviewShare]
+    tags: dict[str, ReviewShare]
 
 
 @dataclass(kw_only=True)
@@ -63,10 +63,10 @@ class Rescored(Record):
 
     name: str
     sha256: str
-    before: Share
-    after: Share
-    estimated: Share
-    mistakes: Mistakes | None = None
+    before: ReviewShare
+    after: ReviewShare
+    estimated: ReviewShare
+    mistakes: ModelMistakes | None = None
 
 
 @dataclass(kw_only=True)
@@ -82,7 +82,7 @@ class Applied(SetVersion):
 
 
 @dataclass(kw_only=True)
-class Review(Applied):
+class ReviewFile(Applied):
     """version.json: the version with its sources and figures."""
 
     rates: Rates
@@ -92,16 +92,16 @@ class Review(Applied):
 
 
 @dataclass(frozen=True)
-class Reviewed:
+class ReviewedPool:
     """A pool with its strata and the judgements of its reviewed pairs; after: (N,) label sets."""
 
-    pool: Pool
+    pool: ReviewPool
     strata: Strata
     judged: Mapping[Pair, Judgement]
     after: list[frozenset[int]]
 
 
-def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Reviewed:
+def reviewed(pool: ReviewPool, strata: Strata, judged: Mapping[Pair, Judgement]) -> ReviewedPool:
     """Return the label sets after the review: the valid classes on reviewed images, else
     unchanged.
     """
@@ -112,10 +112,10 @@ def reviewed(pool: Pool, strata: Strata, judged: Mapping[Pair, Judgement]) -> Re
             valid.setdefault(image, set()).add(synset)
     for index in strata.reviewed.tolist():
         after[index] = frozenset(valid.get(pool.images[index], ()))
-    return Reviewed(pool, strata, judged, after)
+    return ReviewedPool(pool, strata, judged, after)
 
 
-def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -> Rates:
+def rates(review: ReviewedPool, confidence: float, generator: np.random.Generator) -> Rates:
     """Return how often the label is not valid, several are, none is, or it is undecidable."""
     pool, after = review.pool, review.after
     cannot = {
@@ -129,11 +129,11 @@ def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -
     # Separate, so that tags do not change the other intervals.
     (of_tags,) = generator.spawn(1)
 
-    def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> Share:
+    def share(is_so: Callable[[int], bool], rng: np.random.Generator = generator) -> ReviewShare:
         outcomes = np.array([is_so(index) for index in range(len(pool.images))], np.int8)
         return _estimated(review.strata, outcomes, confidence, rng)
 
-    def share_in(images: set[str], rng: np.random.Generator = generator) -> Share:
+    def share_in(images: set[str], rng: np.random.Generator = generator) -> ReviewShare:
         return share(lambda index: pool.images[index] in images, rng)
 
     return Rates(
@@ -146,12 +146,12 @@ def rates(review: Reviewed, confidence: float, generator: np.random.Generator) -
 
 
 def accuracy(
-    pool: Pool,
+    pool: ReviewPool,
     name: str,
     sets: Sequence[frozenset[int]],
     confidence: float,
     generator: np.random.Generator,
-) -> Share:
+) -> ReviewShare:
     """Return the multi-label accuracy of a submission: how often its first class is in the set,
     over the images that it was asked about and whose set is not empty.
     """
@@ -160,8 +160,8 @@ def accuracy(
 
 
 def estimated(
-    review: Reviewed, name: str, confidence: float, generator: np.random.Generator
-) -> Share:
+    review: ReviewedPool, name: str, confidence: float, generator: np.random.Generator
+) -> ReviewShare:
     """Return the same from the reviewed images only, sampled images by weight."""
     outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
     empty = np.array([not label_set for label_set in review.after], bool)
@@ -170,7 +170,7 @@ def estimated(
 
 
 def rescored(
-    review: Reviewed,
+    review: ReviewedPool,
     name: str,
     sha256: str,
     is_model: bool,
@@ -192,7 +192,7 @@ def rescored(
     )
 
 
-def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
+def lines(review: ReviewedPool, wnid_of: Callable[[int], str]) -> Iterator[str]:
     """Yield sets.csv: a row per class of an image, one with an empty wnid for an empty set."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -206,14 +206,14 @@ def lines(review: Reviewed, wnid_of: Callable[[int], str]) -> Iterator[str]:
         stream.truncate()
 
 
-def changed(review: Reviewed) -> int:
+def changed(review: ReviewedPool) -> int:
     """Return on how many images the label set differs."""
     return sum(a != b for a, b in zip(review.pool.sets, review.after, strict=True))
 
 
 def mistakes(
-    review: Reviewed, name: str, confidence: float, generator: np.random.Generator
-) -> Mistakes:
+    review: ReviewedPool, name: str, confidence: float, generator: np.random.Generator
+) -> ModelMistakes:
     """Return reviewers' verdicts on each disagreement of a reviewed model."""
     pool = review.pool
     places = review.strata.disagreements
@@ -230,10 +230,10 @@ def mistakes(
             answers.append(judgement.answer)
             tags.append(judgement.tags)
 
-    def share(flags: list[bool]) -> Share:
+    def share(flags: list[bool]) -> ReviewShare:
         return _mean(np.array(flags, bool), confidence, generator)
 
-    return Mistakes(
+    return ModelMistakes(
         images=len(wrong),
         answers={
             word: share([answer == word for answer in answers])
@@ -253,7 +253,7 @@ def _estimated(
     outcomes: NDArray[np.integer],
     confidence: float,
     generator: np.random.Generator,
-) -> Share:
+) -> ReviewShare:
     """Return the estimated share in the whole pool. outcomes: (N,), of which the reviewed
     are read.
     """
@@ -265,10 +265,14 @@ def _estimated(
         generator,
     )
     low, high, rounds, _ = estimate.interval
-    return Share(value=estimate.value, interval=[low, high], rounds=rounds, images=estimate.units)
+    return ReviewShare(
+        value=estimate.value, interval=[low, high], rounds=rounds, images=estimate.units
+    )
 
 
-def _mean(values: NDArray[np.bool_], confidence: float, generator: np.random.Generator) -> Share:
+def _mean(
+    values: NDArray[np.bool_], confidence: float, generator: np.random.Generator
+) -> ReviewShare:
     low, high, rounds, _ = mean_interval(values, confidence, generator, bounds=(0, 1))
     value = float(values.mean()) if len(values) else float("nan")
-    return Share(value=value, interval=[low, high], rounds=rounds, images=len(values))
+    return ReviewShare(value=value, interval=[low, high], rounds=rounds, images=len(values))

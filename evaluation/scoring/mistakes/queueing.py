@@ -25,7 +25,7 @@ EMPTY: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
-class Pool:
+class ReviewPool:
     """N images with their label sets before a review, and each submission's first prediction.
 
     sets: synsets by image, empty if no class is right or none is known. first: (N,) synsets by
@@ -59,14 +59,14 @@ class Strata:
         return np.union1d(self.disagreements, self.sampled)
 
 
-def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Pool:
+def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> ReviewPool:
     """Return the pool of `submissions`, by name, on one whole truth whose classes are synsets.
 
     Without sets each image has the class of the truth.
     """
     truth = next(iter(submissions.values()))
     synsets = _synsets(truth, truth.truth).tolist()
-    return Pool(
+    return ReviewPool(
         truth.images,
         [sets.sets.get(image, EMPTY) for image in truth.images]
         if sets
@@ -79,7 +79,7 @@ def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Po
     )
 
 
-def split(pool: Pool, models: Sequence[str], share: float, seed: int) -> Strata:
+def split(pool: ReviewPool, models: Sequence[str], share: float, seed: int) -> Strata:
     """Return the strata of the images with a label set that every chosen model was asked about.
 
     Disagreements: one of the models names a class outside the set. Of the others, the share to
@@ -97,7 +97,7 @@ def split(pool: Pool, models: Sequence[str], share: float, seed: int) -> Strata:
 
 
 def queue(
-    pool: Pool,
+    pool: ReviewPool,
     models: Sequence[str],
     strata: Strata,
     seed: int,
@@ -124,7 +124,7 @@ def lines(meta: QueueMeta, pairs: Sequence[Pair], wnid_of: Callable[[int], str])
         yield json.dumps({"image": image, "wnid": wnid_of(synset)}, ensure_ascii=False) + "\n"
 
 
-def counts(pool: Pool, strata: Strata) -> dict[str, int]:
+def counts(pool: ReviewPool, strata: Strata) -> dict[str, int]:
     """Return images by stratum; left_out: without a label set, or not asked of every model."""
     disagreements, agreements = len(strata.disagreements), len(strata.agreements)
     return {
@@ -141,7 +141,7 @@ def digest(seed: int, *words: str) -> bytes:
     return hashlib.sha256("\n".join((str(seed), *words)).encode()).digest()
 
 
-def _candidates(pool: Pool, models: Sequence[str], index: int) -> set[int]:
+def _candidates(pool: ReviewPool, models: Sequence[str], index: int) -> set[int]:
     predicted = {int(pool.first[name][index]) for name in models}
     return (predicted | pool.sets[index]) - {ABSENT}
 

@@ -14,8 +14,8 @@ from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import Judgement, Pair, Queue, QueueMeta
 from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
 from evaluation.scoring.mistakes import applying, queueing
-from evaluation.scoring.mistakes.applying import Review
-from evaluation.scoring.mistakes.queueing import Pool, Strata
+from evaluation.scoring.mistakes.applying import ReviewFile
+from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
 from labeling.csv_rows import plain_cell, rows, safe_cell
 from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.release_files import frozen
@@ -43,12 +43,12 @@ class Inputs:
         return self.sets.version.version if self.sets and self.sets.version else 1
 
     @cached_property
-    def pool(self) -> Pool:
+    def pool(self) -> ReviewPool:
         return queueing.pool_of(self.classified, self.sets)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ReviewChoice:
     """The images of a review."""
 
     meta: QueueMeta
@@ -58,7 +58,7 @@ class Chosen:
 
 def choose(
     inputs: Inputs, models: Sequence[str], agreements: float, seed: int, wordnet: WordNet
-) -> Chosen:
+) -> ReviewChoice:
     """Return every disagreement of the models, and a share of the agreements.
 
     Raises BadInput if no image with a label set was given to every model.
@@ -77,7 +77,7 @@ def choose(
         seed=seed,
         counts=queueing.counts(pool, strata) | {"pairs": len(pairs)},
     )
-    return Chosen(meta, pairs, strata)
+    return ReviewChoice(meta, pairs, strata)
 
 
 def strata_of(queue: Queue, inputs: Inputs, wordnet: WordNet) -> Strata:
@@ -105,14 +105,14 @@ def write_version(
     wordnet: WordNet,
     confidence: float,
     seed: int,
-) -> Review:
+) -> ReviewFile:
     """Write sets.csv and version.json of the next version into the folder; return the latter."""
     review = applying.reviewed(inputs.pool, strata, judged)
     generator = np.random.default_rng(seed)
     with atomic_write(folder / SETS) as file:
         file.writelines(applying.lines(review, wordnet.wnid))
     models = {model.sha256 for model in queue.meta.models}
-    result = Review(
+    result = ReviewFile(
         version=inputs.version + 1,
         models=queue.meta.models,
         sha256=file_sha256(folder / SETS),

@@ -13,10 +13,16 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import Judgement, Pair
 from evaluation.readers.valid_sets import Model
-from evaluation.scoring.comparing import Comparison, compare
+from evaluation.scoring.comparing import SubmissionComparison, compare
 from evaluation.scoring.mistakes import applying, queueing
-from evaluation.scoring.mistakes.applying import Applied, Mistakes, Rates, Reviewed, Share
-from evaluation.scoring.mistakes.queueing import Pool, Strata
+from evaluation.scoring.mistakes.applying import (
+    Applied,
+    ModelMistakes,
+    Rates,
+    ReviewedPool,
+    ReviewShare,
+)
+from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
 from labeling.records import Record
 
 FIRST = 1
@@ -29,10 +35,10 @@ class VersionScore(Record):
     """
 
     name: str
-    accuracy: Share
+    accuracy: ReviewShare
     is_reviewed: bool | None = None
-    estimated: Share | None = None
-    mistakes: Mistakes | None = None
+    estimated: ReviewShare | None = None
+    mistakes: ModelMistakes | None = None
 
 
 @dataclass(kw_only=True)
@@ -49,7 +55,7 @@ class ScoredVersion(Record):
     counts: dict[str, int] | None = None
     rates: Rates | None = None
     submissions: list[VersionScore]
-    comparison: Comparison | None = None
+    comparison: SubmissionComparison | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def score(
     pool = queueing.pool_of(submissions, None)
     scored = [_scored(pool, None, sha256, confidence, generator)]
     for version in versions:
-        review = Reviewed(pool, version.strata, version.judged, version.sets)
+        review = ReviewedPool(pool, version.strata, version.judged, version.sets)
         pool = replace(pool, sets=version.sets)
         scored_version = _scored(pool, version.applied, sha256, confidence, generator)
         scored_version.rates = applying.rates(review, confidence, generator)
@@ -89,7 +95,7 @@ def score(
 
 
 def _scored(
-    pool: Pool,
+    pool: ReviewPool,
     applied: Applied | None,
     sha256: Mapping[str, str],
     confidence: float,
@@ -117,12 +123,12 @@ def _scored(
 
 
 def _compared(
-    pool: Pool,
+    pool: ReviewPool,
     submissions: Mapping[str, Classified],
     wordnet: WordNet,
     confidence: float,
     seed: int,
-) -> Comparison | None:
+) -> SubmissionComparison | None:
     """Compare submissions on the images with a label set that all were asked about."""
     counted = np.logical_and.reduce(
         [np.array([bool(label_set) for label_set in pool.sets], bool), *pool.was_asked.values()]

@@ -7,11 +7,11 @@ import numpy as np
 
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore, curves_of
-from evaluation.metrics.wsol.threshold_boxes import Cut, Found
+from evaluation.metrics.wsol.threshold_boxes import BestBox, ThresholdedMap
 from evaluation.readers import wsol_folders
 from evaluation.scoring.image_lines import ImageOutcome, Outcome, PlacedBox
 from evaluation.scoring.wsol.results import BoxResult, MaskResult
-from evaluation.scoring.wsol.scoring import Masks, in_parts, reader
+from evaluation.scoring.wsol.scoring import MaskScoring, in_parts, reader
 
 
 def box_outcomes(
@@ -40,7 +40,9 @@ def box_outcomes(
                 "classes": [image.label],
                 "truth": image.boxes.tolist(),
                 "outcome": _outcome(
-                    Cut(read(image.name), image.boxes, image.width, image.height, protocol),
+                    ThresholdedMap(
+                        read(image.name), image.boxes, image.width, image.height, protocol
+                    ),
                     numbers,
                     class_right is None or class_right[image.name],
                 ),
@@ -64,7 +66,7 @@ def _place(threshold: float, protocol: box_scores.Protocol) -> int:
     return int(np.abs(protocol.taus - threshold).argmin())
 
 
-def _outcome(cut: Cut, numbers: dict[str, int], class_right: bool) -> Outcome:
+def _outcome(cut: ThresholdedMap, numbers: dict[str, int], class_right: bool) -> Outcome:
     boxes: dict[str, PlacedBox] = {}
     for name, k in numbers.items():
         if name in ("max_box_acc", "top1_localization"):
@@ -75,7 +77,7 @@ def _outcome(cut: Cut, numbers: dict[str, int], class_right: bool) -> Outcome:
     return Outcome(**boxes)  # type: ignore[typeddict-item]
 
 
-def _placed(box: Found, delta: float, class_right: bool = True) -> PlacedBox:
+def _placed(box: BestBox, delta: float, class_right: bool = True) -> PlacedBox:
     return {"iou": box.iou, "box": box.box, "right": class_right and box.iou >= delta}
 
 
@@ -90,7 +92,7 @@ def mask_outcomes(
 
     px_acc, px_prec and px_rec of its own pixels at the threshold of `px_acc`; None if undefined.
     """
-    truth = Masks.read(metadata, masks, protocol)
+    truth = MaskScoring.read(metadata, masks, protocol)
     read = reader(scoremaps, protocol, [image.name for image in truth.images])
     k = _place(result.px_acc.threshold, protocol)
 

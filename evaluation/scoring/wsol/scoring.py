@@ -126,7 +126,7 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
         deque(batch.run(len(waiting), work), maxlen=0)
 
 
-class Boxes(Scoring[Image, None, BoxScore, BoxResult]):
+class BoxScoring(Scoring[Image, None, BoxScore, BoxResult]):
     """Maps against boxes. class_right: whether a classifier named each image, for top-1."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Boxes(Scoring[Image, None, BoxScore, BoxResult]):
         protocol: Protocol,
         predictions: Path | None = None,
         curves: bool = False,
-    ) -> "Boxes":
+    ) -> "BoxScoring":
         """Return the images of a folder. predictions: `id,class` rows of a classifier."""
         images = wsol_folders.read_boxes(metadata)
         class_right = wsol_folders.read_named(predictions, images) if predictions else None
@@ -192,7 +192,7 @@ class Boxes(Scoring[Image, None, BoxScore, BoxResult]):
         return (self.class_right or {}).get(image.name)
 
 
-class Masks(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
+class MaskScoring(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
     """Maps against masks. metadata: the folder whose localization.txt names them."""
 
     def __init__(
@@ -202,7 +202,9 @@ class Masks(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
         self.localization, self.curves = metadata / "localization.txt", curves
 
     @classmethod
-    def read(cls, metadata: Path, masks: Path, protocol: Protocol, curves: bool = False) -> "Masks":
+    def read(
+        cls, metadata: Path, masks: Path, protocol: Protocol, curves: bool = False
+    ) -> "MaskScoring":
         """Return the images of a folder, and the masks below another."""
         return cls(wsol_folders.read_masked(metadata, masks), protocol, metadata, curves)
 

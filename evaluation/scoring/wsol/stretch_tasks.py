@@ -35,7 +35,7 @@ def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
 
 
 def box_tasks(
-    boxes: scoring.Boxes,
+    boxes: scoring.BoxScoring,
     stretches: Sequence[Sequence[Image]],
     scoremaps: Path | None,
     device: str,
@@ -88,12 +88,12 @@ def counted_boxes(
         for name, (*_, is_right) in zip(names, images, strict=True)
         if is_right is not None
     }
-    sums = scoring.Boxes(stretch_images, rule, class_right, curves).sums(read, device)
+    sums = scoring.BoxScoring(stretch_images, rule, class_right, curves).sums(read, device)
     arrays = {name: getattr(sums, name) for name in OF_BOXES}
     return packed(arrays, [sums.images, sums.class_hits], compressed=True)
 
 
-def joined_boxes(boxes: scoring.Boxes, objects: Iterable[bytes]) -> BoxScore:
+def joined_boxes(boxes: scoring.BoxScoring, objects: Iterable[bytes]) -> BoxScore:
     """Return the sum of the tasks' counts."""
     total = boxes.empty()
     for content in objects:
@@ -106,7 +106,7 @@ def joined_boxes(boxes: scoring.Boxes, objects: Iterable[bytes]) -> BoxScore:
 
 
 def mask_tasks(
-    masks: scoring.Masks,
+    masks: scoring.MaskScoring,
     stretches: Sequence[Sequence[MaskedImage]],
     scoremaps: Path | None,
     device: str,
@@ -163,12 +163,12 @@ def counted_masks(
     read = _reader(scoremaps, maps, rule, [image.name for image in stretch_images])
     with _fetched(stretch_images, kept) as local_images:
         refuse_others(_masks_of(local_images), masks)
-        sums = scoring.Masks(local_images, rule, Path(metadata)).sums(read, device)
+        sums = scoring.MaskScoring(local_images, rule, Path(metadata)).sums(read, device)
     counts = np.array(list(sums.classes.values()))
     return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 
 
-def joined_masks(masks: scoring.Masks, objects: Iterable[bytes]) -> MaskScore:
+def joined_masks(masks: scoring.MaskScoring, objects: Iterable[bytes]) -> MaskScore:
     """Return the sum of the tasks' counts."""
     total = masks.empty()
     for content in objects:

@@ -10,7 +10,7 @@ import torch
 
 from evaluation.classifiers import classifying
 from evaluation.classifiers.opening import Classifier
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers.networks import CAT, CLASSES, COOT, DOG, Colours, frame
 from tests.evaluation.commands import rows_of
@@ -22,7 +22,7 @@ def colours(network=None, classes=CLASSES) -> Classifier:
     return Classifier(
         name="colours",
         classes=tuple(classes),
-        preparation=Preparation(size=(4, 4)),
+        preparation=FramePreparation(size=(4, 4)),
         device="cpu",
         source={},
         network=network or Colours(),

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from evaluation.classifiers import opening
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES, Colours, Sure
@@ -200,7 +200,7 @@ def test_a_network_that_fails_or_gives_another_shape_later_is_refused(change, me
             means = images.mean((2, 3))
             return change(means) if len(images) > 2 else means
 
-    classifier = opening.Classifier("colours", tuple(CLASSES), Preparation(), "cpu", {}, Two())
+    classifier = opening.Classifier("colours", tuple(CLASSES), FramePreparation(), "cpu", {}, Two())
 
     assert classifier(torch.zeros(2, 3, 4, 4)).shape == (2, 3)
     with pytest.raises(BadInput, match=message):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -23,7 +23,7 @@ def noise(height, width):
 def test_the_whole_frame_is_resized_as_pillow_does_it(method, shape):
     frame = noise(*shape)
 
-    prepared = Preparation(size=(32, 40), interpolation=method)(frame)
+    prepared = FramePreparation(size=(32, 40), interpolation=method)(frame)
 
     resample = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
     pillow = np.asarray(Image.fromarray(frame.numpy()).resize((40, 32), resample[method]))
@@ -36,7 +36,7 @@ def test_an_edge_does_not_overshoot():
     frame = torch.zeros((10, 10, 3), dtype=torch.uint8)
     frame[:, 5:] = 255
 
-    prepared = Preparation(size=(17, 17), interpolation="bicubic")(frame)
+    prepared = FramePreparation(size=(17, 17), interpolation="bicubic")(frame)
 
     assert (prepared.min(), prepared.max()) == (0, 1)
 
@@ -44,13 +44,13 @@ def test_an_edge_does_not_overshoot():
 def test_a_frame_of_the_right_size_keeps_its_pixels():
     frame = noise(8, 8)
 
-    assert torch.equal(Preparation(size=(8, 8))(frame), frame.permute(2, 0, 1) / 255)
+    assert torch.equal(FramePreparation(size=(8, 8))(frame), frame.permute(2, 0, 1) / 255)
 
 
 @pytest.mark.parametrize("fit", ["squash", "crop", "pad"])
 def test_colours_are_made_less_the_mean_by_the_deviation(fit):
     frame = torch.full((10, 10, 3), 51, dtype=torch.uint8)
-    preparation = Preparation(size=(4, 4), fit=fit, mean=IMAGENET_MEAN, std=IMAGENET_STD)
+    preparation = FramePreparation(size=(4, 4), fit=fit, mean=IMAGENET_MEAN, std=IMAGENET_STD)
 
     prepared = preparation(frame)
 
@@ -68,13 +68,13 @@ def marked(height=40, width=80):
 
 @pytest.mark.parametrize(("fit", "seen"), [("squash", True), ("pad", True), ("crop", False)])
 def test_only_crop_loses_what_is_at_the_ends(fit, seen):
-    prepared = Preparation(size=(20, 20), fit=fit)(marked())
+    prepared = FramePreparation(size=(20, 20), fit=fit)(marked())
 
     assert bool((prepared > 0.9).any()) is seen
 
 
 def test_pad_keeps_proportions_and_fills_with_what_becomes_nothing():
-    prepared = Preparation(size=(20, 20), fit="pad", mean=(0.5, 0.5, 0.5))(marked())
+    prepared = FramePreparation(size=(20, 20), fit="pad", mean=(0.5, 0.5, 0.5))(marked())
 
     assert torch.equal(prepared[:, :5], torch.zeros(3, 5, 20))
     assert torch.equal(prepared[:, 15:], torch.zeros(3, 5, 20))
@@ -84,15 +84,15 @@ def test_pad_keeps_proportions_and_fills_with_what_becomes_nothing():
 def test_crop_scales_the_shorter_side_and_takes_the_middle():
     frame = noise(50, 80)
 
-    prepared = Preparation(size=(20, 20), fit="crop", crop_share=0.5)(frame)
+    prepared = FramePreparation(size=(20, 20), fit="crop", crop_share=0.5)(frame)
 
-    whole = Preparation(size=(40, 64))(frame)
+    whole = FramePreparation(size=(40, 64))(frame)
     assert torch.equal(prepared, whole[:, 10:30, 22:42])
 
 
 def test_a_sliver_is_squashed_cropped_and_padded_too():
     for fit in ("squash", "crop", "pad"):
-        prepared = Preparation(size=(8, 8), fit=fit)(noise(1, 300))
+        prepared = FramePreparation(size=(8, 8), fit=fit)(noise(1, 300))
         assert prepared.shape == (3, 8, 8)
         assert prepared.isfinite().all()
 
@@ -110,11 +110,11 @@ def test_a_sliver_is_squashed_cropped_and_padded_too():
 )
 def test_what_cannot_be_meant_is_refused(wrong):
     with pytest.raises(ValueError, match="cannot be meant"):
-        Preparation(**wrong)
+        FramePreparation(**wrong)
 
 
 def test_results_name_what_was_done():
-    settings = Preparation(size=(4, 6), fit="crop", crop_share=0.875).as_dict()
+    settings = FramePreparation(size=(4, 6), fit="crop", crop_share=0.875).as_dict()
 
     assert settings == {
         "size": [4, 6],
@@ -125,4 +125,4 @@ def test_results_name_what_was_done():
         "crop_share": 0.875,
         "antialias": True,
     }
-    assert "crop_share" not in Preparation().as_dict()
+    assert "crop_share" not in FramePreparation().as_dict()

@@ -312,7 +312,7 @@ def test_a_full_disk_is_named_with_the_pool_and_the_cure(folder, predict, monkey
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(pool_files.Pool, "add", full)
+    monkeypatch.setattr(pool_files.PoolInProgress, "add", full)
 
     status, result = predict()
 

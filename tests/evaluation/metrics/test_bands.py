@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from evaluation.metrics.bands import Order, apart_by_intervals, order
+from evaluation.metrics.bands import ConfirmedOrder, apart_by_intervals, order
 
 
-def made(names: str, *pairs: str) -> Order:
+def made(names: str, *pairs: str) -> ConfirmedOrder:
     return order(list(names), lambda a, b: a + b in pairs, 0.95)
 
 

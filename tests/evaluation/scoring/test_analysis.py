@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.metrics.detection.precision import Boxes
+from evaluation.metrics.detection.precision import ClassBoxes
 from evaluation.scoring.analysis import (
     ClassValue,
     ScaledValue,
@@ -94,7 +94,7 @@ def test_scale_goes_with_the_value_over_classes_that_have_both():
 
 def test_how_hard_objects_are_to_find_by_hand():
     """A crowd of two in one image and one alone; a class of one object; a class of none."""
-    boxes = Boxes(
+    boxes = ClassBoxes(
         np.array([0, 0, 1, 1]),
         np.array([2, 2, 2, 0]),
         np.array([[0, 0, 5, 10], [5, 0, 10, 10], [0, 0, 10, 20], [0, 0, 20, 20]], float),
@@ -128,7 +128,7 @@ def test_imagenet_v2_is_as_hard_as_the_paper_found_imagenet():
     labels = dict(rows("class_labels.txt"))
     sizes = np.array([[float(x) for x in size] for _, *size in rows("image_sizes.txt")])
     true = rows("localization.txt")
-    boxes = Boxes(
+    boxes = ClassBoxes(
         np.array([index_of[image] for image, *_ in true]),
         np.array([int(labels[image]) for image, *_ in true]),
         np.array([[float(x) for x in corners] for _, *corners in true]),

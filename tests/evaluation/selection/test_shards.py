@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from evaluation.metrics.mad.selection import Predictions, Rule
+from evaluation.metrics.mad.selection import PoolPredictions, SelectionRule
 from evaluation.readers.pools import read_pool
 from evaluation.selection import selecting, shards
 from tests.evaluation.pool import mad, make_pool, read_lines, refused
@@ -55,7 +55,7 @@ def assert_parts_give_one_run(tmp_path, wordnet, seed):
         coarse=rng.random() < 0.7,
         confidence_types=rng.choice([("float16",), ("float32",), ("float32", "float16")]),
     )
-    rule = Rule(
+    rule = SelectionRule(
         top_k=rng.randint(1, 30),
         reserve=rng.randint(0, 30),
         min_confidence=rng.choice([0, 0.5, 0.8]),
@@ -83,7 +83,7 @@ def assert_parts_give_one_run(tmp_path, wordnet, seed):
 def test_candidates_depend_neither_on_threads_nor_on_the_pairs_before(tmp_path, wordnet, device):
     pool = read_pool(make_pool(tmp_path, images=3000, coarse=True), None, wordnet)
     levels = selecting.levels_of(pool.classes, wordnet, "weighted", tmp_path)
-    pairs, rule = selecting.pairs_of(NAMES), Rule(top_k=6, reserve=2)
+    pairs, rule = selecting.pairs_of(NAMES), SelectionRule(top_k=6, reserve=2)
 
     def candidates(pairs, threads) -> list:
         reduced = selecting.reduce_pairs(
@@ -100,15 +100,15 @@ def test_candidates_depend_neither_on_threads_nor_on_the_pairs_before(tmp_path, 
 def test_all_pairs_look_at_a_stretch_before_any_looks_at_the_next(tmp_path, wordnet, monkeypatch):
     pool = read_pool(make_pool(tmp_path, images=1000), None, wordnet)
     levels = selecting.levels_of(pool.classes, wordnet, "hops", tmp_path)
-    looked, plain = [], Predictions.keys
+    looked, plain = [], PoolPredictions.keys
 
     def keys(self, part, wide):
         looked.append(part.start // 250)
         return plain(self, part, wide)
 
-    monkeypatch.setattr(Predictions, "keys", keys)
+    monkeypatch.setattr(PoolPredictions, "keys", keys)
 
-    chosen(pool, levels, Rule(), stretch=250)
+    chosen(pool, levels, SelectionRule(), stretch=250)
 
     assert looked == sorted(looked)
     assert set(looked) == {0, 1, 2, 3}
@@ -119,7 +119,7 @@ def test_progress_reaches_the_number_of_pairs(tmp_path, wordnet):
     levels = selecting.levels_of(pool.classes, wordnet, "hops", tmp_path)
     steps = []
 
-    chosen(pool, levels, Rule(), stretch=30, progress=steps.append)
+    chosen(pool, levels, SelectionRule(), stretch=30, progress=steps.append)
 
     assert len(steps) == 12
     assert sum(steps) == pytest.approx(3)

@@ -20,7 +20,7 @@ from labeling.release_files.line_index import Line, ObjectLines
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
 
 
-class Place(NamedTuple):
+class SequencePlace(NamedTuple):
     """One sequence: its line, from 0, its object and its schemes."""
 
     number: int
@@ -40,17 +40,17 @@ class Thing(NamedTuple):
 
 
 @dataclass
-class Answers:
+class AnswerIndex:
     """The sequences of a run in file order."""
 
     lines: Sequence[Line]
-    places: list[Place] = field(default_factory=list)
+    places: list[SequencePlace] = field(default_factory=list)
     # (image, object) → (part scheme, content scheme) → line
     numbers: dict[tuple[str, str], dict[tuple[str, str], int]] = field(default_factory=dict)
     objects: list[Thing] = field(default_factory=list)
 
     def add(self, head: Line) -> None:
-        entry = Place(
+        entry = SequencePlace(
             len(self.places),
             head["image"],
             head.get("object", ""),
@@ -83,7 +83,7 @@ class Answers:
         return None
 
 
-def index(path: Path) -> Answers:
+def index(path: Path) -> AnswerIndex:
     """Return the index of an answers.jsonl. Raises BadInput if the file is missing."""
     try:
         stated = path.stat()
@@ -95,10 +95,10 @@ def index(path: Path) -> Answers:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, written_ns: int, size: int) -> Answers:
+def _read(path: Path, written_ns: int, size: int) -> AnswerIndex:
     """Read the index. written_ns, size: cache keys, so that a rewritten file is read again."""
     lines = ObjectLines[Line](path)
-    answers = Answers(lines)
+    answers = AnswerIndex(lines)
     start = 0
     with open(path, "rb") as file:
         for line in file:

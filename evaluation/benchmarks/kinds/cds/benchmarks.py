@@ -16,7 +16,7 @@ from typing import IO, Any
 from django.db import transaction
 
 from evaluation.benchmarks.folders import folder_of, made, scratch, stored_name
-from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check
+from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, CountedLines, check
 from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
@@ -45,7 +45,7 @@ MAX_NAME = 100
 MAX_CLASSIFIERS = 100
 
 
-def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> Plan | None:
+def plan(campaign: Campaign, choice: CdsChoice, release: Release | None = None) -> CdsPlan | None:
     """Return a preview of the benchmark; None while the campaign has no release.
 
     Raises what `create` does.
@@ -57,7 +57,7 @@ def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> 
         check_settled(campaign, UNSETTLED.format(campaign.title))
         return None
     frozen = freezing.read(release)
-    counted = Counted(frozen, choice)
+    counted = CountedLines(frozen, choice)
     for _ in counted:
         pass
     return counted.plan(release)
@@ -80,13 +80,13 @@ def create(
     without an order, a category without a class; BadInput for a release whose files are damaged or
     whose categories do not fit the orders.
     """
-    choice = Choice(**chosen)
+    choice = CdsChoice(**chosen)
     check_names(name, title)
     _check_campaign(campaign)
     check(choice)
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
     with saying_full(), scratch() as folder:
-        counted = Counted(freezing.read(release), choice)
+        counted = CountedLines(freezing.read(release), choice)
         write_sequences(folder / LINES, counted)
         stated = counted.settings(release)
         existing = Benchmark.objects.filter(name=name, created_by=owner, release=release).first()

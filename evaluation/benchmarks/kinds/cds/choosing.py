@@ -29,7 +29,7 @@ Classes = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Choice:
+class CdsChoice:
     """The chosen settings.
 
     orders: scheme → category (wnid) → its parts in order, for every scheme but `random`. mapping:
@@ -49,7 +49,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CdsPlan:
     """Counts of a planned benchmark. left_out: objects without a drawn part."""
 
     release: int
@@ -74,10 +74,10 @@ def parts_asked(campaign: Campaign) -> dict[str, list[str]]:
     return {key: [part["key"] for part in category["parts"]] for key, category in categories}
 
 
-class Counted:
+class CountedLines:
     """One pass over the lines of a choice, counted on the way."""
 
-    def __init__(self, frozen: Frozen, choice: Choice) -> None:
+    def __init__(self, frozen: Frozen, choice: CdsChoice) -> None:
         self.choice = choice
         self.names = categories_of(frozen)
         self.orders = _orders(frozen, choice)
@@ -96,7 +96,7 @@ class Counted:
             self.frames += len(set(line.frames))
             yield line
 
-    def plan(self, release: Release) -> Plan:
+    def plan(self, release: Release) -> CdsPlan:
         """Return the counts. Raises Refusal if there are none, or if a class is missing."""
         if not self.sequences:
             raise Refusal(
@@ -106,7 +106,7 @@ class Counted:
             )
         self._check_mapping()
         schemes = len(self.choice.part_schemes) * len(self.choice.content_schemes)
-        return Plan(
+        return CdsPlan(
             release=release.number,
             objects=self.sequences // schemes,
             sequences=self.sequences,
@@ -141,7 +141,7 @@ class Counted:
             )
 
 
-def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
+def _orders(frozen: Frozen, choice: CdsChoice) -> part_orders.Orders:
     """Return the orders of the chosen schemes. Raises BadInput if they do not fit."""
     parts = parts_of(frozen)
     orders: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -153,7 +153,7 @@ def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
     return {scheme: orders[scheme] for scheme in choice.part_schemes}
 
 
-def check(choice: Choice) -> None:
+def check(choice: CdsChoice) -> None:
     """Raise Refusal for a choice that is invalid for every release."""
     _check_names("part_schemes", choice.part_schemes, (RANDOM, *(choice.orders or {})))
     _check_names("content_schemes", choice.content_schemes, CONTENT_SCHEMES)

@@ -5,10 +5,10 @@ The numbers are in the table beside the figure; each text states the finding.
 
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
-from evaluation.scoring.cds.tables import Chosen
+from evaluation.scoring.cds.tables import ReaderChoice
 
 
-def content(measure: str, result: CdsResult, chosen: Chosen) -> str:
+def content(measure: str, result: CdsResult, chosen: ReaderChoice) -> str:
     rows = tables.classifier_rows(result, measure, chosen.averaging)
     machines, people = [], []
     for at, scheme in enumerate(map(wording.content_scheme, tables.content_schemes(result))):
@@ -24,13 +24,13 @@ def content(measure: str, result: CdsResult, chosen: Chosen) -> str:
     )
 
 
-def error(result: CdsResult, chosen: Chosen) -> str:
+def error(result: CdsResult, chosen: ReaderChoice) -> str:
     rows = tables.errors(result)
     each = [f"{row.classifier} {row.error:.2f}" for row in rows if row.error is not None]
     return f"Median error on whole objects, least first: {', '.join(each)}."
 
 
-def part(measure: str, result: CdsResult, chosen: Chosen) -> str:
+def part(measure: str, result: CdsResult, chosen: ReaderChoice) -> str:
     schemes = tables.part_schemes(result)
     each = []
     for row in tables.by_part_scheme(result, measure, chosen.averaging):
@@ -44,7 +44,7 @@ def part(measure: str, result: CdsResult, chosen: Chosen) -> str:
     return f"{wording.SCORES[measure]} by part scheme: {'; '.join(each)}."
 
 
-def wins(result: CdsResult, chosen: Chosen) -> str:
+def wins(result: CdsResult, chosen: ReaderChoice) -> str:
     each = [
         f"{row.name}: lowest {row.cds.lowest}, highest {row.cds.highest}"
         for row in tables.winners(result)
@@ -53,7 +53,7 @@ def wins(result: CdsResult, chosen: Chosen) -> str:
     return f"Who most often has the lowest and the highest CDS. {'; '.join(each)}."
 
 
-def correlation(result: CdsResult, chosen: Chosen) -> str:
+def correlation(result: CdsResult, chosen: ReaderChoice) -> str:
     rows = tables.where(result.tables.error_correlation, averaging=chosen.averaging, error="frames")
     each = [
         f"{wording.SCORES[row.measure]} Pearson {_number(row.pearson)}, p {_number(row.pearson_p)}"
@@ -66,7 +66,7 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
 
 
-def ratio(result: CdsResult, chosen: Chosen) -> str:
+def ratio(result: CdsResult, chosen: ReaderChoice) -> str:
     rows = tables.ratios(result, chosen.of)
     total = sum(row.total for row in rows)
     if not total:
@@ -80,7 +80,7 @@ def ratio(result: CdsResult, chosen: Chosen) -> str:
     )
 
 
-def presence(result: CdsResult, chosen: Chosen) -> str:
+def presence(result: CdsResult, chosen: ReaderChoice) -> str:
     each = [
         f"{row.name} {row.below_half:.0%}"
         for row in tables.presence(result)
@@ -89,7 +89,7 @@ def presence(result: CdsResult, chosen: Chosen) -> str:
     return f"Objects with less than half of their category's parts: {', '.join(each)}."
 
 
-def hardness(result: CdsResult, chosen: Chosen) -> str:
+def hardness(result: CdsResult, chosen: ReaderChoice) -> str:
     each = []
     for form, name in wording.HARDNESS.items():
         rows = tables.hardness(result, form)

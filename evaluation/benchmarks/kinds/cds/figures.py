@@ -28,16 +28,16 @@ from evaluation.benchmarks.figures import (
 from evaluation.benchmarks.kinds.cds import figure_words
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
-from evaluation.scoring.cds.tables import Chosen, Histogram
+from evaluation.scoring.cds.tables import Histogram, ReaderChoice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    Draw = Callable[[CdsResult, Theme, Chosen], Figure]
-    Words = Callable[[CdsResult, Chosen], str]
+    Draw = Callable[[CdsResult, Theme, ReaderChoice], Figure]
+    Words = Callable[[CdsResult, ReaderChoice], str]
 
 
-def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def content(measure: str, result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw every classifier's score per content scheme with its interval (Table 2)."""
     rows = tables.classifier_rows(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
@@ -58,7 +58,7 @@ def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Fi
     return figure
 
 
-def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def error(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw every classifier's median error at the last frame with its interval (Table 1)."""
     rows = tables.errors(result)
     figure, axes = canvas(theme, 7.0, 1.1 + 0.36 * max(1, len(rows)))
@@ -73,7 +73,7 @@ def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def part(measure: str, result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw the score per part scheme, a bar per classifier (Supplement C, Fig. 1)."""
     schemes = tables.part_schemes(result)
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
@@ -96,7 +96,7 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figur
     return figure
 
 
-def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def wins(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw how often one classifier had the lowest and the highest CDS of a category."""
     rows = [(row.name, row.cds) for row in tables.winners(result) if row.cds]
     figure, axes = canvas(theme, 7.0, 1.3 + 0.42 * max(1, len(rows)))
@@ -125,7 +125,7 @@ def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def correlation(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw a dot per content scheme: error against CDS and, if present, B-CDS."""
     correlations = tables.where(
         result.tables.error_correlation, averaging=chosen.averaging, error="frames"
@@ -153,7 +153,7 @@ def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def ratio(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def ratio(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw the CL-ratios: number of sequences by index j and ten bins of the ratio."""
     rows = tables.ratios(result, chosen.of)
     figure, axes = canvas(theme, 7.0, 3.9)
@@ -178,7 +178,7 @@ def _extent(rows: Sequence[Histogram]) -> tuple[float, float, float, float]:
     return int(rows[0].name) - 0.5, int(rows[-1].name) + 0.5, 0.0, 1.0
 
 
-def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def presence(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw a histogram per category: the share of its parts that an object has."""
     rows = tables.presence(result)
     wide = min(4, max(1, len(rows)))
@@ -201,7 +201,7 @@ def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+def hardness(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     """Draw the semantic hardness of every object, easiest first: a curve per content scheme, and
     one per classifier.
     """

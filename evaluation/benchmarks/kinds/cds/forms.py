@@ -8,7 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm, limited
-from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
+from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
@@ -134,7 +134,7 @@ class CDSForm(NewBenchmarkForm):
         return schemes + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in schemes)
 
     def chosen(self) -> dict[str, Any]:
-        names = ("name", "title", "campaign", *asdict(Choice()))
+        names = ("name", "title", "campaign", *asdict(CdsChoice()))
         data = self.cleaned_data | {"part_schemes": self.part_schemes()}
         return {key: data[key] for key in names}
 
@@ -143,7 +143,7 @@ class CDSForm(NewBenchmarkForm):
         return "orders" if self.cleaned_data["orders"] else "campaign"
 
 
-class PredictionsForm(SubmissionForm):
+class CdsPredictionsForm(SubmissionForm):
     """The predictions of classifiers for every frame."""
 
     file = forms.FileField(

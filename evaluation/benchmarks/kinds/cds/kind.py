@@ -11,7 +11,7 @@ from django.db import transaction
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kind import BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, running
-from evaluation.benchmarks.kinds.cds.choosing import Choice, Plan, parts_asked
+from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, parts_asked
 from evaluation.benchmarks.kinds.cds.pages import CdsPages
 from evaluation.benchmarks.kinds.cds.running import CdsScoring
 from evaluation.benchmarks.submissions import locked, submission_at
@@ -37,7 +37,7 @@ class Cds(CdsScoring, CdsPages):
     styles = ("css/cds.css",)
     urls = "evaluation.benchmarks.kinds.cds.urls"
     form = "evaluation.benchmarks.kinds.cds.forms.CDSForm"
-    submission_form = "evaluation.benchmarks.kinds.cds.forms.PredictionsForm"
+    submission_form = "evaluation.benchmarks.kinds.cds.forms.CdsPredictionsForm"
     serializers = "evaluation.benchmarks.kinds.cds.serializers"
     has_plan = True
     made = "Benchmark created. Upload the predictions of classifiers for its frames."
@@ -56,10 +56,10 @@ class Cds(CdsScoring, CdsPages):
     }
     refusals = (*BenchmarkKind.refusals, PartsError)
 
-    def plan(self, **chosen: Any) -> Plan | None:
+    def plan(self, **chosen: Any) -> CdsPlan | None:
         campaign, release = chosen["campaign"], chosen.get("release")
-        choice = {key: value for key, value in chosen.items() if key in vars(Choice())}
-        return benchmarks.plan(campaign, Choice(**choice), release)
+        choice = {key: value for key, value in chosen.items() if key in vars(CdsChoice())}
+        return benchmarks.plan(campaign, CdsChoice(**choice), release)
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:
         return benchmarks.create(owner, **chosen)

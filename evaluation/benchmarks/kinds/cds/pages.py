@@ -15,7 +15,7 @@ from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
-from evaluation.scoring.cds.tables import Chosen
+from evaluation.scoring.cds.tables import ReaderChoice
 from labeling.files import BadInput
 from labeling.release_files import frozen
 from labeling.releases import freezing
@@ -23,7 +23,7 @@ from labeling.reports import progress
 
 
 @dataclass(frozen=True)
-class Names:
+class ReleaseNames:
     """Names of a release's categories, and of their parts by key."""
 
     categories: dict[str, str] = field(default_factory=dict)
@@ -43,14 +43,14 @@ class MeasureGrids:
         return wording.SCORES[self.key]
 
 
-def chosen_in(query: Mapping[str, str], result: CdsResult | None) -> Chosen:
+def chosen_in(query: Mapping[str, str], result: CdsResult | None) -> ReaderChoice:
     """Return the reader's choices in the query, with defaults for what the result lacks."""
     averaging = query.get("averaging", "")
     of = query.get("of", "")
     known = result.classifiers if result else []
-    return Chosen(
-        averaging if averaging in wording.AVERAGING else Chosen().averaging,
-        of if of in known else Chosen().of,
+    return ReaderChoice(
+        averaging if averaging in wording.AVERAGING else ReaderChoice().averaging,
+        of if of in known else ReaderChoice().of,
     )
 
 
@@ -68,7 +68,7 @@ class CdsPages(BenchmarkKind[CdsResult]):
     def filled_tables(self, result: CdsResult) -> list[Table]:
         return [table for table in TABLES if getattr(result.tables, table.name)]
 
-    def figure_options(self, result: CdsResult, query: Query) -> tuple[Chosen]:
+    def figure_options(self, result: CdsResult, query: Query) -> tuple[ReaderChoice]:
         return (chosen_in(query, result),)
 
     def figure_query(self, result: CdsResult, query: Query) -> str:
@@ -109,20 +109,20 @@ class CdsPages(BenchmarkKind[CdsResult]):
         }
 
 
-def names_of(row: Benchmark) -> Names:
+def names_of(row: Benchmark) -> ReleaseNames:
     """Return the names in the benchmark's release; empty if its files are missing."""
     if row.release is None:
-        return Names()
+        return ReleaseNames()
     return _names(freezing.folder_of(row.release), row.release.sha256)
 
 
 @lru_cache(maxsize=16)
-def _names(folder: Path, sha256: str) -> Names:
+def _names(folder: Path, sha256: str) -> ReleaseNames:
     try:
         categories = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
     except BadInput:
         categories = {}
-    return Names(
+    return ReleaseNames(
         {key: category["name"] for key, category in categories.items()},
         {
             key: {part["key"]: part["name"] for part in category["parts"]}
@@ -150,7 +150,7 @@ def _schemes(row: Benchmark) -> dict[str, list[tuple[str, ...]]]:
     }
 
 
-def _result(row: Benchmark, run: Run, result: CdsResult, chosen: Chosen) -> dict[str, object]:
+def _result(row: Benchmark, run: Run, result: CdsResult, chosen: ReaderChoice) -> dict[str, object]:
     return {
         "answer": tables.answer(result, chosen.averaging),
         "content_schemes": list(map(wording.content_scheme, tables.content_schemes(result))),
@@ -176,11 +176,11 @@ def _result(row: Benchmark, run: Run, result: CdsResult, chosen: Chosen) -> dict
         ],
         "captchas": len(result.tables.captchas),
         "averaging": [
-            {"key": key, "words": words, "query": Chosen(key, chosen.of).query()}
+            {"key": key, "words": words, "query": ReaderChoice(key, chosen.of).query()}
             for key, words in wording.AVERAGING.items()
         ],
         "of": [
-            {"name": name, "query": Chosen(chosen.averaging, name).query()}
+            {"name": name, "query": ReaderChoice(chosen.averaging, name).query()}
             for name in ["", *result.classifiers]
         ],
         "head": result,

@@ -51,7 +51,7 @@ FEWEST, MOST_VOTES = 1, 25
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedFrames:
     """What people are asked. objects: the most to ask about, drawn by the benchmark's seed; None
     for all.
     """
@@ -62,7 +62,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Cost:
+class NamingCost:
     """Estimated cost. people: the least number of different people, since each sees one frame of an
     object. estimate: as in lifecycle.estimate.
     """
@@ -79,7 +79,7 @@ def asked_of(
     part_scheme: str | Sequence[str],
     content_scheme: str | Sequence[str],
     objects: int | None = None,
-) -> Asked:
+) -> AskedFrames:
     """Return the schemes, each given alone or as a list. Raises Refusal for an unknown scheme."""
     chosen = []
     for field, value in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
@@ -90,10 +90,10 @@ def asked_of(
         chosen.append(names)
     if objects is not None and objects < 1:
         raise Refusal("Ask about one object or more.", field="objects")
-    return Asked(chosen[0], chosen[1], objects)
+    return AskedFrames(chosen[0], chosen[1], objects)
 
 
-def lines_of(benchmark: Benchmark, selection: Asked) -> list[SequenceLine]:
+def lines_of(benchmark: Benchmark, selection: AskedFrames) -> list[SequenceLine]:
     """Return the sequences that people are asked about, in the order of the benchmark."""
     lines = [
         line
@@ -108,13 +108,13 @@ def lines_of(benchmark: Benchmark, selection: Asked) -> list[SequenceLine]:
     return [line for line in lines if (line.image, line.object) in chosen]
 
 
-def cost(benchmark: Benchmark, selection: Asked, votes: int) -> Cost:
+def cost(benchmark: Benchmark, selection: AskedFrames, votes: int) -> NamingCost:
     """Return the highest cost; identical frames of one object are asked only once."""
     lines = lines_of(benchmark, selection)
     frames = Counter({(line.image, line.object): 0 for line in lines})
     for line in lines:
         frames[line.image, line.object] += len(set(line.frames))
-    return Cost(
+    return NamingCost(
         objects=len(frames),
         sequences=len(lines),
         frames=frames.total(),

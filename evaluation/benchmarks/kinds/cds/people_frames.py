@@ -46,7 +46,7 @@ def execute(job: Job) -> None:
     ).get(pk=job.payload["benchmark"])
     campaign = benchmark.naming
     assert campaign is not None, "people.ask made the campaign with its job"
-    selection = people.Asked(
+    selection = people.AskedFrames(
         tuple(job.payload["part_schemes"]),
         tuple(job.payload["content_schemes"]),
         job.payload["objects"],

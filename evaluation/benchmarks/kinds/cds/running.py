@@ -16,7 +16,7 @@ from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
-from evaluation.scoring.cds.result import CdsResult, Options
+from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import require_file
@@ -56,7 +56,9 @@ class CdsScoring(BenchmarkKind[CdsResult]):
             benchmarks.lines_of(benchmark),
             predictions,
             load(),
-            Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)),
+            CdsScoringOptions(
+                **{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)
+            ),
             mapping=chosen["mapping"],
         )
         with folders.writing_run(benchmark, run.pk) as folder:

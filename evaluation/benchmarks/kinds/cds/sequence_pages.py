@@ -8,13 +8,13 @@ from django.urls import reverse
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import answer_index, pages, viewing
-from evaluation.benchmarks.kinds.cds.answer_index import Answers, Place, Thing
+from evaluation.benchmarks.kinds.cds.answer_index import AnswerIndex, SequencePlace, Thing
 from evaluation.benchmarks.kinds.cds.running import ANSWERS
 from evaluation.metrics.cds.captchas import CaptchaRow
 from evaluation.metrics.cds.hardness import HardnessRow
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
-from evaluation.scoring.cds.result import Answer, AnsweredSequence, CdsResult, Scores
+from evaluation.scoring.cds.result import AnsweredSequence, CdsResult, ClassifierScores, FrameAnswer
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.geometry import crops
@@ -42,7 +42,7 @@ class ObjectRow:
     category: str
     number: int | None
     line: AnsweredSequence | None
-    cells: list[tables.Cell | None]
+    cells: list[tables.SchemeCell | None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class AnswerCell:
     """A classifier's answer to the frame `number`, from 1."""
 
     number: int
-    answer: Answer
+    answer: FrameAnswer
 
     @property
     def name(self) -> str:
@@ -74,14 +74,14 @@ class AnswerCell:
 
 
 @dataclass(frozen=True)
-class AnswerRow:
+class SequenceAnswerRow:
     """A classifier's answers along a sequence. current: its answer to the current frame."""
 
     classifier: str
     is_people: bool
     cells: list[AnswerCell]
     current: AnswerCell
-    scores: Scores
+    scores: ClassifierScores
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Ways:
 
 
 @dataclass(frozen=True)
-class Picture:
+class ObjectCrop:
     """A crop of an image: its address, the SVG view box, the image's size in pixels."""
 
     url: str
@@ -112,11 +112,11 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Tile:
+class SequenceTile:
     row: HardnessRow
     category: str
     number: int | None
-    picture: Picture | None
+    picture: ObjectCrop | None
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Gallery:
     """Tiles of a content scheme or classifier, by the names of GALLERIES."""
 
     name: str
-    groups: dict[str, list[Tile]]
+    groups: dict[str, list[SequenceTile]]
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ class Captcha:
     of: str
     content: str
     frames: list[CaptchaFrame]
-    pair: Picture | None
+    pair: ObjectCrop | None
     pair_number: int | None
 
 
-def answers_of(row: Benchmark, run: Run) -> Answers:
+def answers_of(row: Benchmark, run: Run) -> AnswerIndex:
     """Return the sequences of the run. Raises Refusal if the file is missing."""
     try:
         return answer_index.index(folders.run_folder(row, run.pk) / ANSWERS)
@@ -189,7 +189,7 @@ def _known(value: str, known: Sequence[str]) -> str:
     return value if value in known else (known[0] if known else "")
 
 
-def _filters(result: CdsResult, index: Answers) -> dict[str, list[tuple[str, str]]]:
+def _filters(result: CdsResult, index: AnswerIndex) -> dict[str, list[tuple[str, str]]]:
     categories = dict.fromkeys(thing.category for thing in index.objects)
     named_categories = [(key, tables.category_name(result, key)) for key in categories]
     return {
@@ -200,7 +200,7 @@ def _filters(result: CdsResult, index: Answers) -> dict[str, list[tuple[str, str
 
 
 def _object_rows(
-    index: Answers, page: Page, part: str, content: str, result: CdsResult
+    index: AnswerIndex, page: Page, part: str, content: str, result: CdsResult
 ) -> Iterator[ObjectRow]:
     for thing in page.object_list:
         number = index.number_of(thing.image, thing.object, part, content)
@@ -213,7 +213,7 @@ def _object_rows(
             number=number,
             line=line,
             cells=[
-                tables.Cell(values[name], name != tables.PEOPLE and values[name] == least)
+                tables.SchemeCell(values[name], name != tables.PEOPLE and values[name] == least)
                 if name in values
                 else None
                 for name in result.classifiers
@@ -289,14 +289,16 @@ def _added(row: Benchmark, line: AnsweredSequence) -> list[str]:
     return [*words, "all the rest"]
 
 
-def _answers(name: str, line: AnsweredSequence, current: int) -> AnswerRow:
+def _answers(name: str, line: AnsweredSequence, current: int) -> SequenceAnswerRow:
     cells = [
         AnswerCell(number, answer) for number, answer in enumerate(line.answers[name], start=1)
     ]
-    return AnswerRow(name, name == tables.PEOPLE, cells, cells[current - 1], line.scores[name])
+    return SequenceAnswerRow(
+        name, name == tables.PEOPLE, cells, cells[current - 1], line.scores[name]
+    )
 
 
-def _ways(index: Answers, entry: Place, result: CdsResult) -> Ways:
+def _ways(index: AnswerIndex, entry: SequencePlace, result: CdsResult) -> Ways:
     at = index.objects.index(Thing(entry.image, entry.object, entry.category))
     schemes = entry.part_scheme, entry.content_scheme
 
@@ -367,12 +369,12 @@ def galleries(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict
 def _tile(
     hardness_row: HardnessRow,
     form: str,
-    index: Answers,
+    index: AnswerIndex,
     photographs: Photographs,
     result: CdsResult,
-) -> Tile:
+) -> SequenceTile:
     content = hardness_row.of if form == "content_scheme" else None
-    return Tile(
+    return SequenceTile(
         row=hardness_row,
         category=tables.category_name(result, hardness_row.category),
         number=index.number_of(hardness_row.image, hardness_row.object, None, content),
@@ -394,7 +396,7 @@ def _photographs(
     return {(item.image.name, item.name): item for item in rows}
 
 
-def _picture(item: Item | None, content: str | None) -> Picture | None:
+def _picture(item: Item | None, content: str | None) -> ObjectCrop | None:
     """Return the object's crop of the photograph (its last frame)."""
     if item is None:
         return None
@@ -408,11 +410,11 @@ def _picture(item: Item | None, content: str | None) -> Picture | None:
     seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
     name, pk = ("thumbnail", image.pk) if seen >= TILE_PX else ("object_image", item.pk)
     url = reverse(f"labeling:{name}", args=[image.dataset.name, pk])
-    return Picture(url, view_box(crop), image.width, image.height)
+    return ObjectCrop(url, view_box(crop), image.width, image.height)
 
 
 def _captchas(
-    row: Benchmark, run: Run, index: Answers, page: Page, result: CdsResult
+    row: Benchmark, run: Run, index: AnswerIndex, page: Page, result: CdsResult
 ) -> list[Captcha]:
     rows: list[CaptchaRow] = list(page.object_list)
     photographs = _photographs(row, [(captcha.pair_image, captcha.pair_object) for captcha in rows])
@@ -431,7 +433,7 @@ def _captchas(
 
 
 def _captcha_frames(
-    row: Benchmark, run: Run, index: Answers, captcha: CaptchaRow
+    row: Benchmark, run: Run, index: AnswerIndex, captcha: CaptchaRow
 ) -> list[CaptchaFrame]:
     """Return the frames that a CAPTCHA may show, with links."""
     number = index.number_of(

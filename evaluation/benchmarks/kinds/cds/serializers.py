@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
+from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
 from evaluation.benchmarks.serializers import OnReleaseRequest
 from evaluation.benchmarks.serializers import chosen as on_release
 from evaluation.benchmarks.uploads import load_wordnet, read_file
@@ -16,7 +16,7 @@ from evaluation.scoring.cds.scoring import MEASURES
 from evaluation.sequences.part_orders import read_orders
 from labeling.models import User
 
-DEFAULTS = Choice()
+DEFAULTS = CdsChoice()
 
 
 class CDSRequest(OnReleaseRequest):
@@ -77,7 +77,7 @@ def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
     body = on_release(user, body)
     if "content_schemes" in body:
         body["content_schemes"] = sorted(
-            body["content_schemes"], key=Choice().content_schemes.index
+            body["content_schemes"], key=CdsChoice().content_schemes.index
         )
     if "orders" in body:
         parts = parts_asked(body["campaign"])

@@ -54,7 +54,7 @@ WEBP = {"lossless": True, "method": 0}
 
 
 @dataclass(frozen=True)
-class State:
+class FramesState:
     """How many frames of a sequence are drawn.
 
     state: "done", "queued", "running", "failed", or "missing" if nobody requested them. ready:
@@ -81,7 +81,7 @@ class TooManyWaiting(Refusal):
     code = "too_many_waiting"
 
 
-def ask(benchmark: Benchmark, number: int, actor: User) -> State:
+def ask(benchmark: Benchmark, number: int, actor: User) -> FramesState:
     """Return the state of the frames of line `number`, from 0; start a job if there is none.
 
     A request after a failure tries again. Raises NotYours for an unknown line, and TooManyWaiting:
@@ -96,10 +96,10 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> State:
         _check_waiting(actor)
         payload = {"benchmark": benchmark.pk, "number": number, "actor": actor.pk}
         queue.enqueue(KIND, _key(benchmark, number), payload)
-    return State(Job.State.QUEUED, current.ready, current.total)
+    return FramesState(Job.State.QUEUED, current.ready, current.total)
 
 
-def state(benchmark: Benchmark, number: int) -> State:
+def state(benchmark: Benchmark, number: int) -> FramesState:
     """Return the state of the frames from files and job. Raises NotYours for an unknown line.
 
     One query, none once the frames are drawn.
@@ -107,16 +107,16 @@ def state(benchmark: Benchmark, number: int) -> State:
     total = len(line_of(benchmark, number).frames)
     ready = _count_ready(benchmark, number, total)
     if ready == total:
-        return State("done", ready, total)
+        return FramesState("done", ready, total)
     job = Job.objects.filter(kind=KIND, key=_key(benchmark, number)).order_by("-pk").first()
     if job is None:
-        return State("missing", ready, total)
+        return FramesState("missing", ready, total)
     if job.state == Job.State.DONE:
         # It may have been drawn on another machine.
         _fetch(benchmark, number)
         ready = _count_ready(benchmark, number, total)
-        return State("done" if ready == total else "missing", ready, total)
-    return State(job.state, ready, total, job.error if job.state == Job.State.FAILED else "")
+        return FramesState("done" if ready == total else "missing", ready, total)
+    return FramesState(job.state, ready, total, job.error if job.state == Job.State.FAILED else "")
 
 
 def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:

@@ -20,9 +20,9 @@ from evaluation.benchmarks.kinds.labeled.paths import (
     truth_folder,
     zipped,
 )
-from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, Counts
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, TruthCounts
 from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
@@ -56,15 +56,15 @@ MAX_ZIP_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
-class Plan:
+class LabeledPlan:
     """The release and truth of a planned benchmark."""
 
     release: int
     kind: str
-    truth: Counts
+    truth: TruthCounts
 
 
-def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
+def plan(campaign: Campaign, kind: str, release: Release | None = None) -> LabeledPlan | None:
     """Return a preview of the benchmark; None while the campaign has no release.
 
     Raises Refusal if the release has nothing of this kind, BadInput for damaged files.
@@ -74,7 +74,7 @@ def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan 
     if release is None:
         check_settled(campaign, UNSETTLED.format(campaign.title))
         return None
-    return Plan(release.number, kind, ground_truth.count(freezing.read(release), kind))
+    return LabeledPlan(release.number, kind, ground_truth.count(freezing.read(release), kind))
 
 
 def create(
@@ -112,17 +112,17 @@ def create(
     return existing
 
 
-def settings_of(benchmark: Benchmark) -> Settings:
-    return Settings.from_json(benchmark.settings)
+def settings_of(benchmark: Benchmark) -> LabeledSettings:
+    return LabeledSettings.from_json(benchmark.settings)
 
 
-def chosen_of(benchmark: Benchmark) -> Settings:
+def chosen_of(benchmark: Benchmark) -> LabeledSettings:
     """Return the settings as chosen at creation: the split, and how to score."""
     return replace(settings_of(benchmark), truth=None, earlier_attempts=None)
 
 
-def truth_of(benchmark: Benchmark) -> Counts:
-    return Counts.from_json(benchmark.settings["truth"])
+def truth_of(benchmark: Benchmark) -> TruthCounts:
+    return TruthCounts.from_json(benchmark.settings["truth"])
 
 
 def max_bytes(kind: str) -> int:

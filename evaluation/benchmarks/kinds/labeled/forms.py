@@ -20,7 +20,7 @@ from labeling.web.forms.kept import KeptFileInput
 WSOL = "wsol"
 
 
-class CampaignForm(forms.Form):
+class TruthCampaignForm(forms.Form):
     """The campaign whose labels become the truth."""
 
     campaign = forms.ModelChoiceField(
@@ -76,7 +76,7 @@ class LabeledForm(NewBenchmarkForm):
         campaign_data = (
             {"campaign": self.data.get("campaign", "")} if self.is_bound else query or None
         )
-        self.choosing = CampaignForm(campaign_data, user=self.user)
+        self.choosing = TruthCampaignForm(campaign_data, user=self.user)
         self.chosen_campaign = _campaign(self.choosing)
         self.initial.setdefault("campaign", self.chosen_campaign)
         self.fields["campaign"].widget = forms.HiddenInput()
@@ -125,7 +125,7 @@ class LabeledForm(NewBenchmarkForm):
         return any(self[name].errors for name in names)
 
 
-def _campaign(form: CampaignForm) -> Campaign | None:
+def _campaign(form: TruthCampaignForm) -> Campaign | None:
     """Return the campaign in the query, or the only one that can be chosen."""
     if form.is_bound:
         return form.cleaned_data["campaign"] if form.is_valid() else None
@@ -136,7 +136,7 @@ def _campaign(form: CampaignForm) -> Campaign | None:
     return mine[0]
 
 
-class PredictionsForm(NamedSubmissionForm):
+class LabeledPredictionsForm(NamedSubmissionForm):
     """The predictions of one classifier for every image."""
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

@@ -29,7 +29,7 @@ class Labeled(LabeledScoring, LabeledPages):
     urls = "evaluation.benchmarks.kinds.labeled.urls"
     api_urls = "evaluation.benchmarks.kinds.labeled.label_sets.api_urls"
     form = "evaluation.benchmarks.kinds.labeled.forms.LabeledForm"
-    submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
+    submission_form = "evaluation.benchmarks.kinds.labeled.forms.LabeledPredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
     made = "Benchmark created. Add the predictions of classifiers."
     can_remove = True
@@ -38,7 +38,7 @@ class Labeled(LabeledScoring, LabeledPages):
         "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
     }
 
-    def plan(self, **chosen: Any) -> benchmarks.Plan | None:
+    def plan(self, **chosen: Any) -> benchmarks.LabeledPlan | None:
         return benchmarks.plan(chosen["campaign"], chosen["kind"], chosen.get("release"))
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:

@@ -26,7 +26,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
     DETECTION,
     WSOL,
-    Counts,
+    TruthCounts,
 )
 from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
@@ -181,7 +181,7 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KindChoice:
     """A kind with its truth in a campaign, or why it is impossible. truth, release: None if the
     campaign has no release yet; then one is frozen with the benchmark.
     """
@@ -189,19 +189,19 @@ class Choice:
     kind: str
     name: str
     question: str
-    truth: Counts | None = None
+    truth: TruthCounts | None = None
     release: int | None = None
     fault: str = ""
 
 
-def choices(campaign: Campaign) -> list[Choice]:
+def choices(campaign: Campaign) -> list[KindChoice]:
     """Return every kind for this campaign."""
     release = freezing.latest_kept(campaign)
     return [_choice(campaign, kind, release) for kind in wording.KINDS]
 
 
-def _choice(campaign: Campaign, kind: str, release: Release | None) -> Choice:
-    choice = Choice(kind, wording.KINDS[kind], wording.ASKED[kind])
+def _choice(campaign: Campaign, kind: str, release: Release | None) -> KindChoice:
+    choice = KindChoice(kind, wording.KINDS[kind], wording.ASKED[kind])
     try:
         if release is None:
             benchmarks.plan(campaign, kind)
@@ -213,7 +213,7 @@ def _choice(campaign: Campaign, kind: str, release: Release | None) -> Choice:
 
 
 @lru_cache(maxsize=64)
-def _counted(pk: int, sha256: str, kind: str) -> Counts:
+def _counted(pk: int, sha256: str, kind: str) -> TruthCounts:
     """Return the release's counts for the kind; they never change. Raises as
     benchmarks.plan does.
     """

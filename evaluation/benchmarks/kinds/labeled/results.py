@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from evaluation.benchmarks.kinds.labeled.settings import Settings
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
     DETECTION,
     LOCALIZATION,
     WSOL,
-    Counts,
+    TruthCounts,
 )
 from evaluation.scoring.analysis import Difficulty
 from evaluation.scoring.classification import ClassificationResult
-from evaluation.scoring.comparing import Comparison
+from evaluation.scoring.comparing import SubmissionComparison
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.localization import LocalizationResult
 from evaluation.scoring.mistakes.versions import ScoredVersion
@@ -61,10 +61,10 @@ class LabeledResult(Record):
     """
 
     kind: str
-    settings: Settings
-    truth: Counts
+    settings: LabeledSettings
+    truth: TruthCounts
     submissions: list[ScoredSubmission]
-    comparison: Comparison | None
+    comparison: SubmissionComparison | None
     objects: Difficulty | None
     notes: list[str]
     release: ScoredRelease

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evaluation.benchmarks.kinds.labeled import wording
-from evaluation.benchmarks.kinds.labeled.images.outcomes import Asked
+from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
 from evaluation.benchmarks.kinds.labeled.results import KindResult, LabeledResult
 from evaluation.metrics import bands
 from evaluation.scoring import comparing
 from evaluation.scoring.analysis import ClassValue
-from evaluation.scoring.comparing import Estimate
+from evaluation.scoring.comparing import IntervalEstimate
 from evaluation.scoring.detection import ClassPrecision, DetectionResult
 from evaluation.scoring.wsol.results import LEVEL, Best, BoxResult, Curves, WsolResult, intervals
 
@@ -27,7 +27,7 @@ HISTOGRAMS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class MeasureCell:
     """A number with its interval, and the threshold of an accuracy.
 
     best: no other is significantly better. selection: the images that it links to.
@@ -38,7 +38,7 @@ class Cell:
     high: float | None = None
     threshold: float | None = None
     best: bool = False
-    selection: Asked | None = None
+    selection: ImageQuery | None = None
 
     @property
     def query(self) -> str:
@@ -47,27 +47,27 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class SubmissionRow:
+class SubmissionMeasures:
     """A submission with a cell per main number."""
 
     name: str
     images: int | None
     attempts: int
-    cells: tuple[Cell, ...]
+    cells: tuple[MeasureCell, ...]
 
     @property
-    def lead(self) -> Cell:
-        return self.cells[0] if self.cells else Cell(None)
+    def lead(self) -> MeasureCell:
+        return self.cells[0] if self.cells else MeasureCell(None)
 
 
 @dataclass(frozen=True)
-class Answer:
+class LeadingSubmission:
     """Who leads by the first main number, who comes next, and which ranks are confirmed."""
 
     measure: wording.Measure
-    best: SubmissionRow
-    second: SubmissionRow | None
-    sure: bands.Order
+    best: SubmissionMeasures
+    second: SubmissionMeasures | None
+    sure: bands.ConfirmedOrder
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class MeasureRow:
 
     number: str
     name: str
-    cells: list[Cell]
+    cells: list[MeasureCell]
     measure: str = ""
     k: int = 0
 
@@ -90,12 +90,12 @@ class SetSize:
 
 
 @dataclass(frozen=True)
-class ClassRow:
+class ClassValuesRow:
     """A class with a cell per submission. positives: its objects; detections: per submission."""
 
     wnid: str
     name: str
-    cells: list[Cell]
+    cells: list[MeasureCell]
     images: int | None
     positives: int | None
     detections: list[int | None]
@@ -120,7 +120,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleRow:
     """A submission's values against the scale of objects. points: (scale, value, class)."""
 
     name: str
@@ -172,23 +172,23 @@ def number(value: object) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def cell_at(scored: KindResult, *path: str) -> Cell:
+def cell_at(scored: KindResult, *path: str) -> MeasureCell:
     """Return the number at the path of a submission's result."""
     node: object = scored
     for key in path:
         node = node.get(key) if isinstance(node, dict) else getattr(node, key, None)
-    if isinstance(node, Estimate):
+    if isinstance(node, IntervalEstimate):
         return cell_of(node)
     low, high = _wsol_interval(scored, path) or (None, None)
     if isinstance(node, Best):
         value, threshold = number(node.accuracy), number(node.threshold)
-        return Cell(value, number(low), number(high), threshold)
-    return Cell(number(node), number(low), number(high))
+        return MeasureCell(value, number(low), number(high), threshold)
+    return MeasureCell(number(node), number(low), number(high))
 
 
-def cell_of(estimate: Estimate) -> Cell:
+def cell_of(estimate: IntervalEstimate) -> MeasureCell:
     low, high = estimate.interval or (None, None)
-    return Cell(number(estimate.value), number(low), number(high))
+    return MeasureCell(number(estimate.value), number(low), number(high))
 
 
 def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | None] | None:
@@ -204,7 +204,7 @@ def level(result: LabeledResult) -> float:
     return result.settings.confidence or LEVEL
 
 
-def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
+def sure(result: LabeledResult, measure: wording.Measure) -> bands.ConfirmedOrder:
     """Return which ranks by a measure are confirmed: by the paired tests if there are any for the
     measure, else by intervals that do not overlap.
     """
@@ -228,11 +228,11 @@ def measures(result: LabeledResult) -> list[wording.Measure]:
     ]
 
 
-def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
+def _column(result: LabeledResult, measure: wording.Measure) -> list[MeasureCell]:
     return [cell_at(submission.result, *measure.path) for submission in result.submissions]
 
 
-def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
+def submission_rows(result: LabeledResult) -> list[SubmissionMeasures]:
     """Return every submission, best by the first main number first.
 
     `best` marks the cells of a column of which no other is significantly better, unless that is
@@ -247,13 +247,13 @@ def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
                 replace(
                     cell,
                     best=name in leaders,
-                    selection=Asked(name, measure.number, measure.case),
+                    selection=ImageQuery(name, measure.number, measure.case),
                 )
                 for name, cell in zip(names(result), _column(result, measure), strict=True)
             ]
         )
     rows = [
-        SubmissionRow(
+        SubmissionMeasures(
             submission.name,
             getattr(submission.result, "images", None),
             submission.attempts,
@@ -267,14 +267,14 @@ def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
     )
 
 
-def answer(result: LabeledResult) -> Answer | None:
+def answer(result: LabeledResult) -> LeadingSubmission | None:
     """Return who leads and what is confirmed; None without any number."""
     leading = measures(result)
     ranked = [row for row in submission_rows(result) if row.lead.value is not None]
     if not ranked:
         return None
     second = ranked[1] if len(ranked) > 1 else None
-    return Answer(leading[0], ranked[0], second, sure(result, leading[0]))
+    return LeadingSubmission(leading[0], ranked[0], second, sure(result, leading[0]))
 
 
 def _measure_row(
@@ -286,7 +286,7 @@ def _measure_row(
         return None
     if number:
         cells = [
-            replace(cell, selection=Asked(submission_name, number, case))
+            replace(cell, selection=ImageQuery(submission_name, number, case))
             for submission_name, cell in zip(names(result), cells, strict=True)
         ]
     return MeasureRow(number, name, cells)
@@ -369,7 +369,7 @@ def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
     return scored.per_class if isinstance(scored, DetectionResult) else {}
 
 
-def per_class(result: LabeledResult) -> list[ClassRow]:
+def per_class(result: LabeledResult) -> list[ClassValuesRow]:
     """Return every class, easiest first by the mean of the cells; classes without a value last."""
     columns = [by_class(submission.result) for submission in result.submissions]
     counted = [scored_classes(submission.result) for submission in result.submissions]
@@ -380,11 +380,13 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
         values = [column.get(wnid) for column in columns]
         objects = [classes.get(wnid) for classes in counted]
         rows.append(
-            ClassRow(
+            ClassValuesRow(
                 wnid,
                 called.get(wnid, wnid),
                 [
-                    Cell(value.value if value else None, selection=Asked(name, number, "", wnid))
+                    MeasureCell(
+                        value.value if value else None, selection=ImageQuery(name, number, "", wnid)
+                    )
                     for name, value in zip(names(result), values, strict=True)
                 ],
                 next((value.images for value in values if value), None),
@@ -408,19 +410,19 @@ def spread(result: LabeledResult) -> list[Spread]:
     return rows
 
 
-def easiest(result: LabeledResult) -> list[ClassRow]:
+def easiest(result: LabeledResult) -> list[ClassValuesRow]:
     """Return at most LISTED classes over all submissions, none of which is among the hardest."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[: min(LISTED, len(known) // 2)]
 
 
-def hardest(result: LabeledResult) -> list[ClassRow]:
+def hardest(result: LabeledResult) -> list[ClassValuesRow]:
     """Return as many classes, hardest first."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[::-1][: min(LISTED, len(known) // 2)]
 
 
-def scale(result: LabeledResult) -> list[Scale]:
+def scale(result: LabeledResult) -> list[ScaleRow]:
     """Return the scales of each submission that has values and scales of classes."""
     rows = []
     for submission in result.submissions:
@@ -431,11 +433,11 @@ def scale(result: LabeledResult) -> list[Scale]:
         points = [(x, y, wnid) for x, y, wnid in known if x is not None and y is not None]
         if points:
             pearson, spearman = analysis.by_scale.correlation, analysis.by_scale.rank_correlation
-            rows.append(Scale(submission.name, points, number(pearson), number(spearman)))
+            rows.append(ScaleRow(submission.name, points, number(pearson), number(spearman)))
     return rows
 
 
-def pairs(result: LabeledResult) -> list[comparing.Pair]:
+def pairs(result: LabeledResult) -> list[comparing.SubmissionPair]:
     """Return every pair of submissions compared."""
     return (result.comparison.pairs if result.comparison else None) or []
 

@@ -25,7 +25,7 @@ from evaluation.benchmarks.kinds.labeled.results import (
     LabeledResult,
     ScoredSubmission,
 )
-from evaluation.benchmarks.kinds.labeled.settings import TEST, Settings
+from evaluation.benchmarks.kinds.labeled.settings import TEST, LabeledSettings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
     DETECTION,
@@ -39,7 +39,7 @@ from evaluation.models import Benchmark, Run, Submission
 from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
-from evaluation.scoring.image_lines import ImageOutcome, Line
+from evaluation.scoring.image_lines import ImageOutcome, OutcomesLine
 from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
@@ -172,7 +172,7 @@ class Analyst:
     objects: of the true boxes; None if the truth has none.
     """
 
-    def __init__(self, kind: str, truth: Path, settings: Settings) -> None:
+    def __init__(self, kind: str, truth: Path, settings: LabeledSettings) -> None:
         self.kind, self.truth, self.settings = kind, truth, settings
 
     @cached_property
@@ -181,10 +181,10 @@ class Analyst:
             return None
         options = scoring.options_of(self.truth, self.settings)
         return explaining.difficulty(
-            explaining.Asked(self.truth / TRUTH, options, sizes_needed=False)
+            explaining.AnalysisInput(self.truth / TRUTH, options, sizes_needed=False)
         )
 
-    def of(self, scored: scoring.Scored) -> Analysis | None:
+    def of(self, scored: scoring.SubmissionScores) -> Analysis | None:
         """Return the analysis of one classifier's result; None for wsol, which has pixels
         by class.
         """
@@ -209,9 +209,9 @@ class _Scores:
         self.device = devices.CPU
         self.submissions: list[ScoredSubmission] = []
         self.curves: dict[str, KindCurves] = {}
-        self.errors: dict[str, scoring.Scored] = {}
+        self.errors: dict[str, scoring.SubmissionScores] = {}
 
-    def add(self, row: Submission, scored: scoring.Scored) -> None:
+    def add(self, row: Submission, scored: scoring.SubmissionScores) -> None:
         if isinstance(scored.result, WsolResult):
             self.device = scored.result.device or devices.CPU
         else:
@@ -224,7 +224,7 @@ class _Scores:
         if scored.wrong is not None:
             self.errors[row.name] = scored
 
-    def comparison(self, settings: Settings) -> comparing.Comparison | None:
+    def comparison(self, settings: LabeledSettings) -> comparing.SubmissionComparison | None:
         """Return the comparison of several classifiers, if the kind has one."""
         if len(self.submissions) < 2:
             return None
@@ -240,12 +240,14 @@ class _Scores:
             for submission in self.submissions
             if isinstance(submission.result, DetectionResult)
         }
-        return comparing.Comparison(classes_won=comparing.classes_won(aps)) if aps else None
+        return (
+            comparing.SubmissionComparison(classes_won=comparing.classes_won(aps)) if aps else None
+        )
 
 
 def _compared(
-    scored_by_name: Mapping[str, scoring.Scored], confidence: float, seed: int
-) -> comparing.Comparison | None:
+    scored_by_name: Mapping[str, scoring.SubmissionScores], confidence: float, seed: int
+) -> comparing.SubmissionComparison | None:
     """Compare submissions on the images that all of them answer; None if there are none."""
     people = {
         name: scored.settled
@@ -308,7 +310,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     return scores
 
 
-def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
+def _merged(names: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
     """Yield the outcomes of every classifier image by image; one line per file is held in
     memory.
     """
@@ -324,7 +326,7 @@ def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
             }
 
 
-def _notes(settings: Settings, submissions: list[ScoredSubmission]) -> Iterator[str]:
+def _notes(settings: LabeledSettings, submissions: list[ScoredSubmission]) -> Iterator[str]:
     """Yield a note for each classifier that was scored more than once on a test split."""
     if settings.split != TEST:
         return

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evaluation import devices
 from evaluation.benchmarks.kinds.labeled.results import KindCurves, KindResult
-from evaluation.benchmarks.kinds.labeled.settings import Settings
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
     DETECTION,
@@ -37,7 +37,7 @@ from labeling.files import BadInput
 
 
 @dataclass(frozen=True)
-class Scored:
+class SubmissionScores:
     """The scores of a submission. result: as printed by `score KIND`; for wsol, boxes and masks
     together, without curves.
 
@@ -58,8 +58,8 @@ class Scored:
 
 
 def score(
-    kind: str, truth: Path, path: Path, settings: Settings, device: str = devices.CPU
-) -> Scored:
+    kind: str, truth: Path, path: Path, settings: LabeledSettings, device: str = devices.CPU
+) -> SubmissionScores:
     """Return the scores. device: a usable one; a wsol result states the one that was used.
 
     Raises BadInput for predictions that do not fit the truth, and for missing files.
@@ -69,12 +69,12 @@ def score(
     return _SCORES[kind](truth, path, settings)
 
 
-def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
+def check(kind: str, truth: Path, path: Path, settings: LabeledSettings) -> None:
     """Raise BadInput unless all predictions can be scored."""
     _CHECKS[kind](truth, path, settings)
 
 
-def check_truth(kind: str, truth: Path, settings: Settings) -> None:
+def check_truth(kind: str, truth: Path, settings: LabeledSettings) -> None:
     """Raise Refusal for a truth that cannot be scored: labels may be more than files can hold."""
     if kind != WSOL:
         _check_classes(truth / TRUTH)
@@ -115,7 +115,7 @@ def _check_classes(truth: Path) -> None:
             ) from None
 
 
-def options_of(truth: Path, settings: Settings) -> box_files.Options:
+def options_of(truth: Path, settings: LabeledSettings) -> box_files.Options:
     """Return how to read and score the boxes of a truth (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.Options(
@@ -128,16 +128,16 @@ def options_of(truth: Path, settings: Settings) -> box_files.Options:
     )
 
 
-def read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
+def read_classified(truth: Path, path: Path, settings: LabeledSettings) -> class_files.Classified:
     """Return the labels that a classification submission gives each image. Raises BadInput."""
     return release_predictions.read_submission(truth / TRUTH, path, load())
 
 
-def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
+def _classification(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
     classified = read_classified(truth, path, settings)
     wordnet, options = load(), options_of(truth, settings)
     [restricted] = class_files.on_named_images({"": classified}).values()
-    return Scored(
+    return SubmissionScores(
         classification.score(restricted, wordnet, confidence=options.confidence, seed=options.seed),
         partial(classification.outcomes, classified, wordnet),
         classification.wrong(restricted),
@@ -146,13 +146,13 @@ def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
     )
 
 
-def _read_localized(truth: Path, path: Path, settings: Settings) -> localization.Localized:
+def _read_localized(truth: Path, path: Path, settings: LabeledSettings) -> localization.Localized:
     return localization.read(truth / TRUTH, path, options_of(truth, settings))
 
 
-def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
+def _localization(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
     localized = _read_localized(truth, path, settings)
-    return Scored(
+    return SubmissionScores(
         localization.score(localized, options_of(truth, settings)),
         partial(localization.outcomes, localized),
         localization.wrong(localized),
@@ -160,34 +160,34 @@ def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
     )
 
 
-def _read_detected(truth: Path, path: Path, settings: Settings) -> detection.Detected:
+def _read_detected(truth: Path, path: Path, settings: LabeledSettings) -> detection.Detected:
     return detection.read(truth / TRUTH, path, options_of(truth, settings))
 
 
-def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
+def _detection(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
     detected = _read_detected(truth, path, settings)
-    return Scored(
+    return SubmissionScores(
         detection.score(detected, options_of(truth, settings)),
         partial(detection.outcomes, detected),
         having=detection.images_of(detected),
     )
 
 
-def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
+def _wsol(truth: Path, path: Path, settings: LabeledSettings, device: str) -> SubmissionScores:
     protocol = settings.as_protocol()
-    boxes = wsol_scoring.Boxes.read(truth, protocol, curves=True).score(path, device)
+    boxes = wsol_scoring.BoxScoring.read(truth, protocol, curves=True).score(path, device)
     each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
     result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
-        return Scored(result, each, curves=KindCurves(boxes=boxes.curves))
-    pixels = wsol_scoring.Masks.read(masks, masks, protocol, curves=True).score(path, device)
+        return SubmissionScores(result, each, curves=KindCurves(boxes=boxes.curves))
+    pixels = wsol_scoring.MaskScoring.read(masks, masks, protocol, curves=True).score(path, device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     result.reason = pixels.reason
     too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
     curves = KindCurves(boxes=boxes.curves, masks=pixels.curves)
-    return Scored(result, partial(_both, each, too), curves=curves)
+    return SubmissionScores(result, partial(_both, each, too), curves=curves)
 
 
 def _both(
@@ -201,7 +201,7 @@ def _both(
         yield box_outcome
 
 
-def _check_maps(truth: Path, path: Path, settings: Settings) -> None:
+def _check_maps(truth: Path, path: Path, settings: LabeledSettings) -> None:
     protocol = settings.as_protocol()
     names = [image.name for image in wsol_files.read_boxes(truth)]
     read = wsol_scoring.reader(path, protocol, names)
@@ -214,12 +214,12 @@ def _check_maps(truth: Path, path: Path, settings: Settings) -> None:
         pass
 
 
-_SCORES: dict[str, Callable[[Path, Path, Settings], Scored]] = {
+_SCORES: dict[str, Callable[[Path, Path, LabeledSettings], SubmissionScores]] = {
     CLASSIFICATION: _classification,
     LOCALIZATION: _localization,
     DETECTION: _detection,
 }
-_CHECKS: dict[str, Callable[[Path, Path, Settings], object]] = {
+_CHECKS: dict[str, Callable[[Path, Path, LabeledSettings], object]] = {
     CLASSIFICATION: read_classified,
     LOCALIZATION: _read_localized,
     DETECTION: _read_detected,

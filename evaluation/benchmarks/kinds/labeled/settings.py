@@ -9,7 +9,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     KINDS,
     LOCALIZATION,
     WSOL,
-    Counts,
+    TruthCounts,
 )
 from evaluation.metrics.wsol import box_scores
 from labeling.errors import Refusal
@@ -43,7 +43,7 @@ _RANGES = {
 
 
 @dataclass(kw_only=True)
-class Settings(Record):
+class LabeledSettings(Record):
     """Stored settings of a benchmark, only those of its kind.
 
     truth: its counts. earlier_attempts: attempts of classifiers that were removed.
@@ -58,7 +58,7 @@ class Settings(Record):
     normalize: str | None = None
     size: int | None = None
     thresholds: int | None = None
-    truth: Counts | None = None
+    truth: TruthCounts | None = None
     earlier_attempts: dict[str, int] | None = None
 
     def as_protocol(self) -> box_scores.Protocol:
@@ -70,7 +70,7 @@ class Settings(Record):
         return box_scores.Protocol(self.protocol, self.normalize, self.thresholds, self.size)
 
 
-def checked(kind: str, chosen: Mapping[str, object]) -> Settings:
+def checked(kind: str, chosen: Mapping[str, object]) -> LabeledSettings:
     """Return every setting of the kind, with defaults. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")
@@ -81,7 +81,7 @@ def checked(kind: str, chosen: Mapping[str, object]) -> Settings:
                 f"A benchmark of {kind} has no {name!r}; it has {', '.join(usual)}.", field=name
             )
         _check(name, value)
-    return Settings.from_json(usual | dict(chosen))
+    return LabeledSettings.from_json(usual | dict(chosen))
 
 
 def _check(name: str, value: object) -> None:

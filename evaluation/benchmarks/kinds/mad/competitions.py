@@ -35,7 +35,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Plan:
+class CompetitionPlan:
     """Counts of a planned competition, and missing images."""
 
     classifiers: list[str]
@@ -50,13 +50,13 @@ class Plan:
 
 def plan(
     selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
-) -> Plan:
+) -> CompetitionPlan:
     """Return the counts, the cost by the policy, and the images that the dataset lacks."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
     there = _images_in(dataset, {line.image for line in selection.lines})
     every = {line.image for line in selection.lines}
-    return Plan(
+    return CompetitionPlan(
         classifiers=selection.classifiers,
         pairs=len({frozenset(line.pair) for line in selection.lines}),
         images=len(chosen),

@@ -33,7 +33,7 @@ class Prediction:
 
 
 @dataclass
-class Entry:
+class GalleryEntry:
     """One image of the pair."""
 
     selection: Selection
@@ -45,7 +45,7 @@ class Entry:
     asked_for_truth: bool = False
 
 
-def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[Entry]:
+def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[GalleryEntry]:
     """Return the pair's chosen and dropped images by rank, without reserves."""
     rows = list(
         benchmark.selections.filter(first=first, second=second)
@@ -85,12 +85,14 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
             prediction(row, first.name, row.first_label, row.first_confidence),
             prediction(row, second.name, row.second_label, row.second_confidence),
         ]
-        gallery_entries.append(Entry(row, ids.get(row.image), predictions, _case(row, predictions)))
+        gallery_entries.append(
+            GalleryEntry(row, ids.get(row.image), predictions, _case(row, predictions))
+        )
     _add_truths(benchmark, gallery_entries, names)
     return gallery_entries
 
 
-def counts(gallery_entries: Sequence[Entry]) -> list[tuple[str, int]]:
+def counts(gallery_entries: Sequence[GalleryEntry]) -> list[tuple[str, int]]:
     """Return the number of entries of each case, in the order of CASES."""
     tally = Counter(entry.case for entry in gallery_entries)
     return [(case, tally[case]) for case in CASES]
@@ -113,7 +115,7 @@ def _case(row: Selection, predictions: Sequence[Prediction]) -> str:
 
 
 def _add_truths(
-    benchmark: Benchmark, gallery_entries: Sequence[Entry], names: dict[str, str]
+    benchmark: Benchmark, gallery_entries: Sequence[GalleryEntry], names: dict[str, str]
 ) -> None:
     if benchmark.naming is None:
         return
@@ -135,7 +137,7 @@ def _add_truths(
             _measure(benchmark, entry)
 
 
-def _measure(benchmark: Benchmark, entry: Entry) -> None:
+def _measure(benchmark: Benchmark, entry: GalleryEntry) -> None:
     from evaluation.metrics.wordnet import nouns
 
     measured = true_labels.distances_to(

@@ -41,7 +41,7 @@ class Mad(MadScoring, MadPages):
     refusals = (ranking.RankingError,)
     gone = NotYours
 
-    def plan(self, **chosen: Any) -> competitions.Plan:
+    def plan(self, **chosen: Any) -> competitions.CompetitionPlan:
         return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:

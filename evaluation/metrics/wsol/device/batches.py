@@ -17,7 +17,7 @@ from evaluation.metrics.wsol.box_scores import (
     truncated,
 )
 from evaluation.metrics.wsol.device import contours
-from evaluation.metrics.wsol.device.hits import Boxes, Truth, largest
+from evaluation.metrics.wsol.device.hits import ThresholdBoxes, TrueBoxBatch, largest
 from evaluation.metrics.wsol.device.merge_tree import merge_tree
 from evaluation.metrics.wsol.device.neighbours import pointers
 from evaluation.metrics.wsol.device.scaled import (
@@ -44,7 +44,7 @@ class TooManyRows(Exception):
     """A batch has more rows than MOST_ROWS: halve it."""
 
 
-def box_hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+def box_hits(scaled_maps: Scaled, truth: TrueBoxBatch, protocol: Protocol) -> tuple[Tensor, Tensor]:
     """Return (B, D, n) and (B, n) bool, as box_hits of box_scores for each map. Raises
     TooManyRows.
     """
@@ -54,7 +54,7 @@ def box_hits(scaled_maps: Scaled, truth: Truth, protocol: Protocol) -> tuple[Ten
     return _byte_hits(level, truth, protocol)
 
 
-def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+def _step_hits(level: Tensor, truth: TrueBoxBatch, protocol: Protocol) -> tuple[Tensor, Tensor]:
     """Return the hits with exclusive edges and without holes.
 
     The largest component has most pixels, the first by rows in a tie; an empty mask has no box.
@@ -63,13 +63,13 @@ def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     set_measures = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
     # The corners are in the framed map, x1 and y1 inclusive.
     edges = set_measures.corners.int() - _column([1, 1, 0, 0], level.device)
-    boxes = Boxes(edges, rows.owner.long(), rows.level.long() - 1)
+    boxes = ThresholdBoxes(edges, rows.owner.long(), rows.level.long() - 1)
     hits, right = truth.hits(boxes, protocol.thresholds)
     first = rows.links.size - set_measures.begins.long()
     return hits, largest(set_measures.sums, first, boxes, right, hits.shape)
 
 
-def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+def _byte_hits(level: Tensor, truth: TrueBoxBatch, protocol: Protocol) -> tuple[Tensor, Tensor]:
     """Return the hits with contours of sets and of holes, edges clipped at the last pixel.
 
     The largest component's contour encloses most, the last by rows in a tie; an empty mask has the
@@ -92,7 +92,7 @@ def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor,
     ]
     last = _column([_NO_EDGE, _NO_EDGE, width - 1, height - 1], device)
     thresholds = [sets.level - 1, torch.zeros_like(empty), contours.TURNED - holes.level]
-    boxes = Boxes(
+    boxes = ThresholdBoxes(
         torch.minimum(torch.cat(edges, 1), last),
         torch.cat([sets.owner, empty, holes.owner]).long(),
         torch.cat(thresholds).long(),
@@ -154,7 +154,7 @@ def hits_of(
     def work(part: slice) -> tuple[Tensor, Tensor]:
         scaled_maps = scaled(maps[part], sizes[part], protocol, device)
         extra = 1.0 if protocol.name == "reference" else 0.0
-        truth = Truth(*padded_boxes(boxes[part], device), extra, deltas)
+        truth = TrueBoxBatch(*padded_boxes(boxes[part], device), extra, deltas)
         return box_hits(scaled_maps, truth, protocol)
 
     hits, best = zip(*halved(len(maps), work), strict=True)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from evaluation.metrics.wsol.device.merge_tree import gathered
-from evaluation.metrics.wsol.device.set_rows import Measured, SetRows
+from evaluation.metrics.wsol.device.set_rows import RowMeasures, SetRows
 from evaluation.metrics.wsol.kernels_rings import ENCLOSED
 
 HIGHEST = 255
@@ -32,7 +32,7 @@ def filled(device: torch.device) -> Tensor:
     return torch.from_numpy(ENCLOSED[::-1].copy()).to(device)
 
 
-def areas(sets: SetRows, set_measures: Measured, holes: SetRows, hole: Measured) -> Tensor:
+def areas(sets: SetRows, set_measures: RowMeasures, holes: SetRows, hole: RowMeasures) -> Tensor:
     """Return (S,) int64 areas of the rows of sets. Rows of holes are at TURNED − level."""
     # A set at ℓ exceeds ℓ − 1; its first position is adjacent to a hole of levels ≤ ℓ − 1.
     size, wide = sets.links.size, sets.links.wide

@@ -12,7 +12,7 @@ from torch import Tensor
 from evaluation.metrics.wsol.box_scores import LARGEST_DELTA
 
 
-class Boxes(NamedTuple):
+class ThresholdBoxes(NamedTuple):
     """N boxes at one threshold each.
 
     edges: (4, N) int32 x0, y0, x1, y1 in pixels of the map. owner: (N,) int64, the map of each.
@@ -25,7 +25,7 @@ class Boxes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Truth:
+class TrueBoxBatch:
     """boxes: (B, G, 4) float64 the true boxes of each map. there: (B, G) bool which exist.
 
     extra: pixels added to each side. deltas: the required IoUs.
@@ -36,7 +36,7 @@ class Truth:
     extra: float
     deltas: tuple[float, ...]
 
-    def hits(self, boxes: Boxes, thresholds: int) -> tuple[Tensor, Tensor]:
+    def hits(self, boxes: ThresholdBoxes, thresholds: int) -> tuple[Tensor, Tensor]:
         """Return (B, D, T) bool whether some box of a map reaches each delta, and (N,) bool which
         boxes reach LARGEST_DELTA.
         """
@@ -86,7 +86,9 @@ class Truth:
         return best
 
 
-def largest(rank: Tensor, tie: Tensor, boxes: Boxes, right: Tensor, shape: torch.Size) -> Tensor:
+def largest(
+    rank: Tensor, tie: Tensor, boxes: ThresholdBoxes, right: Tensor, shape: torch.Size
+) -> Tensor:
     """Return (B, T) bool: `right` of the box with the highest rank, in a tie the highest tie.
 
     rank, tie: (M,) int64 below 2^30 and 2^32, of the first M boxes. shape: (B, D, T).

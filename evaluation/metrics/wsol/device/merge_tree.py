@@ -63,7 +63,7 @@ def merge_tree(links: Pointers, top: int) -> MergeTree:
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _JoinedSets:
     """Sets made by edges: where each begins, and the first of its leaves, (m,) int64."""
 
     level: Tensor
@@ -72,7 +72,7 @@ class _Joined:
 
 def _merged(
     first: Tensor, second: Tensor, level: Tensor, leaves: int, top: int
-) -> tuple[_Joined, Tensor]:
+) -> tuple[_JoinedSets, Tensor]:
     """Return the sets that edges between leaves make, and the (n + 1,) parents of leaves and sets.
 
     A set is named after the first of its leaves: vertices are pairs of a block of levels (in the
@@ -93,7 +93,7 @@ def _merged(
     vertices, a, b = _vertices(level, first, second, names)
     label = connected(a, b, len(vertices))
     made = torch.nonzero(label == torch.arange(len(vertices), device=label.device)).reshape(-1)
-    joined = _Joined(vertices[made] // names, vertices[made] % names)
+    joined = _JoinedSets(vertices[made] // names, vertices[made] % names)
     node = torch.zeros_like(label).index_copy(
         0, made, torch.arange(len(made), device=label.device) + leaves
     )
@@ -113,7 +113,7 @@ def _vertices(
     return vertices, at[: len(first)], at[len(first) :]
 
 
-def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tensor:
+def _last_made(vertices: Tensor, joined: _JoinedSets, leaves: int, top: int) -> Tensor:
     """Return (V,) the node of a name just above a level: the last set made above, or the leaf
     itself.
 

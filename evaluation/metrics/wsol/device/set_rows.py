@@ -72,7 +72,7 @@ def set_rows(links: Pointers, tree: MergeTree, count: Tensor, total: int) -> Set
     return SetRows(links, tree, start, count, node, level, tree.owner[node])
 
 
-class Measured(NamedTuple):
+class RowMeasures(NamedTuple):
     """Measures of each row.
 
     corners: (4, S) int16 or int32 x0, y0, x1, y1, inclusive, in the framed map. begins: (S,) int32
@@ -84,7 +84,7 @@ class Measured(NamedTuple):
     sums: Tensor
 
 
-def measured(rows: SetRows, worth: Tensor) -> Measured:
+def measured(rows: SetRows, worth: Tensor) -> RowMeasures:
     """Return the measures. worth: (256,) int32 what a pixel adds to its set's sum, by its ring."""
     links, tree = rows.links, rows.tree
     places = torch.nonzero(links.pixels).reshape(-1)
@@ -128,7 +128,7 @@ def measured(rows: SetRows, worth: Tensor) -> Measured:
     corners = _along_nodes(of_rows[:4].clamp(max=none).to(kind), rows, none)
     begins = _along_nodes(of_rows[4:].clone(), rows, _NO_PLACE)
     sign = torch.tensor([[1], [1], [-1], [-1]], dtype=kind, device=row.device)
-    return Measured(corners * sign, begins[0], sums)
+    return RowMeasures(corners * sign, begins[0], sums)
 
 
 def _pixels(places: Tensor, links: Pointers) -> Tensor:

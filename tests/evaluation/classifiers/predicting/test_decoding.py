@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.classifiers.predicting.decoding import Decoders, Plan, batches_of
+from evaluation.classifiers.predicting.decoding import Decoders, DecodingPlan, batches_of
 from evaluation.classifiers.predicting.photographs import source_of, write_list
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers.predicting import pictures
 
-CROPPED = (Preparation((8, 8), "crop"), Preparation((6, 10), "pad"))
+CROPPED = (FramePreparation((8, 8), "crop"), FramePreparation((6, 10), "pad"))
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def plan(tmp_path):
     folder = pictures.folder(tmp_path / "images", 11)
     pictures.write(folder, {"0/000x.jpg": b"hello", "0/005.jpg": b"no image", ".x": b"hidden"})
     photographs = write_list(source_of(folder), tmp_path / "list")
-    return Plan(source_of(folder), photographs.path, CROPPED, 4)
+    return DecodingPlan(source_of(folder), photographs.path, CROPPED, 4)
 
 
 def prepared(plan, processes, start=0):
@@ -88,7 +88,7 @@ def test_places_after_the_last_photograph_are_black(plan):
     names, pixels, _ = prepared(plan, 0)[-1]
 
     assert len(names) == 4
-    smaller = Plan(plan.source, plan.list_path, CROPPED, 5)
+    smaller = DecodingPlan(plan.source, plan.list_path, CROPPED, 5)
     names, pixels, _ = prepared(smaller, 2)[-1]
     assert len(names) == 2
     assert not pixels[0][2:].any()

@@ -8,7 +8,12 @@ import pytest
 from PIL import Image
 
 from evaluation.classifiers.predicting import photographs
-from evaluation.classifiers.predicting.photographs import Entry, Unreadable, source_of, write_list
+from evaluation.classifiers.predicting.photographs import (
+    PhotographEntry,
+    Unreadable,
+    source_of,
+    write_list,
+)
 from labeling.files import BadInput
 from tests.evaluation.classifiers.predicting import pictures
 
@@ -21,7 +26,7 @@ def listing(tmp_path):
         source = source_of(path)
         written = write_list(source, tmp_path / "list")
         with open(written.path, "rb") as file:
-            return source, written, [Entry.of(line) for line in file]
+            return source, written, [PhotographEntry.of(line) for line in file]
 
     return run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.classifiers.predicting import pool_files
-from evaluation.classifiers.predicting.pool_files import Predicted, opened, working
+from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, opened, working
 from labeling.files import BadInput
 from tests.evaluation.classifiers.networks import CLASSES
 
@@ -25,7 +25,9 @@ def add(pool, number):
     skipped = [(f"{number}b", "no, it is not")] * (number % 2)
     labels = np.array([[number % 3, (number + 1) % 3]] * len(images))
     confidences = np.array([[0.75, 0.25]] * len(images), np.float32)
-    pool.add(images, skipped, {"net": Predicted(labels, confidences)}, 10 * (number + 1))
+    pool.add(
+        images, skipped, {"net": ClassifierPredictions(labels, confidences)}, 10 * (number + 1)
+    )
 
 
 def make(out, numbers=range(5), finish=True, settings=SETTINGS, **options):
@@ -199,7 +201,7 @@ def test_nothing_done_leaves_nothing(tmp_path):
 def test_many_classes_take_wider_labels(tmp_path):
     classes = [f"n{number:08}" for number in range((1 << 15) + 1)]
     with working(tmp_path / "pool"), opened(tmp_path / "pool", {}, classes, ["net"]) as pool:
-        predicted = Predicted(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
+        predicted = ClassifierPredictions(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
         pool.add(["a"], [], {"net": predicted}, 1)
         pool.finish()
 

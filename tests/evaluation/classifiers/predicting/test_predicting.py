@@ -13,7 +13,7 @@ from evaluation.classifiers import opening
 from evaluation.classifiers.predicting import decoding, pool_files, predicting
 from evaluation.classifiers.predicting.photographs import source_of, write_list
 from evaluation.classifiers.predicting.pool_files import opened, working
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers.networks import CLASSES, Colours, Sure
 from tests.evaluation.classifiers.predicting import pictures
@@ -44,7 +44,7 @@ def classifier(network, name="net", gives="logits", size=8):
     return opening.Classifier(
         name=name,
         classes=tuple(CLASSES),
-        preparation=Preparation((size, size), "crop"),
+        preparation=FramePreparation((size, size), "crop"),
         device="cpu",
         source={"model": name},
         network=network,
@@ -67,7 +67,7 @@ def make(tmp_path):
         with working(tmp_path / out) as work:
             photographs = write_list(source_of(source), work / "list")
             preparations = tuple(dict.fromkeys(network.preparation for network in classifiers))
-            plan = decoding.Plan(source_of(source), photographs.path, preparations, batch)
+            plan = decoding.DecodingPlan(source_of(source), photographs.path, preparations, batch)
             settings = predicting.settings(photographs, classifiers, batch, top)
             names = [network.name for network in classifiers]
             with opened(tmp_path / out, settings, CLASSES, names, top) as pool:

@@ -30,7 +30,7 @@ def test_averages_equal_a_plain_loop(averaging, with_gaps):
                 assert actual == pytest.approx(loop(scores, values, c, p=p), nan_ok=True)
 
 
-def drawn_again(scores: cs.Scores, times: np.ndarray) -> cs.Scores:
+def drawn_again(scores: cs.ScoreArrays, times: np.ndarray) -> cs.ScoreArrays:
     """The resample itself: each object as often as it was drawn."""
     places = np.repeat(np.arange(len(times)), times)
     fields = ("cds", "b_cds", "frames", "wrong", "last_wrong", "category", "cluster")

@@ -95,11 +95,11 @@ def test_rows_go_from_the_easiest_to_the_hardest_and_equal_ones_by_name():
     assert (first[0].category, first[0].hardness, first[0].low) == ("cat", 0.1, None)
 
 
-def hard(values: list[float], by_classifier: list[float]) -> list[hardness.Hardness]:
+def hard(values: list[float], by_classifier: list[float]) -> list[hardness.FormHardness]:
     none = np.full(len(values), np.nan)
     return [
-        hardness.Hardness("content_scheme", "low", np.array(values), none, none),
-        hardness.Hardness("classifier", "A", np.array(by_classifier), none, none),
+        hardness.FormHardness("content_scheme", "low", np.array(values), none, none),
+        hardness.FormHardness("classifier", "A", np.array(by_classifier), none, none),
     ]
 
 

@@ -22,12 +22,12 @@ PRINTED = {
 }
 
 
-def tables(scores: cs.Scores, rounds: int = 0) -> Tables:
+def tables(scores: cs.ScoreArrays, rounds: int = 0) -> Tables:
     drawn = resampled(lambda weights: statistics(scores, weights), scores, rounds, 0)
     return Tables(scores, statistics(scores, cs.once(scores)), drawn, 0.95)
 
 
-def constant(values: np.ndarray) -> cs.Scores:
+def constant(values: np.ndarray) -> cs.ScoreArrays:
     """Two objects whose scores are those of values (P, K, C)."""
     shape = (2, *values.shape)
     scores = world.scores(sizes=(2,))

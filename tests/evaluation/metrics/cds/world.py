@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluation.metrics.cds.arrays import Scores
+from evaluation.metrics.cds.arrays import ScoreArrays
 
 CATEGORIES = ("bus", "cat", "dog")
 CLASSIFIERS = ("B", "A", "C", "D")
@@ -13,14 +13,14 @@ PARTS = ("E_U", "random")
 CONTENTS = ("intra-object", "intra-object-and-neighbourhood", "low", "higher")
 
 
-def scores(seed: int = 0, sizes: tuple[int, ...] = (4, 5, 3), **changes: object) -> Scores:
+def scores(seed: int = 0, sizes: tuple[int, ...] = (4, 5, 3), **changes: object) -> ScoreArrays:
     """Random scores; the first two objects of each category are of one image."""
     rng = np.random.default_rng(seed)
     count, shape = sum(sizes), (sum(sizes), len(PARTS), len(CONTENTS), len(CLASSIFIERS))
     frames = np.full(shape, 6)
     wrong = rng.integers(0, 7, shape)
     clusters = [max(0, i - 1) for size in sizes for i in range(size)]
-    arrays = Scores(
+    arrays = ScoreArrays(
         categories=CATEGORIES[: len(sizes)],
         part_schemes=PARTS,
         content_schemes=CONTENTS,
@@ -40,7 +40,7 @@ def scores(seed: int = 0, sizes: tuple[int, ...] = (4, 5, 3), **changes: object)
     return replace(arrays, **changes)
 
 
-def gaps(arrays: Scores, seed: int = 1) -> Scores:
+def gaps(arrays: ScoreArrays, seed: int = 1) -> ScoreArrays:
     """The same without some of the sequences."""
     there = np.random.default_rng(seed).random(arrays.cds.shape[:3]) > 0.3
     there = np.broadcast_to(there[..., None], arrays.cds.shape)
@@ -67,7 +67,9 @@ def loop_mean(values: list[float]) -> float:
     return sum(known) / len(known) if known else float("nan")
 
 
-def loop_text(arrays: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
+def loop_text(
+    arrays: ScoreArrays, values: np.ndarray, c: int, *, k: int = -1, p: int = -1
+) -> float:
     """The rule of the text, one number at a time: of content scheme k, or of part scheme p."""
     _, parts, contents, _ = values.shape
     cells = [(p, i) for i in range(contents)] if p >= 0 else [(i, k) for i in range(parts)]
@@ -80,7 +82,9 @@ def loop_text(arrays: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int
     return loop_mean(by_category)
 
 
-def loop_script(arrays: Scores, values: np.ndarray, c: int, *, k: int = -1, p: int = -1) -> float:
+def loop_script(
+    arrays: ScoreArrays, values: np.ndarray, c: int, *, k: int = -1, p: int = -1
+) -> float:
     """The authors' script: one median over images and schemes, the median over categories."""
     _, parts, contents, _ = values.shape
     cells = [(p, i) for i in range(contents)] if p >= 0 else [(i, k) for i in range(parts)]

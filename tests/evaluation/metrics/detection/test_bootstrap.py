@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics.detection.bootstrap import Resampled, precision_intervals
-from evaluation.metrics.detection.precision import Boxes, average_precisions
+from evaluation.metrics.detection.precision import ClassBoxes, average_precisions
 from tests.evaluation.metrics.detection.test_precision import boxes, plain_ap, world
 
 MASK = 2**64 - 1
@@ -25,15 +25,17 @@ def plain_draws(seed: int, images: int) -> list[int]:
     return drawn[:images]
 
 
-def copied(rows: Boxes, drawn: list[int]) -> tuple[Boxes, np.ndarray]:
+def copied(rows: ClassBoxes, drawn: list[int]) -> tuple[ClassBoxes, np.ndarray]:
     """Every drawn image as an image of its own, and which of the rows its boxes were."""
     rows_of_draw = [np.flatnonzero(rows.images == image) for image in drawn]
     new = np.repeat(np.arange(len(drawn)), [len(places) for places in rows_of_draw])
     places = np.concatenate(rows_of_draw)
-    return Boxes(new, rows.classes[places], rows.corners[places]), places
+    return ClassBoxes(new, rows.classes[places], rows.corners[places]), places
 
 
-def drawable(images: int = 5, seed: int = 1) -> tuple[Boxes, Boxes, np.ndarray, Resampled]:
+def drawable(
+    images: int = 5, seed: int = 1
+) -> tuple[ClassBoxes, ClassBoxes, np.ndarray, Resampled]:
     truth, detected, _ = world(seed)
     # Two copies of an image tie with one another alone.
     confidences = np.random.default_rng(seed).permutation(len(detected)) / len(detected)
@@ -41,7 +43,9 @@ def drawable(images: int = 5, seed: int = 1) -> tuple[Boxes, Boxes, np.ndarray, 
     return truth, detected, confidences, Resampled.of(measured, truth, detected, images)
 
 
-def plain_round(truth: Boxes, detected: Boxes, confidences: np.ndarray, drawn: list[int]) -> list:
+def plain_round(
+    truth: ClassBoxes, detected: ClassBoxes, confidences: np.ndarray, drawn: list[int]
+) -> list:
     objects, _ = copied(truth, drawn)
     detections, places = copied(detected, drawn)
     return [plain_ap(objects, detections, confidences[places], c, 1, []) for c in range(CLASSES)]

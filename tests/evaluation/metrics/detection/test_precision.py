@@ -10,7 +10,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from evaluation.metrics.detection.precision import (
-    Boxes,
+    ClassBoxes,
     average_precisions,
     best_overlaps,
     localized,
@@ -19,10 +19,10 @@ from evaluation.metrics.detection.precision import (
 )
 
 
-def boxes(*rows: tuple) -> Boxes:
+def boxes(*rows: tuple) -> ClassBoxes:
     """Rows of image, class, x0, y0, x1, y1."""
     table = np.array(rows, float).reshape(-1, 6)
-    return Boxes(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
+    return ClassBoxes(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
 
 
 def plain_iou(a: list, b: list, extra: int) -> float:
@@ -72,14 +72,14 @@ def plain_ap(truth, detected, confidences, class_, extra, excluded) -> float:
     )
 
 
-def world(seed: int) -> tuple[Boxes, Boxes, np.ndarray]:
+def world(seed: int) -> tuple[ClassBoxes, ClassBoxes, np.ndarray]:
     """Crowded images of small integer boxes: ties of overlap and confidence are frequent."""
     rng = np.random.default_rng(seed)
 
-    def some(count: int) -> Boxes:
+    def some(count: int) -> ClassBoxes:
         corner = rng.integers(0, 20, (count, 2))
         size = rng.integers(1, 40, (count, 2))
-        return Boxes(
+        return ClassBoxes(
             rng.integers(0, 5, count),
             rng.integers(0, 4, count),
             np.hstack([corner, corner + size]).astype(float),
@@ -179,13 +179,13 @@ def test_hits_are_those_of_pycocotools_where_objects_are_large(seed):
     """Objects of 25 pixels ask for an IoU of 0.5. No overlaps or confidences are equal."""
     rng = np.random.default_rng(seed)
     corner, sides = rng.random((30, 2)) * 40, 60 + rng.random((30, 2)) * 40
-    truth = Boxes(
+    truth = ClassBoxes(
         rng.integers(0, 4, 30), rng.integers(0, 3, 30), np.hstack([corner, corner + sides])
     )
     copied = rng.integers(0, 30, 150)
     moved = truth.corners[copied] + rng.normal(0, 8, (150, 4))
     detected, confidences = (
-        Boxes(truth.images[copied], truth.classes[copied], moved),
+        ClassBoxes(truth.images[copied], truth.classes[copied], moved),
         rng.random(150),
     )
 
@@ -195,10 +195,10 @@ def test_hits_are_those_of_pycocotools_where_objects_are_large(seed):
     assert 15 < result.hits.sum() <= 30
 
 
-def coco_hits(truth: Boxes, detected: Boxes, confidences: np.ndarray) -> set[int]:
+def coco_hits(truth: ClassBoxes, detected: ClassBoxes, confidences: np.ndarray) -> set[int]:
     """The detections that COCOeval matches at an IoU of 0.5."""
 
-    def rows(of: Boxes, scores: np.ndarray) -> list[dict]:
+    def rows(of: ClassBoxes, scores: np.ndarray) -> list[dict]:
         sizes = of.corners[:, 2:] - of.corners[:, :2]
         return [
             {

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from evaluation.metrics.mad.selection import Candidates, Levels, Rule, choose, survivors
+from evaluation.metrics.mad.selection import (
+    Levels,
+    PairCandidates,
+    SelectionRule,
+    choose,
+    survivors,
+)
 
 
 class Ids:
@@ -15,20 +21,20 @@ class Ids:
         return [b"%09d" % image for image in images]
 
 
-def candidates(rng, images, classes) -> Candidates:
+def candidates(rng, images, classes) -> PairCandidates:
     """Images of chance labels; those of few labels and those of few confidences tie and crowd."""
     count = len(images)
     a = rng.choice(rng.integers(0, classes, rng.integers(1, classes + 1)), count)
     b = rng.integers(0, classes, count)
     b = np.where(a == b, (b + 1) % classes, b)
     keys = rng.integers(1, rng.choice([2, 5, 1000]), count) + rng.choice([0, 5000])
-    return Candidates(
+    return PairCandidates(
         a.astype(np.int32), b.astype(np.int32), keys.astype(np.uint32), images.astype(np.int64)
     )
 
 
-def chance_rule(rng) -> Rule:
-    return Rule(
+def chance_rule(rng) -> SelectionRule:
+    return SelectionRule(
         top_k=int(rng.integers(1, 12)),
         reserve=int(rng.integers(0, 4)),
         max_per_label=int(rng.integers(1, 5)),
@@ -49,7 +55,7 @@ def test_what_is_dropped_is_chosen_in_no_larger_pool(seed):
         dropped += len(kept_pool) - len(kept)
         for _ in range(20):
             others = candidates(rng, numbers[60 : 60 + int(rng.integers(0, 61))], classes)
-            union = Candidates.joined([kept_pool, others])
+            union = PairCandidates.joined([kept_pool, others])
             chosen = union.where(choose(union, levels, rule, Ids()))
             is_own = np.isin(chosen.images, kept_pool.images)
 
@@ -62,8 +68,8 @@ def test_what_is_dropped_is_chosen_in_no_larger_pool(seed):
 def test_a_chain_of_labels_keeps_an_image_that_is_passed_over_here():
     # Greedy takes (0, 1), so not (0, 2). Where (3, 1) is above both, it takes (3, 1) and (0, 2).
     levels = Levels(np.ones((4, 4), np.int32), np.arange(2.0))
-    rule = Rule(top_k=2, reserve=0, max_per_label=1)
-    candidates_here = Candidates(
+    rule = SelectionRule(top_k=2, reserve=0, max_per_label=1)
+    candidates_here = PairCandidates(
         np.array([0, 0], np.int32), np.array([1, 2], np.int32),
         np.array([9, 8], np.uint32), np.array([0, 1]),
     )  # fmt: skip
@@ -76,8 +82,8 @@ def test_a_chain_of_labels_keeps_an_image_that_is_passed_over_here():
 def test_a_label_with_more_partners_than_can_be_full_is_ruled_out_below_them():
     # Of 4 images, before the last at most 3 labels are full: one of 4 partners is not.
     levels = Levels(np.ones((9, 9), np.int32), np.arange(2.0))
-    rule = Rule(top_k=4, reserve=0, max_per_label=1)
-    row = Candidates(
+    rule = SelectionRule(top_k=4, reserve=0, max_per_label=1)
+    row = PairCandidates(
         np.zeros(8, np.int32), np.arange(1, 9, dtype=np.int32),
         np.arange(20, 12, -1).astype(np.uint32), np.arange(8),
     )  # fmt: skip
@@ -90,12 +96,14 @@ def test_a_label_with_more_partners_than_can_be_full_is_ruled_out_below_them():
 
 def test_twice_as_many_as_are_chosen_less_one_are_enough_of_unlike_labels():
     levels = Levels(np.ones((80, 80), np.int32), np.arange(2.0))
-    diagonal = Candidates(
+    diagonal = PairCandidates(
         np.arange(40, dtype=np.int32), np.arange(40, 80, dtype=np.int32),
         np.arange(100, 60, -1).astype(np.uint32), np.arange(40),
     )  # fmt: skip
 
-    kept, bounds = survivors(diagonal, levels, Rule(top_k=5, reserve=3, max_per_label=1), Ids())
+    kept, bounds = survivors(
+        diagonal, levels, SelectionRule(top_k=5, reserve=3, max_per_label=1), Ids()
+    )
 
     assert kept.images.tolist() == list(range(15))
     assert bounds.least == diagonal.merits(levels)[14]

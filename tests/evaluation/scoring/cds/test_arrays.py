@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from evaluation.metrics.cds.arrays import Scores
+from evaluation.metrics.cds.arrays import ScoreArrays
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
 
@@ -26,7 +26,7 @@ LINES = [
 STARTS = np.arange(0, 3 * len(LINES) + 1, 3)
 
 
-def scores(cds: list[float], right: list[bool] | None = None, people: tuple = ()) -> Scores:
+def scores(cds: list[float], right: list[bool] | None = None, people: tuple = ()) -> ScoreArrays:
     flags = None if right is None else {"net": np.array(right)}
     at, values = arrays.places(LINES), {"net": np.array(cds)}
     return arrays.scores(at, STARTS, values, None if right is None else values, flags, people)

@@ -15,12 +15,12 @@ from evaluation.readers.frame_predictions import (
     read_predictions,
 )
 from evaluation.readers.sequences import SequenceLine
-from evaluation.scoring.cds.result import Answer, Options, Scores
-from evaluation.scoring.cds.scoring import Scored, score
+from evaluation.scoring.cds.result import CdsScoringOptions, ClassifierScores, FrameAnswer
+from evaluation.scoring.cds.scoring import CdsScores, score
 from labeling.files import BadInput
 from tests.evaluation.cds import predicted
 
-QUICK = Options(bootstrap=20)
+QUICK = CdsScoringOptions(bootstrap=20)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def predictions(tmp_path, lines) -> Predictions:
 
 
 @pytest.fixture
-def scored(lines, predictions, wordnet) -> Scored:
+def scored(lines, predictions, wordnet) -> CdsScores:
     return score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
 
 
@@ -124,8 +124,8 @@ def test_all_right_is_0_and_all_wrong_is_1(wordnet):
     right = score([line], says(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
     wrong = score([line], says(line, "", "", "", ""), wordnet, QUICK, mapping)
 
-    assert right.scores(0) == {"net": Scores(cds=0, b_cds=0)}
-    assert wrong.scores(0) == {"net": Scores(cds=1, b_cds=1)}
+    assert right.scores(0) == {"net": ClassifierScores(cds=0, b_cds=0)}
+    assert wrong.scores(0) == {"net": ClassifierScores(cds=1, b_cds=1)}
 
 
 def test_nothing_named_is_wrong_and_like_no_class(wordnet):
@@ -136,9 +136,9 @@ def test_nothing_named_is_wrong_and_like_no_class(wordnet):
     )
     (row,) = outcome.answers()
 
-    assert outcome.scores(0) == {"net": Scores(cds=0.9, b_cds=0.9)}
+    assert outcome.scores(0) == {"net": ClassifierScores(cds=0.9, b_cds=0.9)}
     first, *_ = row.answers["net"]
-    assert first == Answer(wnid=None, name=None, similarity=0.0, right=False)
+    assert first == FrameAnswer(wnid=None, name=None, similarity=0.0, right=False)
 
 
 def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):

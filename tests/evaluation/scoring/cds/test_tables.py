@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.metrics.bands import Sure
 from evaluation.scoring.cds import tables
-from evaluation.scoring.cds.tables import Chosen, PeopleMean
+from evaluation.scoring.cds.tables import PeopleMean, ReaderChoice
 from tests.evaluation.cds import results
 
 
@@ -136,5 +136,5 @@ def test_hardness_is_told_by_its_median_and_both_ends(result):
 
 
 def test_a_query_says_only_what_differs():
-    assert Chosen().query() == ""
-    assert Chosen("script", "a&b").query() == "averaging=script&of=a%26b"
+    assert ReaderChoice().query() == ""
+    assert ReaderChoice("script", "a&b").query() == "averaging=script&of=a%26b"

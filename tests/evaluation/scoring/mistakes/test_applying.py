@@ -6,7 +6,7 @@ import pytest
 from evaluation.readers.mistakes import Judgement
 from evaluation.readers.valid_sets import read_label_sets
 from evaluation.scoring.mistakes import applying, queueing, reviewing
-from evaluation.scoring.mistakes.queueing import Pool, Strata
+from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
 
 DUCK, DOG, CUP = 0, 1, 2
 
@@ -16,7 +16,7 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture
-def review() -> applying.Reviewed:
+def review() -> applying.ReviewedPool:
     """Four disagreements of A, all reviewed, and two of twenty agreements.
 
     0: the dog is right too. 1: only the dog is. 2: the duck is right, the cup a major mistake.
@@ -25,7 +25,7 @@ def review() -> applying.Reviewed:
     first = np.array([DOG, DOG, CUP, -1, *[DUCK] * 20])
     second_model = np.array([DUCK, DOG, CUP, DUCK, *[CUP] * 20])
     was_asked = np.ones(24, bool)
-    pool = Pool(
+    pool = ReviewPool(
         [str(number) for number in range(24)],
         [frozenset((DUCK,))] * 24,
         {"A": first, "other": second_model},
@@ -129,7 +129,7 @@ def test_the_estimate_is_free_of_what_the_plain_score_misses():
     images = [str(number) for number in range(2000)]
     true = np.where(rng.random(2000) < 0.2, DOG, DUCK)
     first = np.where(rng.random(2000) < 0.3, CUP, DUCK)
-    pool = Pool(images, [frozenset((DUCK,))] * 2000, {"A": first}, {"A": np.ones(2000, bool)})
+    pool = ReviewPool(images, [frozenset((DUCK,))] * 2000, {"A": first}, {"A": np.ones(2000, bool)})
     strata = queueing.split(pool, ["A"], 0.1, 0)
     pairs = queueing.queue(pool, ["A"], strata, 0, str)
     judged = {
@@ -153,9 +153,9 @@ def test_sets_are_written_with_a_row_for_an_empty_one(review):
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@a", "'=1", "plain"])
 def test_names_that_a_spreadsheet_would_run_are_quoted_and_read_back(wordnet, tmp_path, name):
-    pool = Pool([name], [frozenset((0,))], {}, {})
+    pool = ReviewPool([name], [frozenset((0,))], {}, {})
     strata = Strata(np.array([0]), np.array([], np.int64), np.array([], np.int64))
-    review = applying.Reviewed(pool, strata, {}, pool.sets)
+    review = applying.ReviewedPool(pool, strata, {}, pool.sets)
     sets, rows = tmp_path / "sets.csv", tmp_path / "strata.csv"
 
     sets.write_text("".join(applying.lines(review, wordnet.wnid)))

@@ -6,22 +6,22 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.scoring.mistakes import queueing
-from evaluation.scoring.mistakes.queueing import Pool
+from evaluation.scoring.mistakes.queueing import ReviewPool
 
 IMAGES = [f"{number}.jpg" for number in range(40)]
 DUCK, DOG, CUP, BUS = range(4)
 
 
-def pool(**first: list[int]) -> Pool:
+def pool(**first: list[int]) -> ReviewPool:
     """Forty images of a duck; images beyond those that are given are said to show a duck."""
     predictions = {
         name: np.array([*labels, *[DUCK] * (40 - len(labels))]) for name, labels in first.items()
     }
     was_asked = {name: np.ones(40, bool) for name in predictions}
-    return Pool(IMAGES, [frozenset((DUCK,))] * 40, predictions, was_asked)
+    return ReviewPool(IMAGES, [frozenset((DUCK,))] * 40, predictions, was_asked)
 
 
-def queued(pool: Pool, *models: str, share: float = 0.1, seed: int = 0) -> list:
+def queued(pool: ReviewPool, *models: str, share: float = 0.1, seed: int = 0) -> list:
     strata = queueing.split(pool, models, share, seed)
     return queueing.queue(pool, models, strata, seed, str)
 

@@ -40,7 +40,7 @@ def test_the_shares_of_right_images_are_the_accuracies(folder, name, tmp_path):
     classes_csv.write_text(
         "".join(f"{image},{'dc'[n % 2]}og\n" for n, image in enumerate(folder.names))
     )
-    result = scoring.Boxes.read(folder.metadata, protocol, classes_csv).score(folder.maps)
+    result = scoring.BoxScoring.read(folder.metadata, protocol, classes_csv).score(folder.maps)
 
     rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, classes_csv))
 
@@ -63,7 +63,7 @@ def test_an_outcome_is_in_pixels_of_the_image(folder, name):
     for image in folder.names:
         folder.save(image, scores)
     protocol = box_scores.Protocol(name, thresholds=10, size=SIZE)
-    result = scoring.Boxes.read(folder.metadata, protocol).score(folder.maps)
+    result = scoring.BoxScoring.read(folder.metadata, protocol).score(folder.maps)
 
     first = next(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
 
@@ -77,7 +77,7 @@ def test_an_outcome_is_in_pixels_of_the_image(folder, name):
 
 def test_without_a_box_there_is_none(folder):
     protocol = box_scores.Protocol("paper", thresholds=50, size=SIZE)
-    result = scoring.Boxes.read(folder.metadata, protocol).score(folder.maps)
+    result = scoring.BoxScoring.read(folder.metadata, protocol).score(folder.maps)
 
     rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result))
 
@@ -90,7 +90,7 @@ def test_pixels_of_an_image_at_the_threshold_of_all(tmp_path, name):
     folder = Folder(tmp_path).mask()
     protocol = box_scores.Protocol(name, thresholds=20, size=16)
     inputs = (folder.metadata, folder.masks, folder.maps, protocol)
-    result = scoring.Masks.read(folder.metadata, folder.masks, protocol).score(folder.maps)
+    result = scoring.MaskScoring.read(folder.metadata, folder.masks, protocol).score(folder.maps)
 
     outcomes_of_masks = [row["outcome"] for row in outcomes.mask_outcomes(*inputs, result)]
 

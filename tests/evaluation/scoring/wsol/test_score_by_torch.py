@@ -24,7 +24,7 @@ def test_many_boxes_at_once_by_torch_give_the_result_of_images_one_by_one(
     widths = zip(folder.names, (50, 40, 40), strict=True)
     folder.write("image_sizes.txt", *(f"{name},{width},20" for name, width in widths))
     protocol_used = box_scores.Protocol(protocol, thresholds=20, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, protocol_used, classes_csv, curves=True)
+    boxes = scoring.BoxScoring.read(folder.metadata, protocol_used, classes_csv, curves=True)
     expected = boxes.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
@@ -40,7 +40,7 @@ def test_many_masks_at_once_by_torch_give_the_result_of_images_one_by_one(
 ):
     folder.mask()
     protocol_used = box_scores.Protocol(protocol, thresholds=20, size=16)
-    masks = scoring.Masks.read(folder.metadata, folder.masks, protocol_used, curves=True)
+    masks = scoring.MaskScoring.read(folder.metadata, folder.masks, protocol_used, curves=True)
     expected = masks.score(folder.maps)
     monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
 
@@ -53,7 +53,7 @@ def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
     folder, monkeypatch
 ):
     protocol_used = box_scores.Protocol("reference", thresholds=20, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, protocol_used)
+    boxes = scoring.BoxScoring.read(folder.metadata, protocol_used)
     expected = boxes.score(folder.maps)
     whole, tried = batches.add_boxes, []
 
@@ -75,7 +75,7 @@ def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_a_gpu_gives_the_result_of_the_cpu(folder, protocol):
     protocol_used = box_scores.Protocol(protocol, size=16)
-    boxes = scoring.Boxes.read(folder.metadata, protocol_used, curves=True)
+    boxes = scoring.BoxScoring.read(folder.metadata, protocol_used, curves=True)
 
     result = boxes.score(folder.maps, device="cuda")
 

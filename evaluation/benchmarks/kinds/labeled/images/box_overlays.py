@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluation.benchmarks.kinds.labeled.images import outcomes
-from evaluation.scoring.image_lines import Line, Outcome
+from evaluation.scoring.image_lines import Outcome, OutcomesLine
 
 Namer = Callable[[str], str]
 MARKS = {"truth": "", "right": "✓ ", "wrong": "✗ ", "missed": "missed: "}
@@ -19,7 +19,7 @@ CARD_LETTERS, PAGE_LETTERS = 0.05, 0.028
 
 
 @dataclass(frozen=True)
-class Shape:
+class BoxShape:
     """A box to draw. label: text at its left; text_y: the baseline of the text."""
 
     x: float
@@ -32,7 +32,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PredictionVerdict:
     """One prediction of a classifier, or a miss. value: its confidence, IoU or share as text."""
 
     tone: str
@@ -41,8 +41,8 @@ class Verdict:
 
 
 def shapes(
-    kind: str, line: Line, outcome: Outcome, number: str, name: Namer, letters: float
-) -> list[Shape]:
+    kind: str, line: OutcomesLine, outcome: Outcome, number: str, name: Namer, letters: float
+) -> list[BoxShape]:
     """Return the boxes of an outcome, true ones first. letters: height of a label in pixels."""
     drawn = {"localization": _located, "detection": _detected, "wsol": _mapped}.get(kind)
     if drawn is None:
@@ -57,7 +57,7 @@ def shapes(
 Drawn = Iterator[tuple[Sequence[float] | None, str, str]]
 
 
-def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> Shape:
+def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> BoxShape:
     x0, y0, x1, y1 = (round(float(value), 2) for value in box[:4])
     above = y0 - 0.3 * letters if y0 > 1.3 * letters else y0 + 1.1 * letters
     # True boxes are labeled at the lower edge, predicted ones, which may be close, at the upper
@@ -65,15 +65,15 @@ def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> Shape
     is_true = tone in ("truth", "missed")
     text = max(y0 + letters, y1 - 0.4 * letters) if is_true else above
     width, height = (round(max(0.0, end - start), 2) for start, end in ((x0, x1), (y0, y1)))
-    return Shape(x0, y0, width, height, tone, label, round(text, 1))
+    return BoxShape(x0, y0, width, height, tone, label, round(text, 1))
 
 
-def _true_boxes(line: Line, name: Namer) -> Drawn:
+def _true_boxes(line: OutcomesLine, name: Namer) -> Drawn:
     for box in line["truth"]:
         yield box, "truth", name(box[4]) if len(box) > 4 else name(line["classes"][0])
 
 
-def _located(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+def _located(line: OutcomesLine, outcome: Outcome, number: str, name: Namer) -> Drawn:
     yield from _true_boxes(line, name)
     boxes = outcome.get("boxes") or []
     right = _right_box(line, outcome)
@@ -81,7 +81,7 @@ def _located(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
         yield box, "right" if at == right else "wrong", name(label or "")
 
 
-def _right_box(line: Line, outcome: Outcome) -> int | None:
+def _right_box(line: OutcomesLine, outcome: Outcome) -> int | None:
     """Return which of the five boxes made the outcome right: the one with the highest IoU among
     those of the right class.
     """
@@ -95,7 +95,7 @@ def _right_box(line: Line, outcome: Outcome) -> int | None:
     return -max(placed)[1] if placed else None
 
 
-def _detected(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+def _detected(line: OutcomesLine, outcome: Outcome, number: str, name: Namer) -> Drawn:
     missed = [[*box[1:5], box[0]] for box in outcome.get("missed") or ()]
     for box in line["truth"]:
         if list(box) not in missed:
@@ -106,7 +106,7 @@ def _detected(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
         yield box, "right" if hit else "wrong", f"{name(label)} {share(confidence)}"
 
 
-def _mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+def _mapped(line: OutcomesLine, outcome: Outcome, number: str, name: Namer) -> Drawn:
     yield from _true_boxes(line, name)
     result = outcome.get(number)
     if isinstance(result, dict):
@@ -137,44 +137,54 @@ def iou(a: Sequence[float], b: Sequence[float]) -> float:
     return both / union if union > 0 else 0.0
 
 
-def verdicts(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Verdict]:
+def verdicts(
+    kind: str, line: OutcomesLine, outcome: Outcome, number: str, name: Namer
+) -> list[PredictionVerdict]:
     """Return the classifier's predictions in order, each right or wrong."""
     made = {"detection": _found_verdicts, "wsol": _map_verdicts}.get(kind, _label_verdicts)
     return list(made(line, outcome, number, name))
 
 
-def _label_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
+def _label_verdicts(
+    line: OutcomesLine, outcome: Outcome, number: str, name: Namer
+) -> Iterator[PredictionVerdict]:
     for label in outcome.get("labels") or ():
         if label is None:
-            yield Verdict("plain", "no class at this rank")
+            yield PredictionVerdict("plain", "no class at this rank")
         else:
-            yield Verdict("right" if label in line["classes"] else "wrong", name(label))
+            yield PredictionVerdict("right" if label in line["classes"] else "wrong", name(label))
     if "iou" in outcome:
-        yield Verdict("plain", "IoU with the right class", share(outcome["iou"]))
+        yield PredictionVerdict("plain", "IoU with the right class", share(outcome["iou"]))
     if outcome.get("height"):
-        yield Verdict("plain", "height above the right class", f"{outcome['height']:g}")
+        yield PredictionVerdict("plain", "height above the right class", f"{outcome['height']:g}")
 
 
-def _found_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
+def _found_verdicts(
+    line: OutcomesLine, outcome: Outcome, number: str, name: Namer
+) -> Iterator[PredictionVerdict]:
     for label, confidence, _, _, _, _, hit, overlap in outcome.get("found") or ():
         iou_text = f", IoU {share(overlap)}" if overlap else ""
-        yield Verdict("right" if hit else "wrong", name(label), f"{share(confidence)}{iou_text}")
+        yield PredictionVerdict(
+            "right" if hit else "wrong", name(label), f"{share(confidence)}{iou_text}"
+        )
     for label, *_ in outcome.get("missed") or ():
-        yield Verdict("missed", name(label), "missed")
+        yield PredictionVerdict("missed", name(label), "missed")
 
 
-def _map_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
+def _map_verdicts(
+    line: OutcomesLine, outcome: Outcome, number: str, name: Namer
+) -> Iterator[PredictionVerdict]:
     for measure in outcomes.NUMBERS["wsol"]:
         value: object = outcome.get(measure.key)
         if isinstance(value, dict):
             tone = "right" if value["right"] else "wrong"
-            yield Verdict(tone, measure.words, f"IoU {share(value['iou'])}")
+            yield PredictionVerdict(tone, measure.words, f"IoU {share(value['iou'])}")
         elif measure.key in outcome:
             known = value if isinstance(value, float) else None
-            yield Verdict("plain", measure.words, share(known))
+            yield PredictionVerdict("plain", measure.words, share(known))
 
 
-def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
+def only(line: OutcomesLine, outcome: Outcome, label: str) -> tuple[OutcomesLine, Outcome]:
     """Return a detection restricted to one class; other outcomes unchanged."""
     if "found" not in outcome:
         return line, outcome

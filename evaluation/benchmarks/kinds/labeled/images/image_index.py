@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.benchmarks.kinds.labeled.images import outcomes
-from evaluation.benchmarks.kinds.labeled.images.outcomes import Line
+from evaluation.benchmarks.kinds.labeled.images.outcomes import OutcomesLine
 from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
 from labeling.release_files.line_index import ObjectLines
@@ -143,7 +143,7 @@ class _Entries:
     names: dict[str, int] = field(default_factory=dict)
     classifiers: dict[str, int] = field(default_factory=dict)
 
-    def add(self, at: int, line: Line) -> None:
+    def add(self, at: int, line: OutcomesLine) -> None:
         for classifier, outcome in line["outcomes"].items():
             who = self.classifiers.setdefault(classifier, len(self.classifiers))
             if outcome is None:
@@ -156,7 +156,7 @@ class _Entries:
 
 
 def _read_lines(path: Path, kind: str) -> ImageIndex:
-    lines, entries = ObjectLines[Line](path), _Entries(kind)
+    lines, entries = ObjectLines[OutcomesLine](path), _Entries(kind)
     start = 0
     with open(path, "rb") as file:
         for at, line in enumerate(file):
@@ -198,7 +198,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None
             starts, *columns = (kept[key] for key in ARRAYS)
     except NO_ARRAY:
         return None
-    lines = ObjectLines[Line](path, array("Q", starts.tobytes()))
+    lines = ObjectLines[OutcomesLine](path, array("Q", starts.tobytes()))
     return ImageIndex(stamp[1], lines, names, classifiers, *columns)
 
 

@@ -10,10 +10,10 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from evaluation.scoring.image_lines import Line, Outcome
+from evaluation.scoring.image_lines import Outcome, OutcomesLine
 
 # (class, case) of every class of the line.
-Classify = Callable[[Line, Outcome], Iterator[tuple[str, str]]]
+Classify = Callable[[OutcomesLine, Outcome], Iterator[tuple[str, str]]]
 
 KS = (1, 2, 5, 10, 20)
 DELTAS = ("0.3", "0.5", "0.7")
@@ -45,7 +45,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ImageQuery:
     """The images of a classifier's number, case and class ("" for any)."""
 
     classifier: str
@@ -72,7 +72,7 @@ def _flag(*path: str) -> Classify:
     one.
     """
 
-    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    def classify(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
         value: object = outcome
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -84,7 +84,7 @@ def _flag(*path: str) -> Classify:
 
 
 def _hit(k: int) -> Classify:
-    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    def classify(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
         rank = outcome.get("rank")
         for name in line["classes"]:
             yield name, "right" if rank is not None and rank <= k else "wrong"
@@ -92,7 +92,7 @@ def _hit(k: int) -> Classify:
     return classify
 
 
-def _height(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _height(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
     height = outcome.get("height")
     if height is None:
         return
@@ -101,7 +101,7 @@ def _height(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield name, f"from-{below[-1]}" if below else "none"
 
 
-def _place(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _place(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Split wrong localizations: the class is wrong, or the class is right and the box is wrong."""
     if outcome.get("right") is None:
         return
@@ -113,7 +113,7 @@ def _place(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
             yield name, "place" if outcome.get("class_right") else "class"
 
 
-def _detected(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _detected(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
     for name, _, _, _, _, _, hit, iou in outcome.get("found") or ():
         if hit:
             yield name, "hit"
@@ -125,7 +125,7 @@ def _detected(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _share(key: str) -> Classify:
-    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    def classify(line: OutcomesLine, outcome: Outcome) -> Iterator[tuple[str, str]]:
         if key in outcome:
             share = outcome.get(key)
             for name in line["classes"]:
@@ -200,7 +200,7 @@ def bits_of(kind: str) -> dict[str, dict[str, int]]:
     return {number.key: {case.key: next(bits) for case in number.cases} for number in NUMBERS[kind]}
 
 
-def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
+def sorted_in(kind: str, line: OutcomesLine, outcome: Outcome) -> dict[str, int]:
     """Return by class the bits of all cases of this image's outcome.
 
     >>> line = {"classes": ["n02084071"]}

@@ -12,7 +12,7 @@ from django.urls import reverse
 from evaluation.benchmarks.kinds.labeled import class_names, paths, running
 from evaluation.benchmarks.kinds.labeled.images import box_overlays, image_index, outcomes
 from evaluation.benchmarks.kinds.labeled.images.image_index import ImageIndex
-from evaluation.benchmarks.kinds.labeled.images.outcomes import Asked
+from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -23,7 +23,7 @@ GONE = "The images of this run are no longer on this server. Score the benchmark
 
 
 @dataclass(frozen=True)
-class Picture:
+class SizedPhotograph:
     """A photograph's size in pixels and address; "" if it has left the dataset."""
 
     width: float
@@ -51,7 +51,7 @@ class Viewed:
 
     row: Benchmark
     run: Run
-    selection: Asked
+    selection: ImageQuery
     name: class_names.Namer
 
     @cached_property
@@ -81,7 +81,7 @@ def index_of(row: Benchmark, run: Run) -> ImageIndex:
         raise Refusal(GONE) from None
 
 
-def asked_in(index: ImageIndex, query: Mapping[str, str]) -> Asked:
+def asked_in(index: ImageIndex, query: Mapping[str, str]) -> ImageQuery:
     """Return the query's choices; the first available one replaces an unknown one."""
     classifier = _known(query.get("classifier", ""), index.classifiers)
     numbers = {entry.key: entry for entry in _numbers(index, classifier)}
@@ -89,7 +89,7 @@ def asked_in(index: ImageIndex, query: Mapping[str, str]) -> Asked:
     case = query.get("case", "")
     name = query.get("class", "")
     keys = [known_case.key for known_case in numbers[number].cases] if number else []
-    return Asked(
+    return ImageQuery(
         classifier,
         number,
         case if case in keys else "",
@@ -144,7 +144,7 @@ def _choices(index: ImageIndex, viewed: Viewed) -> dict[str, object]:
     }
 
 
-def _tabs(index: ImageIndex, selection: Asked) -> list[Tab]:
+def _tabs(index: ImageIndex, selection: ImageQuery) -> list[Tab]:
     counts = index.counts(selection.classifier, selection.number, selection.name)
     every = outcomes.Case("", "all", "plain")
     return [
@@ -153,12 +153,12 @@ def _tabs(index: ImageIndex, selection: Asked) -> list[Tab]:
     ]
 
 
-def _number(kind: str, selection: Asked) -> outcomes.Number:
+def _number(kind: str, selection: ImageQuery) -> outcomes.Number:
     return next(entry for entry in outcomes.NUMBERS[kind] if entry.key == selection.number)
 
 
 def _card(
-    viewed: Viewed, number: int, line: outcomes.Line, image: Image | None
+    viewed: Viewed, number: int, line: outcomes.OutcomesLine, image: Image | None
 ) -> dict[str, object]:
     kind, selection, name = viewed.row.kind, viewed.selection, viewed.name
     outcome = line["outcomes"].get(selection.classifier) or {}
@@ -183,7 +183,7 @@ def _card(
 
 
 def _badges(
-    kind: str, line: outcomes.Line, outcome: outcomes.Outcome, selection: Asked
+    kind: str, line: outcomes.OutcomesLine, outcome: outcomes.Outcome, selection: ImageQuery
 ) -> list[outcomes.Case]:
     """Return the cases of the image; if a case has parts, only the parts."""
     number = _number(kind, selection)
@@ -210,18 +210,18 @@ def _photographs(row: Benchmark, names: Sequence[str]) -> dict[str, Image]:
 
 
 def _picture(
-    viewed: Viewed, number: int, line: outcomes.Line, image: Image | None, *, is_small: bool
-) -> Picture:
+    viewed: Viewed, number: int, line: outcomes.OutcomesLine, image: Image | None, *, is_small: bool
+) -> SizedPhotograph:
     if image is None:
         ends = [box[2:4] for box in line["truth"]] or [[1, 1]]
         width, height = (max(1.0, *(end[axis] for end in ends)) for axis in (0, 1))
-        return Picture(width, height, "")
+        return SizedPhotograph(width, height, "")
     row = viewed.row
     if is_small:
         url = reverse("labeling:thumbnail", args=[row.campaign.dataset.name, image.pk])
     else:
         url = reverse("evaluation:labeled_photo", args=[row.name, viewed.run.pk, number])
-    return Picture(image.width, image.height, url)
+    return SizedPhotograph(image.width, image.height, url)
 
 
 def image(
@@ -232,7 +232,7 @@ def image(
     if number >= len(index):
         return None
     selection = asked_in(index, query)
-    line: outcomes.Line = index.lines[number]
+    line: outcomes.OutcomesLine = index.lines[number]
     viewed = Viewed(row, run, selection, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)
@@ -262,7 +262,7 @@ def image(
     }
 
 
-def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, object]]:
+def _columns(viewed: Viewed, line: outcomes.OutcomesLine) -> list[dict[str, object]]:
     """Return the outcome of every classifier."""
     kind, selection = viewed.row.kind, viewed.selection
     return [
@@ -287,7 +287,7 @@ def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, object]:
     }
 
 
-def _after(classifiers: Sequence[str], selection: Asked) -> str | None:
+def _after(classifiers: Sequence[str], selection: ImageQuery) -> str | None:
     """Return the query of the next classifier (the first after the last); None if there is only
     one.
     """

@@ -65,7 +65,7 @@ def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpRespons
     return response
 
 
-def _line(row: Benchmark, run: Run, number: int) -> outcomes.Line:
+def _line(row: Benchmark, run: Run, number: int) -> outcomes.OutcomesLine:
     index = pages.index_of(row, run)
     if number >= len(index):
         raise Http404

@@ -178,7 +178,7 @@ def apply(
                 parent = version_for(benchmark, queue.meta.version)
                 before = in_order(label_sets(parent, before, wordnet), before)
         strata = reviewing.read_strata(part / STRATA, [*before])
-        pool = queueing.Pool([*before], [*before.values()], {}, {})
+        pool = queueing.ReviewPool([*before], [*before.values()], {}, {})
         after = applying.reviewed(pool, strata, judged)
         with atomic_write(part / SETS) as file:
             file.writelines(applying.lines(after, wordnet.wnid))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.rows import Cell, cell_of
-from evaluation.scoring.comparing import Pair
-from evaluation.scoring.mistakes.applying import Share
+from evaluation.benchmarks.kinds.labeled.rows import MeasureCell, cell_of
+from evaluation.scoring.comparing import SubmissionPair
+from evaluation.scoring.mistakes.applying import ReviewShare
 from evaluation.scoring.mistakes.versions import ScoredVersion
 
 RATES = {
@@ -17,22 +17,22 @@ RATES = {
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedShare:
     """A share with its interval and its number of images."""
 
-    cell: Cell
+    cell: MeasureCell
     images: int | None
 
 
 @dataclass(frozen=True)
-class SubmissionRow:
+class SubmissionVersionsRow:
     """A submission's accuracy by version, and on the images of the last review. is_reviewed:
     whether that review covered its mistakes.
     """
 
     name: str
-    by_version: tuple[Counted, ...]
-    estimated: Counted | None
+    by_version: tuple[CountedShare, ...]
+    estimated: CountedShare | None
     is_reviewed: bool
 
 
@@ -43,14 +43,14 @@ class RateRow:
     version: int
     key: str
     words: str
-    share: Counted
+    share: CountedShare
 
 
 def versions(result: LabeledResult) -> list[ScoredVersion]:
     return result.label_sets or []
 
 
-def submissions(result: LabeledResult) -> list[SubmissionRow]:
+def submissions(result: LabeledResult) -> list[SubmissionVersionsRow]:
     """Return every submission, best by the newest version first."""
     scored = versions(result)
     if not scored:
@@ -60,7 +60,7 @@ def submissions(result: LabeledResult) -> list[SubmissionRow]:
         {submission.name: submission for submission in version.submissions} for version in scored
     ]
     rows = [
-        SubmissionRow(
+        SubmissionVersionsRow(
             name,
             tuple(_counted(version[name].accuracy) for version in by_name),
             _counted(submission.estimated) if submission.estimated else None,
@@ -71,7 +71,7 @@ def submissions(result: LabeledResult) -> list[SubmissionRow]:
     return sorted(rows, key=lambda row: (-(row.by_version[-1].cell.value or 0), row.name))
 
 
-def pairs(result: LabeledResult) -> list[Pair]:
+def pairs(result: LabeledResult) -> list[SubmissionPair]:
     """Return every pair of submissions compared by the newest version."""
     scored = versions(result)
     compared = scored[-1].comparison if scored else None
@@ -96,5 +96,5 @@ def rates(result: LabeledResult) -> list[RateRow]:
     return rows
 
 
-def _counted(share: Share) -> Counted:
-    return Counted(cell_of(share), share.images)
+def _counted(share: ReviewShare) -> CountedShare:
+    return CountedShare(cell_of(share), share.images)

@@ -3,49 +3,53 @@
 from collections.abc import Callable, Iterator
 
 from evaluation.benchmarks.kinds.labeled.label_sets import rows
-from evaluation.benchmarks.kinds.labeled.label_sets.rows import Counted, RateRow, SubmissionRow
+from evaluation.benchmarks.kinds.labeled.label_sets.rows import (
+    CountedShare,
+    RateRow,
+    SubmissionVersionsRow,
+)
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.rows import Cell
-from evaluation.benchmarks.tables import Column, Table
+from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
+from evaluation.benchmarks.tables import Table, TableColumn
 
 CELL = "evaluation/labeled/_cell.html"
 WHOLE = "0g"
 CsvRows = Iterator[dict[str, object]]
 
 
-def _nth(at: int) -> Callable[[SubmissionRow], Cell]:
+def _nth(at: int) -> Callable[[SubmissionVersionsRow], MeasureCell]:
     return lambda row: row.by_version[at].cell
 
 
-def _images(at: int) -> Callable[[SubmissionRow], int | None]:
+def _images(at: int) -> Callable[[SubmissionVersionsRow], int | None]:
     return lambda row: row.by_version[at].images
 
 
-def _columns(result: LabeledResult) -> tuple[Column, ...]:
-    columns = [Column("name", "Submission", is_number=False)]
+def _columns(result: LabeledResult) -> tuple[TableColumn, ...]:
+    columns = [TableColumn("name", "Submission", is_number=False)]
     for at, version in enumerate(rows.versions(result)):
         words = f"Version {version.version}"
         columns += [
-            Column(f"version_{at}", words, template=CELL, of=_nth(at)),
-            Column(f"images_{at}", "n", WHOLE, of=_images(at)),
+            TableColumn(f"version_{at}", words, template=CELL, of=_nth(at)),
+            TableColumn(f"images_{at}", "n", WHOLE, of=_images(at)),
         ]
     return (
         *columns,
-        Column("estimated", "Estimated", template=CELL, of=_estimated),
-        Column("reviewed", "n", WHOLE, of=lambda row: row.estimated and row.estimated.images),
-        Column("looked_at", "Mistakes", of=_looked_at),
+        TableColumn("estimated", "Estimated", template=CELL, of=_estimated),
+        TableColumn("reviewed", "n", WHOLE, of=lambda row: row.estimated and row.estimated.images),
+        TableColumn("looked_at", "Mistakes", of=_looked_at),
     )
 
 
-def _estimated(row: SubmissionRow) -> Cell:
-    return row.estimated.cell if row.estimated else Cell(None)
+def _estimated(row: SubmissionVersionsRow) -> MeasureCell:
+    return row.estimated.cell if row.estimated else MeasureCell(None)
 
 
-def _looked_at(row: SubmissionRow) -> str:
+def _looked_at(row: SubmissionVersionsRow) -> str:
     return "reviewed" if row.is_reviewed else "not reviewed"
 
 
-def _numbers(share: Counted) -> dict[str, object]:
+def _numbers(share: CountedShare) -> dict[str, object]:
     cell = share.cell
     return {"value": cell.value, "low": cell.low, "high": cell.high, "images": share.images}
 
@@ -67,7 +71,7 @@ def _rates_csv(result: LabeledResult) -> CsvRows:
         yield {"version": row.version, "rate": row.key} | _numbers(row.share)
 
 
-def _share(row: RateRow) -> Cell:
+def _share(row: RateRow) -> MeasureCell:
     return row.share.cell
 
 
@@ -77,10 +81,10 @@ RATES = Table(
     "label-rates",
     rows.rates,
     (
-        Column("words", "Share of images with", is_number=False),
-        Column("version", "Version"),
-        Column("share", "Share", template=CELL, of=_share),
-        Column("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
+        TableColumn("words", "Share of images with", is_number=False),
+        TableColumn("version", "Version"),
+        TableColumn("share", "Share", template=CELL, of=_share),
+        TableColumn("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
     ),
     "label errors by version",
 )

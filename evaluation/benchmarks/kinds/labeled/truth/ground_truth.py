@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
-from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, Scene, has_parts, scenes
+from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, LabeledScene, has_parts, scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import WsolFolder
 from labeling.errors import Refusal
 from labeling.plurals import count_of
@@ -35,7 +35,7 @@ NOT_ALL = "not every instance of its class is known to have a box of its own"
 
 
 @dataclass(kw_only=True)
-class LeftOut(Record):
+class LeftOutReason(Record):
     why: str
     images: int
 
@@ -48,7 +48,7 @@ class ReleaseName(Record):
 
 
 @dataclass(kw_only=True)
-class Counts(Record):
+class TruthCounts(Record):
     """Counts of a truth. objects: boxes; 0 for classification. masks: whether there are any.
     release: where a command writes the truth.
     """
@@ -58,11 +58,11 @@ class Counts(Record):
     classes: int
     objects: int
     masks: bool
-    left_out: list[LeftOut]
+    left_out: list[LeftOutReason]
     notes: list[str]
 
 
-def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> Counts:
+def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> TruthCounts:
     """Write what `score KIND` reads into an existing folder and return the counts.
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
@@ -74,13 +74,13 @@ def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> C
     return _made(frozen, kind, folder, inclusive)
 
 
-def count(frozen: Frozen, kind: str) -> Counts:
+def count(frozen: Frozen, kind: str) -> TruthCounts:
     """Return the counts that `write` would return. Raises as `write` does."""
     return _made(frozen, kind, None, False)
 
 
-def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Counts:
-    tally = Tally()
+def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> TruthCounts:
+    tally = TruthTally()
     with Sheets(folder) as sheets:
         take = _taker(frozen, kind, folder, sheets, tally, inclusive)
         for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
@@ -90,7 +90,7 @@ def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Co
     return tally.counts(frozen)
 
 
-class Tally:
+class TruthTally:
     """Counts collected over the images."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Tally:
         # Objects whose row had no box.
         self.unboxed = 0
 
-    def the_class(self, scene: Scene, boxed: bool) -> str | None:
+    def the_class(self, scene: LabeledScene, boxed: bool) -> str | None:
         """Return the image's only class, or None after counting why the image is left out.
 
         boxed: the class also needs a box.
@@ -125,14 +125,14 @@ class Tally:
             self.unsettled += sum(map(len, scene.unsettled.values()))
         return key
 
-    def counts(self, frozen: Frozen) -> Counts:
-        return Counts(
+    def counts(self, frozen: Frozen) -> TruthCounts:
+        return TruthCounts(
             images=self.images,
             classes=len(self.classes),
             objects=self.objects,
             masks=bool(self.masks),
             left_out=[
-                LeftOut(why=why, images=self.left_out[why])
+                LeftOutReason(why=why, images=self.left_out[why])
                 for why in (SEVERAL, NONE, UNKNOWN, NO_BOX, NOT_ALL)
                 if self.left_out[why]
             ],
@@ -180,9 +180,9 @@ def _taker(
     kind: str,
     folder: Path | None,
     sheets: Sheets,
-    tally: Tally,
+    tally: TruthTally,
     inclusive: bool,
-) -> Callable[[Scene], None]:
+) -> Callable[[LabeledScene], None]:
     """Return the function that adds one image of the kind."""
     if kind == CLASSIFICATION:
         return _Classification(sheets, tally)
@@ -195,33 +195,33 @@ def _taker(
 
 
 class _Classification:
-    def __init__(self, sheets: Sheets, tally: Tally) -> None:
+    def __init__(self, sheets: Sheets, tally: TruthTally) -> None:
         self.sheets, self.tally = sheets, tally
         sheets.row(TRUTH, "image", "wnid")
 
-    def __call__(self, scene: Scene) -> None:
+    def __call__(self, scene: LabeledScene) -> None:
         key = self.tally.the_class(scene, boxed=False)
         if key is not None:
             self.sheets.row(TRUTH, scene.photo.name, key)
 
 
 class _Boxed:
-    def __init__(self, sheets: Sheets, tally: Tally, inclusive: bool) -> None:
+    def __init__(self, sheets: Sheets, tally: TruthTally, inclusive: bool) -> None:
         self.sheets, self.tally, self.inclusive = sheets, tally, inclusive
         sheets.row(TRUTH, *BOXED)
         sheets.row(IMAGES, *SIZED)
 
-    def write(self, scene: Scene, key: str) -> None:
+    def write(self, scene: LabeledScene, key: str) -> None:
         for box in scene.boxes[key]:
             corners = last_pixel(box) if self.inclusive else box
             self.sheets.row(TRUTH, scene.photo.name, key, *corners)
 
-    def size(self, scene: Scene) -> None:
+    def size(self, scene: LabeledScene) -> None:
         self.sheets.row(IMAGES, scene.photo.name, scene.photo.width, scene.photo.height)
 
 
 class _Localization(_Boxed):
-    def __call__(self, scene: Scene) -> None:
+    def __call__(self, scene: LabeledScene) -> None:
         key = self.tally.the_class(scene, boxed=True)
         if key is not None:
             self.size(scene)
@@ -229,11 +229,11 @@ class _Localization(_Boxed):
 
 
 class _Detection(_Boxed):
-    def __init__(self, sheets: Sheets, tally: Tally, inclusive: bool) -> None:
+    def __init__(self, sheets: Sheets, tally: TruthTally, inclusive: bool) -> None:
         super().__init__(sheets, tally, inclusive)
         sheets.row(EXCLUDED, "image", "wnid")
 
-    def __call__(self, scene: Scene) -> None:
+    def __call__(self, scene: LabeledScene) -> None:
         self.size(scene)
         self.tally.images += 1
         self.tally.unsettled += sum(map(len, scene.unsettled.values()))
@@ -251,10 +251,10 @@ class _Detection(_Boxed):
 
 
 class _Wsol:
-    def __init__(self, folder: WsolFolder, tally: Tally) -> None:
+    def __init__(self, folder: WsolFolder, tally: TruthTally) -> None:
         self.folder, self.tally = folder, tally
 
-    def __call__(self, scene: Scene) -> None:
+    def __call__(self, scene: LabeledScene) -> None:
         key = self.tally.the_class(scene, boxed=True)
         if key is not None:
             self.tally.masks += self.folder.add(scene, key)
@@ -266,7 +266,7 @@ def last_pixel(box: Box) -> Box:
     return x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)
 
 
-def _check(frozen: Frozen, kind: str, tally: Tally) -> None:
+def _check(frozen: Frozen, kind: str, tally: TruthTally) -> None:
     """Raise Refusal if there is nothing to score."""
     title, number = frozen.meta["campaign"]["title"], frozen.meta.get("number")
     name = f"Release {number} of {title}" if number else f"This release of {title}"

@@ -17,7 +17,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Scene:
+class LabeledScene:
     """An image with its labels.
 
     boxes: class → boxes of its objects, for the classes in the image; x0 y0 x1 y1 in pixels, x1 and
@@ -42,7 +42,7 @@ def has_parts(frozen: Frozen) -> bool:
     return "objects.jsonl" in frozen.meta["files"]
 
 
-def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
+def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[LabeledScene]:
     """Yield every image of the release in the order of images.jsonl.
 
     with_objects: include what people drew, which takes ten times as long to read.
@@ -68,7 +68,9 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
                 unboxed += 1
                 if "boxed" not in line:
                     boxes[key].remove((0.0, 0.0, float(photo.width), float(photo.height)))
-        yield Scene(photo, boxes, undecided, image_objects, unsettled, frozenset(partial), unboxed)
+        yield LabeledScene(
+            photo, boxes, undecided, image_objects, unsettled, frozenset(partial), unboxed
+        )
 
 
 def _boxes_by_class(

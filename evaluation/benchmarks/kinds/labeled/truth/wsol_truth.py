@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
-from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, Scene
+from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, LabeledScene
 from evaluation.readers.wsol_folders import MOST_BOXES, MOST_PIXELS
 from labeling.errors import Refusal
 from labeling.geometry.polygons import Polygons
@@ -36,7 +36,7 @@ class WsolFolder:
         if folder is not None and masked:
             (folder / MASKS / PNG).mkdir(parents=True)
 
-    def add(self, scene: Scene, key: str) -> int:
+    def add(self, scene: LabeledScene, key: str) -> int:
         """Add an image of one class with boxes; return its number of masks."""
         _check(scene, key)
         photo = scene.photo
@@ -51,7 +51,7 @@ class WsolFolder:
         self.number += 1
         return int(self.masked)
 
-    def _add_masks(self, scene: Scene) -> None:
+    def _add_masks(self, scene: LabeledScene) -> None:
         if self.folder is None:
             return
         mask, ignore = masks_of(scene)
@@ -63,7 +63,7 @@ class WsolFolder:
         self.sheets.line(f"{MASKS}/{WHERE}", scene.photo.name, *names)
 
 
-def masks_of(scene: Scene) -> tuple[Mask, Mask]:
+def masks_of(scene: LabeledScene) -> tuple[Mask, Mask]:
     """Return two (height, width) masks, True inside: the objects, and what to ignore."""
     size = (scene.photo.width, scene.photo.height)
     mask, ignore = np.zeros((2, size[1], size[0]), np.bool_)
@@ -98,7 +98,7 @@ def _save(path: Path, mask: Mask) -> None:
     Image.fromarray(mask).save(path, "PNG", compress_level=3)
 
 
-def _check(scene: Scene, key: str) -> None:
+def _check(scene: LabeledScene, key: str) -> None:
     """Raise Refusal for values that the file format cannot represent."""
     photo = scene.photo
     if "," in key or key != key.strip():

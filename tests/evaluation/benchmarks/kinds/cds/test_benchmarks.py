@@ -9,7 +9,7 @@ import pytest
 from evaluation.benchmarks import folders as benchmark_folders
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, running
-from evaluation.benchmarks.kinds.cds.choosing import Choice
+from evaluation.benchmarks.kinds.cds.choosing import CdsChoice
 from evaluation.models import Benchmark, Submission
 from labeling.campaigns import lifecycle
 from labeling.disk_full import StorageFull
@@ -193,7 +193,7 @@ def test_an_orphaned_folder_harms_nobody(alice, cats, reveal):
 def test_a_plan_counts_and_makes_nothing(alice, cats):
     release = freezing.freeze(cats, alice)
 
-    plan = benchmarks.plan(cats, Choice(content_schemes=("low",)))
+    plan = benchmarks.plan(cats, CdsChoice(content_schemes=("low",)))
 
     assert plan is not None
     assert (plan.release, plan.objects, plan.sequences, plan.left_out) == (release.number, 3, 3, 0)
@@ -202,7 +202,7 @@ def test_a_plan_counts_and_makes_nothing(alice, cats):
 
 
 def test_a_plan_without_a_release_freezes_none(cats):
-    assert benchmarks.plan(cats, Choice()) is None
+    assert benchmarks.plan(cats, CdsChoice()) is None
     assert not cats.releases.exists()
 
 

@@ -67,7 +67,7 @@ def test_more_orders_than_anybody_compares_are_refused_before_a_line_is_made():
     many = {f"s{number}": {} for number in range(51)}
 
     with pytest.raises(Refusal, match="at most 50 of them, not 51") as refusal:
-        choosing.check(choosing.Choice(part_schemes=list(many), orders=many))
+        choosing.check(choosing.CdsChoice(part_schemes=list(many), orders=many))
 
     assert refusal.value.field == "part_schemes"
 

@@ -78,16 +78,16 @@ def test_every_frame_of_every_sequence_is_what_a_classifier_sees(
 def test_frames_are_asked_for_once_and_told_as_they_come(reveal):
     total = len(benchmarks.lines_of(reveal)[0].frames)
 
-    assert viewing.state(reveal, 0) == viewing.State("missing", 0, total)
+    assert viewing.state(reveal, 0) == viewing.FramesState("missing", 0, total)
     for _ in range(2):
-        assert viewing.ask(reveal, 0, reveal.created_by) == viewing.State("queued", 0, total)
+        assert viewing.ask(reveal, 0, reveal.created_by) == viewing.FramesState("queued", 0, total)
     job = Job.objects.get(kind="frames")
     assert queue.claim(job.pk) is not None
-    assert viewing.ask(reveal, 0, reveal.created_by) == viewing.State("running", 0, total)
+    assert viewing.ask(reveal, 0, reveal.created_by) == viewing.FramesState("running", 0, total)
     Job.objects.update(state="queued", claim="")
     queue.run(job.pk)
 
-    assert viewing.state(reveal, 0) == viewing.State("done", total, total)
+    assert viewing.state(reveal, 0) == viewing.FramesState("done", total, total)
     assert viewing.ask(reveal, 0, reveal.created_by).is_done
     assert Job.objects.filter(kind="frames").count() == 1
     job.refresh_from_db()
@@ -99,7 +99,7 @@ def test_half_of_the_frames_count_as_half(reveal):
     total = len(benchmarks.lines_of(reveal)[0].frames)
     (folder(reveal) / "2.webp").unlink()
 
-    assert viewing.state(reveal, 0) == viewing.State("missing", total - 1, total)
+    assert viewing.state(reveal, 0) == viewing.FramesState("missing", total - 1, total)
     draw(reveal, 0)
     assert viewing.state(reveal, 0).is_done
 

@@ -7,16 +7,16 @@ from evaluation.benchmarks.kinds.labeled.results import (
     ScoredSubmission,
 )
 from evaluation.benchmarks.kinds.labeled.settings import checked
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import Counts
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import TruthCounts
 from evaluation.scoring.analysis import Analysis, analyse
 from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.comparing import (
     BestByClass,
     BestByImage,
-    Comparison,
-    Estimate,
+    IntervalEstimate,
     Optimistic,
-    Pair,
+    SubmissionComparison,
+    SubmissionPair,
 )
 from evaluation.scoring.detection import ClassPrecision, DetectionResult
 from evaluation.scoring.localization import LocalizationResult
@@ -27,9 +27,9 @@ CAT, COW = "n02121620", "n01887787"
 SCORED = {"images": 5, "confidence": 0.999, "seed": 0}
 
 
-def figure(value: float | None, half: float = 0.1) -> Estimate:
+def figure(value: float | None, half: float = 0.1) -> IntervalEstimate:
     interval = [None, None] if value is None else [value - half, value + half]
-    return Estimate(value=value, interval=interval, rounds=20_000)
+    return IntervalEstimate(value=value, interval=interval, rounds=20_000)
 
 
 def analysis(cat: float | None, cow: float | None) -> Analysis:
@@ -134,19 +134,23 @@ SCORES = {
     "detection": detection,
     "wsol": wsol,
 }
-TRUTH = Counts(images=5, classes=2, objects=7, masks=False, left_out=[], notes=[])
+TRUTH = TruthCounts(images=5, classes=2, objects=7, masks=False, left_out=[], notes=[])
 
 
-def comparison(kind: str, value: float | None) -> Comparison | None:
+def comparison(kind: str, value: float | None) -> SubmissionComparison | None:
     if kind == "wsol":
         return None
     if kind == "detection":
-        return Comparison(classes_won={"alpha": 2, "beta": 0})
+        return SubmissionComparison(classes_won={"alpha": 2, "beta": 0})
     counts = {"errors": [1, 2], "only_first_wrong": 0, "only_second_wrong": 1, "both_wrong": 1}
     tests = dict.fromkeys(("z", "p_one_sided", "p_two_sided", "mcnemar_p"), value)
     best = BestByClass(error=value, classes_won={"alpha": 2, "beta": 1}, convention="")
-    return Comparison(
-        pairs=[Pair(first="alpha", second="beta", difference=figure(value), **counts, **tests)],
+    return SubmissionComparison(
+        pairs=[
+            SubmissionPair(
+                first="alpha", second="beta", difference=figure(value), **counts, **tests
+            )
+        ],
         optimistic=Optimistic(
             by_class=best, by_image=BestByImage(error=figure(value), convention="")
         ),

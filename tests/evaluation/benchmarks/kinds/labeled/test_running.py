@@ -171,7 +171,7 @@ def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fing
     def on_gpu(scoring, scoremaps, device):
         devices_of_calls.append(device)
         result = score(scoring, scoremaps)
-        if isinstance(scoring, wsol_scoring.Boxes):
+        if isinstance(scoring, wsol_scoring.BoxScoring):
             result.device = device
         return result
 

@@ -9,7 +9,7 @@ from evaluation.benchmarks.kinds.labeled import figures, rows, tables
 from evaluation.benchmarks.kinds.labeled.kind import Labeled
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.scoring.analysis import analyse
-from evaluation.scoring.comparing import Estimate
+from evaluation.scoring.comparing import IntervalEstimate
 from labeling.estimators.intervals import clopper_pearson
 from tests.evaluation.benchmarks.kinds.labeled import results
 from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
@@ -44,7 +44,7 @@ def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
     first, last = rows.submission_rows(results.result("detection", None, 0.4))
 
     assert (first.name, last.name) == ("beta", "alpha")
-    assert replace(last.lead, selection=None) == rows.Cell(None)
+    assert replace(last.lead, selection=None) == rows.MeasureCell(None)
 
 
 def test_answer_says_whether_anything_tells_two_apart():
@@ -200,11 +200,13 @@ def test_a_pair_shows_its_cross_table_where_the_result_has_one(is_old):
     [pair] = rows.pairs(result)
     if not is_old:
         pair.both_right, pair.mcnemar_holm_p = 2, 0.04
-        pair.either_right = Estimate(value=0.75, interval=[0.5, 0.9])
+        pair.either_right = IntervalEstimate(value=0.75, interval=[0.5, 0.9])
 
     def cell(key: str) -> object:
         [column] = (column for column in tables.PAIRS.columns if column.key == key)
         return column.cell(pair)
 
     cells = (cell("both_right"), cell("mcnemar_holm_p"), cell("either_right"))
-    assert cells == ((None, None, None) if is_old else (2, "0.04", rows.Cell(0.75, 0.5, 0.9)))
+    assert cells == (
+        (None, None, None) if is_old else (2, "0.04", rows.MeasureCell(0.75, 0.5, 0.9))
+    )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import LeftOut
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import LeftOutReason
 from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import masks_of
 from evaluation.readers import box_files
@@ -50,8 +50,8 @@ def test_classification_takes_images_of_one_class(parts, tmp_path):
     assert rows(tmp_path / "t" / "truth.csv") == [("cats/1.png", CAT)]
     assert (counts.images, counts.classes, counts.objects) == (1, 1, 0)
     assert counts.left_out == [
-        LeftOut(why="several classes are in it", images=1),
-        LeftOut(why="no class is known to be in it", images=1),
+        LeftOutReason(why="several classes are in it", images=1),
+        LeftOutReason(why="no class is known to be in it", images=1),
     ]
 
 
@@ -239,8 +239,8 @@ def test_given_boxes_of_a_graph_become_truth(alice, dataset, tmp_path):
 
     assert rows(tmp_path / "t" / "truth.csv") == [("1.png", label_files.CUP, "1", "2", "5", "7.5")]
     assert counts.left_out == [
-        LeftOut(why="no class is known to be in it", images=1),
-        LeftOut(why="its class has no box", images=1),
+        LeftOutReason(why="no class is known to be in it", images=1),
+        LeftOutReason(why="its class has no box", images=1),
     ]
     assert ground_truth.count(frozen, "localization") == counts
 
@@ -275,7 +275,7 @@ def test_boxes_are_cut_at_the_image_and_gone_where_they_are_outside(tmp_path):
     counts = written(world.frozen_of(tmp_path, images), "localization", tmp_path / "t")
 
     assert rows(tmp_path / "t" / "truth.csv") == [("a.png", CAT, "0", "2.25", "64", "48")]
-    assert counts.left_out == [LeftOut(why="its class has no box", images=1)]
+    assert counts.left_out == [LeftOutReason(why="its class has no box", images=1)]
 
 
 def test_open_questions_are_told(tmp_path):
