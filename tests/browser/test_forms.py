@@ -283,13 +283,13 @@ STEPS = [
     ),
     Step("/datasets/hidden-lake/pools/", "Predict", {"[value=colours]": True}),
     # Benchmarks.
-    Step("/benchmarks/coots/accuracies/", "Keep and score", {"#id_accuracy_0": "71.3"}, "Kept."),
+    Step("/benchmarks/coots/accuracies/", "Save and score", {"#id_accuracy_0": "71.3"}, "Saved."),
     Step("/benchmarks/reveal/", "Score now"),
     Step("/benchmarks/reveal/runs/{revealed}/sequences/", "Show"),
     Step("/benchmarks/maps/", "Score now"),
     Step("/benchmarks/maps/runs/{mapped}/images/", "Show"),
     Step("/benchmarks/maps/submissions/", "Remove"),
-    Step("/benchmarks/new/released/", "Show what it can be", {"#id_campaign": "coots"}),
+    Step("/benchmarks/new/released/", "Show kinds", {"#id_campaign": "coots"}),
     Step("/tokens/", "Create token", {"#id_name": "script"}),
     Step("/tokens/", "Revoke script"),
     # The account, which ends the session.
@@ -429,12 +429,12 @@ def test_a_selection_becomes_a_competition_by_mouse(page, site, dataset, wordnet
     page.get_by_text("Kept: selection.jsonl").wait_for()
     assert page.input_value("#id_title") == "Birds"
     page.fill("#id_name", "Two words")
-    page.click("text=Check and see the cost")
+    page.click("text=Preview")
     page.locator(".has-error").wait_for()
     page.fill("#id_name", "birds")
-    page.click("text=Check and see the cost")
-    page.get_by_text("What it asks").wait_for()
-    page.get_by_role("button", name="Make the benchmark").click()
+    page.click("text=Preview")
+    page.get_by_text("Counts and cost").wait_for()
+    page.get_by_role("button", name="Create benchmark").click()
 
     page.wait_for_url("**/benchmarks/birds/**")
     assert Benchmark.objects.get().campaign.state == Campaign.State.DRAFT

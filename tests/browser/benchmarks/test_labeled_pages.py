@@ -76,7 +76,7 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.get_by_label("Name").fill("found")
     page.get_by_label("test: for the final numbers").check()
     looked_at(page, "labeled-new")
-    page.get_by_role("button", name="Make the benchmark").click()
+    page.get_by_role("button", name="Create benchmark").click()
     page.wait_for_selector("text=score on it once")
     row = Benchmark.objects.get(name="found")
     path = world.predictions(

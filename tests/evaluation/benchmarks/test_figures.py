@@ -72,7 +72,7 @@ def test_figures_say_in_words_what_they_show(result):
     assert "Highest: a against b, 0.90" in MAD.alt("heatmap", result, {})
     assert MAD.alt("ranks", result, {}).startswith("Ranks: 1 a, 2 b")
     assert "0.80 at k = 2, 1.00 at k = 3" in MAD.alt("ablation", result, {})
-    assert "empty so far" in MAD.alt("ablation", replace(result, ablation=[]), {})
+    assert "no data yet" in MAD.alt("ablation", replace(result, ablation=[]), {})
 
 
 def test_ties_are_listed_by_name(result):

@@ -301,7 +301,7 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
     table = html_of(client.get(page("result_csv", row, run.pk, "lengths")))
 
     assert made.url == page("submissions", row)
-    assert "Nobody takes part yet" in empty
+    assert "No submissions yet" in empty
     assert joined.url == page("benchmark", row)
     assert run.state == Run.State.DONE, run.error
     assert '<th scope="row">alpha</th><td class="number">5</td>' in page_shown

@@ -116,7 +116,7 @@ def test_no_ranking_yet_fails_the_run_with_its_reason_and_not_the_job(birds, run
 
 
 def test_nothing_settled_is_not_scored_and_freezes_nothing(birds, alice):
-    with pytest.raises(Conflict, match="no image has both its questions settled"):
+    with pytest.raises(Conflict, match="no image has both questions settled"):
         runs.score_now(birds, alice)
     assert not runs.has_changed(birds)
 

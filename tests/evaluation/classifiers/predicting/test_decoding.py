@@ -109,9 +109,9 @@ import os, signal, sys, threading
 from multiprocessing import forkserver
 from pathlib import Path
 
-from evaluation.classifiers.predicting.decoding import Decoders, Plan, batches_of
+from evaluation.classifiers.predicting.decoding import Decoders, DecodingPlan, batches_of
 from evaluation.classifiers.predicting.photographs import source_of
-from evaluation.classifiers.preparing import Preparation
+from evaluation.classifiers.preparing import FramePreparation
 
 def interrupt():
     while not (server := forkserver._forkserver._forkserver_pid):
@@ -119,7 +119,8 @@ def interrupt():
     os.kill(server, signal.SIGINT)
 
 threading.Thread(target=interrupt).start()
-plan = Plan(source_of(Path(sys.argv[1])), Path(sys.argv[2]), (Preparation((8, 8), "crop"),), 4)
+preparations = (FramePreparation((8, 8), "crop"),)
+plan = DecodingPlan(source_of(Path(sys.argv[1])), Path(sys.argv[2]), preparations, 4)
 with Decoders(plan, 1) as decoders:
     print(len(list(decoders.prepared(batches_of(plan.list_path, plan.size)))))
 """

@@ -44,7 +44,7 @@ def test_page_says_which_classifier_needs_least(run, as_alice):
 
     assert "lowest in 4 of them" in page
     # So few objects that no test tells anybody apart, however clear it looks.
-    assert "Which needs the least of the object is not sure" in page
+    assert "Which needs the least of the object is not confirmed" in page
     assert "No order is sure" in page
     for text in ("wup", "20 rounds over images, seed 0", run.release.sha256, "Scored"):
         assert text in page

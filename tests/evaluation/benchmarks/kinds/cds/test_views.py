@@ -173,7 +173,7 @@ def test_what_would_be_revealed_comes_before_anything_is_made(as_alice, alice, c
     assert (plan.objects, plan.sequences) == (3, 6)
     page = html_of(answer)
     assert "objects of release 1" in page
-    assert "Make the benchmark" in page
+    assert "Create benchmark" in page
     assert not Benchmark.objects.exists()
 
 

@@ -101,6 +101,6 @@ def test_a_benchmark_without_classifiers_is_not_scored(shell, cats, tmp_path):
     wrong.write_bytes(b"no zip")
     bad = shell("benchmark", "submit", "wsol", "alpha", wrong)
 
-    assert (status, err.startswith("wsol: Nobody takes part yet.")) == (1, True)
+    assert (status, err.startswith("wsol: There are no submissions yet.")) == (1, True)
     assert (absent[0], "nothing.zip: does not exist" in absent[2]) == (1, True)
     assert (bad[0], "wrong.zip: It is not a zip" in bad[2]) == (1, True)

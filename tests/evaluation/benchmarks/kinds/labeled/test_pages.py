@@ -113,7 +113,7 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     best = "beta" if kind in ("detection", "wsol") else "alpha"
     # Made by hand, of five images: the one that stands first is not surely the best.
     assert f"{best} <strong>" in page
-    assert "Which is the best is not sure" in page or f"{best} is the best" in page
+    assert "Which is the best is not confirmed" in page or f"{best} is the best" in page
     result = kind_of(run.benchmark).result_of(run.benchmark, run)
     for name in Labeled(result.kind).figures(result):
         assert address("figure", run, name, "svg") in page, name
@@ -152,7 +152,7 @@ def test_nulls_are_dashes_and_never_a_fault(kind, values, scored, as_alice):
 def test_a_run_of_nobody_says_that_no_number_could_be_made(scored, as_alice):
     run = scored("wsol", None, submissions=[])
 
-    assert "No number could be made" in read(as_alice, address("run", run))
+    assert "No results" in read(as_alice, address("run", run))
 
 
 def test_a_test_split_that_was_scored_again_is_warned_about(scored, as_alice):
@@ -189,7 +189,7 @@ def test_states_before_a_score_say_what_to_do(alice, cats, as_alice, tmp_path):
     row = world.make(alice, cats)
     path = reverse("evaluation:benchmark", args=[row.name])
 
-    assert "Nobody takes part yet" in read(as_alice, path)
+    assert "There are no submissions yet" in read(as_alice, path)
     world.submit(row, alice, tmp_path)
     assert "1 submission waits" in read(as_alice, path)
     run = runs.request(row, alice)
@@ -338,8 +338,8 @@ def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_a
     page = as_alice.get(reverse("evaluation:new", args=["labeled"]), {"campaign": campaign.name})
 
     assert all(choice.fault for choice in page.context["kinds"])
-    assert b"Not here:" in page.content
-    assert b"Make the benchmark" not in page.content
+    assert b"Not possible:" in page.content
+    assert b"Create benchmark" not in page.content
 
 
 def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice):
