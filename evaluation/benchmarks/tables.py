@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
-class TableColumn:
+class Column:
     """A column: its key in CSV files and in a row, and its heading on pages.
 
     digits: decimals on pages, as in floatformat: -1 for one unless it is 0, "0g" with thousands
@@ -49,7 +49,7 @@ class Table:
 
     name: str
     rows: Callable[[Any], Iterable[Any]]
-    columns: tuple[TableColumn, ...] | Callable[[Any], tuple[TableColumn, ...]] = ()
+    columns: tuple[Column, ...] | Callable[[Any], tuple[Column, ...]] = ()
     words: str = ""
     page: tuple[str, ...] = ()
 
@@ -79,13 +79,13 @@ class Table:
 
     def _filled(
         self, result: Any
-    ) -> tuple[tuple[TableColumn, ...], list[tuple[Any, dict[str, object]]]]:
+    ) -> tuple[tuple[Column, ...], list[tuple[Any, dict[str, object]]]]:
         """Return the columns, and each row with its cells by key."""
         columns = self.columns(result) if callable(self.columns) else self.columns
         return columns, [(row, _cells(row, columns)) for row in self.rows(result)]
 
 
-def _cells(row: Any, columns: Sequence[TableColumn]) -> Cells:
+def _cells(row: Any, columns: Sequence[Column]) -> Cells:
     if isinstance(row, Mapping):
         return {**row} | {column.key: column.cell(row) for column in columns if column.of}
     if columns:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evaluation.benchmarks.tables import Table, TableColumn
+from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.cds import wording
 from evaluation.scoring.cds.result import CdsResult
 
@@ -18,7 +18,7 @@ def _stored(name: str, keys: str) -> Table:
     def rows(result: CdsResult) -> Iterable[dict[str, object]]:
         return [row.to_json() for row in getattr(result.tables, name)]
 
-    return Table(name, rows, tuple(map(TableColumn, keys.split())))
+    return Table(name, rows, tuple(map(Column, keys.split())))
 
 
 TABLES = (
@@ -52,30 +52,28 @@ ERRORS = Table(
     "errors",
     list,
     (
-        TableColumn("classifier", "Classifier", is_number=False),
-        TableColumn("error", "Median error", digits=3),
-        TableColumn(
-            "interval", "95 % interval", of=lambda row: _interval(row.low, row.high, 3, "–")
-        ),
-        TableColumn("mean", "Mean", digits=3),
-        TableColumn("categories", "Categories"),
+        Column("classifier", "Classifier", is_number=False),
+        Column("error", "Median error", digits=3),
+        Column("interval", "95 % interval", of=lambda row: _interval(row.low, row.high, 3, "–")),
+        Column("mean", "Mean", digits=3),
+        Column("categories", "Categories"),
     ),
 )
 CORRELATIONS = Table(
     "correlations with error",
     list,
     (
-        TableColumn("score", "Score", is_number=False, of=lambda row: wording.SCORES[row.measure]),
-        TableColumn("error", "Error of", is_number=False, of=lambda row: wording.ERRORS[row.error]),
-        TableColumn("pearson", "Pearson", digits=3),
-        TableColumn(
+        Column("score", "Score", is_number=False, of=lambda row: wording.SCORES[row.measure]),
+        Column("error", "Error of", is_number=False, of=lambda row: wording.ERRORS[row.error]),
+        Column("pearson", "Pearson", digits=3),
+        Column(
             "interval",
             "95 % interval",
             of=lambda row: _interval(row.pearson_low, row.pearson_high, 2, "to"),
         ),
-        TableColumn("pearson_p", "p", digits=3),
-        TableColumn("spearman", "Spearman", digits=3),
-        TableColumn("spearman_p", "p", digits=3),
+        Column("pearson_p", "p", digits=3),
+        Column("spearman", "Spearman", digits=3),
+        Column("spearman_p", "p", digits=3),
     ),
 )
 

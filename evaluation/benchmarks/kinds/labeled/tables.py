@@ -16,7 +16,7 @@ from evaluation.benchmarks.kinds.labeled.rows import (
     MeasureRow,
     SubmissionMeasures,
 )
-from evaluation.benchmarks.tables import Table, TableColumn
+from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.comparing import SubmissionPair
 
 CsvRows = Iterator[dict[str, object]]
@@ -28,33 +28,33 @@ def _nth(at: int) -> Callable[[SubmissionMeasures | MeasureRow | ClassValuesRow]
     return lambda row: row.cells[at]
 
 
-def _cells(words: list[str]) -> list[TableColumn]:
+def _cells(words: list[str]) -> list[Column]:
     """Return a column per cell of the rows."""
     return [
-        TableColumn(f"cell_{at}", column_words, template=CELL, of=_nth(at))
+        Column(f"cell_{at}", column_words, template=CELL, of=_nth(at))
         for at, column_words in enumerate(words)
     ]
 
 
-def _lead_columns(result: LabeledResult) -> tuple[TableColumn, ...]:
+def _lead_columns(result: LabeledResult) -> tuple[Column, ...]:
     return (
-        TableColumn("name", "Submission", is_number=False),
-        TableColumn("images", "Images", WHOLE),
+        Column("name", "Submission", is_number=False),
+        Column("images", "Images", WHOLE),
         *_cells([measure.words for measure in rows.measures(result)]),
-        TableColumn("attempts", "Attempts", template="evaluation/labeled/_attempts.html"),
+        Column("attempts", "Attempts", template="evaluation/labeled/_attempts.html"),
     )
 
 
-def _measure_columns(result: LabeledResult) -> tuple[TableColumn, ...]:
-    return (TableColumn("name", "Measure", is_number=False), *_cells(rows.names(result)))
+def _measure_columns(result: LabeledResult) -> tuple[Column, ...]:
+    return (Column("name", "Measure", is_number=False), *_cells(rows.names(result)))
 
 
-def _class_columns(result: LabeledResult) -> tuple[TableColumn, ...]:
+def _class_columns(result: LabeledResult) -> tuple[Column, ...]:
     return (
-        TableColumn("name", "Class", is_number=False),
+        Column("name", "Class", is_number=False),
         *_cells(rows.names(result)),
-        TableColumn("positives", "Things", WHOLE),
-        TableColumn("images", "Images", WHOLE),
+        Column("positives", "Things", WHOLE),
+        Column("images", "Images", WHOLE),
     )
 
 
@@ -89,12 +89,12 @@ SPREAD = Table(
     "spread",
     rows.spread,
     (
-        TableColumn("name", "Submission", is_number=False),
-        TableColumn("classes", "Classes", WHOLE),
-        TableColumn("mean", "Mean", 4),
-        TableColumn("lowest", "Lowest", 4),
-        TableColumn("highest", "Highest", 4),
-        TableColumn("range", "Range", 4),
+        Column("name", "Submission", is_number=False),
+        Column("classes", "Classes", WHOLE),
+        Column("mean", "Mean", 4),
+        Column("lowest", "Lowest", 4),
+        Column("highest", "Highest", 4),
+        Column("range", "Range", 4),
     ),
     "range over classes",
 )
@@ -102,26 +102,24 @@ PAIRS = Table(
     "pairs",
     rows.pairs,
     (
-        TableColumn(
-            "pair", "Pair", is_number=False, of=lambda pair: f"{pair.first} – {pair.second}"
-        ),
-        TableColumn("errors", "Errors", of=_errors),
-        TableColumn(
+        Column("pair", "Pair", is_number=False, of=lambda pair: f"{pair.first} – {pair.second}"),
+        Column("errors", "Errors", of=_errors),
+        Column(
             "difference",
             "Difference",
             template=CELL,
             of=lambda pair: rows.cell_of(pair.difference),
         ),
-        TableColumn("only_first_wrong", "Only first wrong", WHOLE),
-        TableColumn("only_second_wrong", "Only second wrong", WHOLE),
-        TableColumn("both_right", "Both right", WHOLE),
-        TableColumn("both_wrong", "Neither right", WHOLE),
-        TableColumn("either_right", "Either right", template=CELL, of=_either_right),
-        TableColumn("mcnemar_p", "McNemar p", of=_significant("mcnemar_p")),
-        TableColumn("mcnemar_holm_p", "McNemar p, by Holm", of=_significant("mcnemar_holm_p")),
-        TableColumn("z", "z", 2),
-        TableColumn("p_one_sided", "p, one-sided", of=_significant("p_one_sided")),
-        TableColumn("p_two_sided", "p, two-sided", of=_significant("p_two_sided")),
+        Column("only_first_wrong", "Only first wrong", WHOLE),
+        Column("only_second_wrong", "Only second wrong", WHOLE),
+        Column("both_right", "Both right", WHOLE),
+        Column("both_wrong", "Neither right", WHOLE),
+        Column("either_right", "Either right", template=CELL, of=_either_right),
+        Column("mcnemar_p", "McNemar p", of=_significant("mcnemar_p")),
+        Column("mcnemar_holm_p", "McNemar p, by Holm", of=_significant("mcnemar_holm_p")),
+        Column("z", "z", 2),
+        Column("p_one_sided", "p, one-sided", of=_significant("p_one_sided")),
+        Column("p_two_sided", "p, two-sided", of=_significant("p_two_sided")),
     ),
 )
 
@@ -195,29 +193,29 @@ COMPARISON = Table(
     "comparison",
     rows.pairs,
     (
-        TableColumn("first"),
-        TableColumn("second"),
-        TableColumn("errors_first", of=lambda pair: pair.errors and pair.errors[0]),
-        TableColumn("errors_second", of=lambda pair: pair.errors and pair.errors[1]),
-        TableColumn("difference", of=lambda pair: rows.cell_of(pair.difference).value),
-        TableColumn("low", of=lambda pair: rows.cell_of(pair.difference).low),
-        TableColumn("high", of=lambda pair: rows.cell_of(pair.difference).high),
-        TableColumn("only_first_wrong"),
-        TableColumn("only_second_wrong"),
-        TableColumn("both_wrong"),
-        TableColumn("z"),
-        TableColumn("p_one_sided"),
-        TableColumn("p_two_sided"),
-        TableColumn("mcnemar_p"),
-        TableColumn("mcnemar_holm_p"),
-        TableColumn("both_right"),
-        TableColumn("either_right", of=lambda pair: pair.either_right and pair.either_right.value),
+        Column("first"),
+        Column("second"),
+        Column("errors_first", of=lambda pair: pair.errors and pair.errors[0]),
+        Column("errors_second", of=lambda pair: pair.errors and pair.errors[1]),
+        Column("difference", of=lambda pair: rows.cell_of(pair.difference).value),
+        Column("low", of=lambda pair: rows.cell_of(pair.difference).low),
+        Column("high", of=lambda pair: rows.cell_of(pair.difference).high),
+        Column("only_first_wrong"),
+        Column("only_second_wrong"),
+        Column("both_wrong"),
+        Column("z"),
+        Column("p_one_sided"),
+        Column("p_two_sided"),
+        Column("mcnemar_p"),
+        Column("mcnemar_holm_p"),
+        Column("both_right"),
+        Column("either_right", of=lambda pair: pair.either_right and pair.either_right.value),
     ),
 )
 WON = Table(
     "classes-won",
     rows.classes_won,
-    (TableColumn("name", "Submission", is_number=False), TableColumn("classes", "Classes", WHOLE)),
+    (Column("name", "Submission", is_number=False), Column("classes", "Classes", WHOLE)),
     "classes won",
 )
 TABLES = (

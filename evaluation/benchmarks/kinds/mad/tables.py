@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
-from evaluation.benchmarks.tables import Table, TableColumn
+from evaluation.benchmarks.tables import Column, Table
 
 MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
@@ -86,8 +86,8 @@ class Square(Table):
 
     def page_context(self, result: MadResult) -> dict[str, object]:
         """Return the page's context with an empty diagonal."""
-        head = TableColumn("classifier", "Classifier", is_number=False)
-        columns = [TableColumn(name, name, digits=3) for name in result.classifiers]
+        head = Column("classifier", "Classifier", is_number=False)
+        columns = [Column(name, name, digits=3) for name in result.classifiers]
         rows = [
             [
                 (head, name, None),
@@ -118,19 +118,19 @@ RANKS = Table(
     "ranks",
     ranking,
     (
-        TableColumn("classifier", "Classifier", is_number=False, of=_of("classifiers")),
-        TableColumn("images", "Images", template=_OWN),
-        TableColumn("first_place", "Confirmed ranks", template=_OWN),
-        TableColumn("last_place"),
-        TableColumn("rank", "Rank", template=_OWN, of=_of("ranks")),
-        TableColumn("low", of=lambda row: row.result.rank_intervals[row.i][0]),
-        TableColumn("high", of=lambda row: row.result.rank_intervals[row.i][1]),
-        TableColumn("score", "Score", digits=4, of=_of("scores")),
-        TableColumn("hodge_rank", "HodgeRank", template=_OWN, of=_of("hodge.ranks")),
-        TableColumn("hodge_score"),
-        TableColumn("accuracy", "Accuracy", of=_of("accuracies")),
-        TableColumn("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
-        TableColumn("rank_change", "Rank change", template=_OWN, of=_of("rank_changes")),
+        Column("classifier", "Classifier", is_number=False, of=_of("classifiers")),
+        Column("images", "Images", template=_OWN),
+        Column("first_place", "Confirmed ranks", template=_OWN),
+        Column("last_place"),
+        Column("rank", "Rank", template=_OWN, of=_of("ranks")),
+        Column("low", of=lambda row: row.result.rank_intervals[row.i][0]),
+        Column("high", of=lambda row: row.result.rank_intervals[row.i][1]),
+        Column("score", "Score", digits=4, of=_of("scores")),
+        Column("hodge_rank", "HodgeRank", template=_OWN, of=_of("hodge.ranks")),
+        Column("hodge_score"),
+        Column("accuracy", "Accuracy", of=_of("accuracies")),
+        Column("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
+        Column("rank_change", "Rank change", template=_OWN, of=_of("rank_changes")),
     ),
     words="ranks",
     page=(
@@ -150,7 +150,7 @@ BEATS = Square("beats", lambda result: (), words="probability that the row beats
 ABLATION = Table(
     "ablation",
     lambda result: result.ablation or (),
-    (TableColumn("k", "k"), TableColumn("spearman", "Spearman", digits=4)),
+    (Column("k", "k"), Column("spearman", "Spearman", digits=4)),
     words="ablation over k",
 )
 TABLES = (
@@ -167,12 +167,12 @@ PAIRS = Table(
     "pairs",
     lambda lines: lines,
     (
-        TableColumn("pair", "Pair", is_number=False, template=_OWN),
-        TableColumn("chosen", "Images"),
-        TableColumn("images", "Settled"),
-        TableColumn("replaced", "Replaced", template=_OWN),
-        TableColumn("first_accuracy", "First right", digits=3),
-        TableColumn("second_accuracy", "Second right", digits=3),
+        Column("pair", "Pair", is_number=False, template=_OWN),
+        Column("chosen", "Images"),
+        Column("images", "Settled"),
+        Column("replaced", "Replaced", template=_OWN),
+        Column("first_accuracy", "First right", digits=3),
+        Column("second_accuracy", "Second right", digits=3),
     ),
     words="pairs",
 )

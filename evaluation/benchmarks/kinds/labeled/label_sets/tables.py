@@ -10,7 +10,7 @@ from evaluation.benchmarks.kinds.labeled.label_sets.rows import (
 )
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
-from evaluation.benchmarks.tables import Table, TableColumn
+from evaluation.benchmarks.tables import Column, Table
 
 CELL = "evaluation/labeled/_cell.html"
 WHOLE = "0g"
@@ -25,19 +25,19 @@ def _images(at: int) -> Callable[[SubmissionVersionsRow], int | None]:
     return lambda row: row.by_version[at].images
 
 
-def _columns(result: LabeledResult) -> tuple[TableColumn, ...]:
-    columns = [TableColumn("name", "Submission", is_number=False)]
+def _columns(result: LabeledResult) -> tuple[Column, ...]:
+    columns = [Column("name", "Submission", is_number=False)]
     for at, version in enumerate(rows.versions(result)):
         words = f"Version {version.version}"
         columns += [
-            TableColumn(f"version_{at}", words, template=CELL, of=_nth(at)),
-            TableColumn(f"images_{at}", "n", WHOLE, of=_images(at)),
+            Column(f"version_{at}", words, template=CELL, of=_nth(at)),
+            Column(f"images_{at}", "n", WHOLE, of=_images(at)),
         ]
     return (
         *columns,
-        TableColumn("estimated", "Estimated", template=CELL, of=_estimated),
-        TableColumn("reviewed", "n", WHOLE, of=lambda row: row.estimated and row.estimated.images),
-        TableColumn("looked_at", "Mistakes", of=_looked_at),
+        Column("estimated", "Estimated", template=CELL, of=_estimated),
+        Column("reviewed", "n", WHOLE, of=lambda row: row.estimated and row.estimated.images),
+        Column("looked_at", "Mistakes", of=_looked_at),
     )
 
 
@@ -81,10 +81,10 @@ RATES = Table(
     "label-rates",
     rows.rates,
     (
-        TableColumn("words", "Share of images with", is_number=False),
-        TableColumn("version", "Version"),
-        TableColumn("share", "Share", template=CELL, of=_share),
-        TableColumn("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
+        Column("words", "Share of images with", is_number=False),
+        Column("version", "Version"),
+        Column("share", "Share", template=CELL, of=_share),
+        Column("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
     ),
     "label errors by version",
 )
