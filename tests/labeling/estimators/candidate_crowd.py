@@ -23,7 +23,7 @@ from labeling.estimators.vote_tables import CALIBRATION_VOTES, VoteTable, learn_
 from labeling.kinds import deciding, policies
 from labeling.kinds.candidates import Candidates
 from labeling.kinds.deciding import Skills, Vote
-from labeling.simulation.simulating import CONFUSION_PRIOR
+from labeling.simulation.simulating import RIGHT, WRONG
 
 CLASSES, IMAGES, PEOPLE, PILOT = 20, 300, 40, 30
 AUDITED = (50, 100, 300, 1_000)
@@ -138,7 +138,7 @@ def _learn(votes: Flags, who: Ints, topic: Ints, pilot: Ints) -> dict[str, VoteT
         n_items=len(pilot),
         n_classes=2,
         class_prior=1.0,
-        confusion_prior=CONFUSION_PRIOR,
+        confusion_prior=[[RIGHT, WRONG], [WRONG, RIGHT]],
         tolerance=1e-4,
     )
     yes = first.sum(axis=1)
