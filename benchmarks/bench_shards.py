@@ -24,7 +24,7 @@ from benchmarks import Row, own_process, row, sized
 from benchmarks.bench_selection import make_pool
 from evaluation.metrics.mad.selection import Levels, SelectionRule
 from evaluation.metrics.wordnet import nouns as wn
-from evaluation.readers.pools import Pool, read_pool
+from evaluation.readers.pools import PredictionPool, read_pool
 from evaluation.selection import selecting, shards
 
 CLASSIFIERS, SHARDS, STRETCHES = 6, 4, 16
@@ -180,16 +180,16 @@ def choose_in_shards(folder: Path, wordnet: wn.WordNet, levels: Levels, out: Pat
     for index in range(1, SHARDS + 1):
         pool = read_pool(folder, None, wordnet, (index, SHARDS))
         names = list(pool.predictions)
-        settings = selecting.Settings(rule, "weighted")
+        settings = selecting.SelectionSettings(rule, "weighted")
         meta = selecting.meta_of(pool, settings, names, "sorted", wordnet)
         reduced = selecting.reduce_pairs(pool, selecting.pairs_of(names), levels, rule)
         with open(out / f"{index}.npz", "wb") as file:
             shards.write_part(file, pool, meta, (index, SHARDS), reduced)
-        parts.append(shards.Part(out / f"{index}.npz"))
+        parts.append(shards.PoolPart(out / f"{index}.npz"))
     return list(shards.merged(parts, parts[0].meta, rule, levels))
 
 
-def choose(pool: Pool, levels: Levels, stretch: int) -> Sequence[Any]:
+def choose(pool: PredictionPool, levels: Levels, stretch: int) -> Sequence[Any]:
     rule = SelectionRule()
     pairs = selecting.pairs_of(list(pool.predictions))
     reduced = selecting.reduce_pairs(pool, pairs, levels, rule, stretch=stretch)

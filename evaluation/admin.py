@@ -1,22 +1,7 @@
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
 from evaluation.models import Benchmark, MistakeReview, Run, Selection, Submission
-
-
-class ReadOnly(admin.ModelAdmin):
-    """Admin pages without changes: each kind of row has one writer."""
-
-    def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, *_: Any) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, *_: Any) -> bool:
-        return False
+from labeling.admin import ReadOnly
 
 
 @admin.register(Benchmark)

@@ -106,7 +106,7 @@ def with_device(result: Named, device: str = CPU) -> Named:
 
 
 @dataclass
-class Batch:
+class BatchSize:
     """The number of images to compute at once; halved whenever a GPU runs out of memory.
 
     size: the current maximum. unit: the name of one item, for messages. tell: receives a warning,

@@ -19,7 +19,7 @@ from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION, TRUTH, WSOL
 from evaluation.models import Benchmark
-from evaluation.readers.wsol_folders import Image, read_boxes
+from evaluation.readers.wsol_folders import WsolImage, read_boxes
 from labeling.files import atomic_write
 from labeling.models import Campaign, Dataset, User
 
@@ -107,7 +107,7 @@ def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
         yield classifier, goal
 
 
-def _lit(image: Image, right: float, down: float, reach: float) -> NDArray[np.float32]:
+def _lit(image: WsolImage, right: float, down: float, reach: float) -> NDArray[np.float32]:
     """Return a (SIDE, SIDE) bell curve over a piece of the image's first box."""
     x0, y0, x1, y1 = image.boxes[0] / [image.width, image.height, image.width, image.height]
     centers = (np.arange(SIDE) + 0.5) / SIDE

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.classifiers import resuming
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from labeling.files import BadInput, atomic_write
 from labeling.image_files import FORMATS
 from labeling.release_files.frozen import ahead
@@ -129,7 +129,7 @@ def batch_rows(
     """Yield the rows of every batch of frames, as in `classify`."""
     import torch
 
-    at_once = Batch(batch, "frame")
+    at_once = BatchSize(batch, "frame")
     names: list[str] = []
     images: list[Tensor] = []
 

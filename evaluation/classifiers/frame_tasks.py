@@ -45,7 +45,7 @@ def of_files(stretches: Sequence[Files], networks: Networks, batch: int) -> list
 
 
 def of_release(
-    stretches: Sequence[release_tasks.Stretch],
+    stretches: Sequence[release_tasks.FrameStretch],
     revealing: release_tasks.Revealing,
     open_image: release_tasks.Open,
     photographs: Path,

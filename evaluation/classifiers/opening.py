@@ -60,7 +60,7 @@ class Classifier:
         """Return (B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width).
 
         Raises BadInput if the network fails or returns another shape. An out-of-memory error of a
-        GPU is raised unchanged, see devices.Batch.
+        GPU is raised unchanged, see devices.BatchSize.
         """
         try:
             outputs = _inferred(self.network, batch)

@@ -26,7 +26,7 @@ Basic = Callable[[int], int]
 
 
 @dataclass(frozen=True)
-class Listed:
+class ClassList:
     """A list of classes from a file. synsets: in its order; lines: of each synset."""
 
     path: Path
@@ -35,7 +35,7 @@ class Listed:
 
 
 @dataclass(kw_only=True)
-class Named(Record):
+class NamedClass(Record):
     """A class of the list with its line."""
 
     wnid: str
@@ -47,20 +47,20 @@ class Named(Record):
 class Overlap(Record):
     """Two classes of the list of which one is above the other."""
 
-    above: Named
-    below: Named
+    above: NamedClass
+    below: NamedClass
     cure: str
 
 
 @dataclass(kw_only=True)
-class Large(Named):
+class Large(NamedClass):
     """scale: the mean share of the image that an object of the class takes."""
 
     scale: float
 
 
 @dataclass(kw_only=True)
-class BelowBasic(Named):
+class BelowBasic(NamedClass):
     """basic, basic_name: the class to merge it into."""
 
     basic: str
@@ -68,7 +68,7 @@ class BelowBasic(Named):
 
 
 @dataclass(kw_only=True)
-class Checked(Record):
+class CheckedClasses(Record):
     """The faults of a list. measured: number of classes with a known scale, None without boxes;
     rule: how the basic level is defined.
     """
@@ -83,7 +83,7 @@ class Checked(Record):
 
 
 @dataclass(kw_only=True)
-class Change(Named):
+class ClassChange(NamedClass):
     """becomes: the wnid that replaces it, None where it is removed."""
 
     becomes: str | None
@@ -91,7 +91,7 @@ class Change(Named):
 
 
 @dataclass(kw_only=True)
-class Candidate(Record):
+class SuggestedClass(Record):
     wnid: str
     name: str
     gloss: str
@@ -99,10 +99,10 @@ class Candidate(Record):
 
 
 @dataclass(kw_only=True)
-class Replaced(Named):
+class Replaced(NamedClass):
     """Classes that could replace a removed one, the most common first."""
 
-    candidates: list[Candidate]
+    candidates: list[SuggestedClass]
 
 
 @dataclass(kw_only=True)
@@ -110,12 +110,12 @@ class Suggested(Record):
     """classes: the new list, in the order of the old one."""
 
     classes: list[str]
-    changes: list[Change]
+    changes: list[ClassChange]
     replacements: list[Replaced]
     rule: str
 
 
-def read(path: Path, wordnet: WordNet) -> Listed:
+def read(path: Path, wordnet: WordNet) -> ClassList:
     """Return the classes of a file with one a line: a wnid, dog.n.01 or a lemma of one sense.
 
     Empty lines, lines that begin with # and anything after a wnid and a blank are ignored. Raises
@@ -142,10 +142,10 @@ def read(path: Path, wordnet: WordNet) -> Listed:
         lines[synset] = line
     if not lines:
         raise BadInput("there are no classes", path, None, "list a class a line")
-    return Listed(path, [*lines], lines)
+    return ClassList(path, [*lines], lines)
 
 
-def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
+def rule_of(wordnet: WordNet, basic: ClassList | None) -> tuple[Basic, str]:
     """Return a function that finds the basic level of a class, and the rule in words.
 
     basic: a list of basic classes; without one they are guessed from WordNet.
@@ -162,12 +162,12 @@ def rule_of(wordnet: WordNet, basic: Listed | None) -> tuple[Basic, str]:
 
 
 def check(
-    class_list: Listed,
+    class_list: ClassList,
     wordnet: WordNet,
     rule: tuple[Basic, str],
     scales: Mapping[str, float] | None = None,
     largest: float = LARGE,
-) -> Checked:
+) -> CheckedClasses:
     """Return the faults of the list. scales: by wnid, of the classes with boxes; None without
     boxes.
     """
@@ -187,7 +187,7 @@ def check(
             fields |= {"basic": wordnet.wnid(basic), "basic_name": wordnet.name(basic)}
             below.append(BelowBasic(**fields))
     known = {wordnet.wnid(synset) for synset in class_list.synsets}
-    return Checked(
+    return CheckedClasses(
         classes=len(class_list.synsets),
         ok=not (overlaps or large or below),
         overlaps=overlaps,
@@ -207,7 +207,7 @@ def overlapping(synsets: Sequence[int], wordnet: WordNet) -> Iterator[tuple[int,
 
 
 def suggest(
-    class_list: Listed,
+    class_list: ClassList,
     wordnet: WordNet,
     rule: tuple[Basic, str],
     scales: Mapping[str, float] | None = None,
@@ -235,7 +235,7 @@ def suggest(
             _go(becomes, below, above, WITHIN)
     left = _left(class_list, becomes)
     changes = [
-        Change(
+        ClassChange(
             **describe(synset).to_json(),
             becomes=None if goal is None else wordnet.wnid(goal),
             why=why,
@@ -259,11 +259,11 @@ def suggest(
 
 
 def _candidates(
-    change: Change, left: Sequence[int], wordnet: WordNet, gone: set[str]
-) -> list[Candidate]:
+    change: ClassChange, left: Sequence[int], wordnet: WordNet, gone: set[str]
+) -> list[SuggestedClass]:
     counts = sense_counts(wordnet)
     return [
-        Candidate(
+        SuggestedClass(
             wnid=wordnet.wnid(candidate),
             name=wordnet.name(candidate),
             gloss=wordnet.gloss(candidate),
@@ -317,7 +317,7 @@ def _below(synset: int, wordnet: WordNet) -> set[int]:
 
 
 def _large(
-    class_list: Listed, wordnet: WordNet, scales: Mapping[str, float] | None, largest: float
+    class_list: ClassList, wordnet: WordNet, scales: Mapping[str, float] | None, largest: float
 ) -> Iterator[tuple[int, float]]:
     for synset in class_list.synsets:
         scale = (scales or {}).get(wordnet.wnid(synset))
@@ -325,7 +325,7 @@ def _large(
             yield synset, scale
 
 
-def _left(class_list: Listed, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
+def _left(class_list: ClassList, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
     """Return the distinct classes after the changes, each at the position of the first one merged
     into it.
     """
@@ -343,10 +343,10 @@ def _go(
     becomes.setdefault(synset, (goal, why))
 
 
-def _namer(class_list: Listed, wordnet: WordNet) -> Callable[[int], Named]:
-    def describe(synset: int) -> Named:
+def _namer(class_list: ClassList, wordnet: WordNet) -> Callable[[int], NamedClass]:
+    def describe(synset: int) -> NamedClass:
         name, line = wordnet.name(synset), class_list.lines[synset]
-        return Named(wnid=wordnet.wnid(synset), name=name, line=line)
+        return NamedClass(wnid=wordnet.wnid(synset), name=name, line=line)
 
     return describe
 

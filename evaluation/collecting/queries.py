@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.collecting.search_engines import Engine
+from evaluation.collecting.search_engines import SearchEngine
 from evaluation.collecting.translations import Words
 from evaluation.metrics.wordnet.nouns import WordNet
 from labeling.records import Record
@@ -112,7 +112,9 @@ def scenes(lines: Sequence[str]) -> Iterator[Query]:
             yield Query(tuple(line.split(" ")), (), SCENE)
 
 
-def written(queries: Sequence[Query], engine: Engine) -> tuple[list[tuple[str, Query]], int, int]:
+def written(
+    queries: Sequence[Query], engine: SearchEngine
+) -> tuple[list[tuple[str, Query]], int, int]:
     """Return the engine's distinct queries, how many are beyond its limits, and how many mean
     several classes.
     """

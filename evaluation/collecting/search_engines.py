@@ -13,7 +13,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True)
-class Engine:
+class SearchEngine:
     """quotes: whether phrases are put in quotes. words, characters: limits of a query; None for no
     limit.
     """
@@ -35,11 +35,11 @@ class Engine:
         )
 
 
-def read(path: Path = SHIPPED) -> list[Engine]:
+def read(path: Path = SHIPPED) -> list[SearchEngine]:
     """Return the engines of `engine,quotes,words,characters` rows. Raises BadInput with
     the line.
     """
-    engines: dict[str, Engine] = {}
+    engines: dict[str, SearchEngine] = {}
     for line, (name, quotes, words, characters) in rows(path, COLUMNS):
         if not NAME.fullmatch(name):
             cure = "name it by small letters and digits; a file is called so"
@@ -49,7 +49,7 @@ def read(path: Path = SHIPPED) -> list[Engine]:
         if quotes not in ("yes", "no"):
             raise BadInput(f"quotes is {quotes!r}", path, line, "write yes or no")
         limits = [_limit(text, path, line) for text in (words, characters)]
-        engines[name] = Engine(name, quotes == "yes", *limits)
+        engines[name] = SearchEngine(name, quotes == "yes", *limits)
     if not engines:
         raise BadInput("there are no engines", path, None, "add a row for each")
     return [*engines.values()]

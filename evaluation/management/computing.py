@@ -130,7 +130,7 @@ def device_of(name: str, on: Engine | None) -> str:
 
 
 @dataclass(kw_only=True)
-class Share(Record):
+class TaskShare(Record):
     """The result of a process of an array: its tasks, kept in `work`. shard: (I, N)."""
 
     shard: list[int]
@@ -139,7 +139,7 @@ class Share(Record):
 
 
 @dataclass(frozen=True)
-class Work:
+class TaskWork:
     """Where tasks run and where their results are. shard: (I, N) of an array of processes."""
 
     engine: Engine
@@ -151,11 +151,11 @@ class Work:
         """Return the stretches of this process: its share, or all."""
         return running.share(stretches, *self.shard) if self.shard else list(stretches)
 
-    def share(self, tasks: Sequence[Task], purpose: str) -> Share:
+    def share(self, tasks: Sequence[Task], purpose: str) -> TaskShare:
         """Run the tasks and return the result of --shard."""
         assert self.shard is not None
         made = self.make(tasks, purpose)
-        return Share(shard=list(self.shard), tasks=len(made), work=self.store.address)
+        return TaskShare(shard=list(self.shard), tasks=len(made), work=self.store.address)
 
     def make(self, tasks: Sequence[Task], purpose: str) -> list[str]:
         """Run the tasks and return the keys of their objects in the same order."""
@@ -170,14 +170,14 @@ class Work:
 @contextmanager
 def in_tasks(
     command: ContractCommand, options: EngineOptions, shard: Shard | None = None
-) -> Iterator[Work | None]:
+) -> Iterator[TaskWork | None]:
     """Yield where the options say that tasks run, or None where they name no such place.
 
     --work alone runs them one after the other, as `local:1` does.
     """
     if options.work is not None:
         engine = options.on or Engine.from_name("local:1")
-        yield Work(engine, Store.at(options.work), command, shard)
+        yield TaskWork(engine, Store.at(options.work), command, shard)
     elif shard is not None:
         raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
     elif options.on is None:
@@ -186,7 +186,7 @@ def in_tasks(
         raise UsageError("--on ray:… needs --work DIR or s3://…, which every machine sees")
     else:
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            yield Work(options.on, Store.at(folder), command)
+            yield TaskWork(options.on, Store.at(folder), command)
 
 
 def needed(out: Path | None) -> Path:

@@ -10,7 +10,7 @@ from evaluation.metrics.frames.part_order import FIXATION_SCHEMES, RANDOM
 from evaluation.readers.fixations import read_pascal_s
 from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences import part_orders
-from evaluation.sequences.objects import LeftOut, parts_of
+from evaluation.sequences.objects import LeftOutObjects, parts_of
 from evaluation.sequences.part_orders import Orders, OrdersByFixations
 from evaluation.sequences.release_tasks import Revealing
 from evaluation.sequences.sequencing import frames_of, lines_of
@@ -73,7 +73,7 @@ class FixationOptions(FrameOptions):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFrames:
     """The frames that a command uses. orders: of the chosen part schemes, in that order.
 
     open_image: None where the location of the photographs is unknown. text: of orders.json.
@@ -86,7 +86,7 @@ class Shown:
     open_image: Callable[[str], IO[bytes]] | None
     text: str
 
-    def lines(self, left_out: LeftOut | None = None) -> Iterator[SequenceLine]:
+    def lines(self, left_out: LeftOutObjects | None = None) -> Iterator[SequenceLine]:
         """Return every sequence, as lines_of yields them."""
         return lines_of(
             self.frozen, self.orders, self.content_schemes, self.include_empty, left_out
@@ -119,7 +119,7 @@ class Shown:
         )
 
 
-def revealed_by(options: FrameOptions) -> Shown:
+def revealed_by(options: FrameOptions) -> ShownFrames:
     """Return the frames that the options choose. Raises BadInput, and UsageError for options that
     do not go together.
     """
@@ -151,7 +151,7 @@ def revealed_by(options: FrameOptions) -> Shown:
         settings["orders"] = file_sha256(options.orders)
     if by_fixations:
         settings["fixations"] = by_fixations.settings
-    return Shown(
+    return ShownFrames(
         frozen,
         orders,
         content_schemes,

@@ -10,8 +10,8 @@ from evaluation import devices
 from evaluation.management.computing import (
     CpuOptions,
     ShardOptions,
-    Share,
-    Work,
+    TaskShare,
+    TaskWork,
     in_tasks,
     on_device,
 )
@@ -92,7 +92,9 @@ class WsolOptions(ShardOptions):
 @verb("how well score maps localize objects", "wsol")
 @on_device
 @of_release("wsol")
-def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | SplitMasks | Share:
+def score_wsol(
+    command: ContractCommand, options: WsolOptions
+) -> SplitBoxes | SplitMasks | TaskShare:
     """Return the scores of the maps, or with --shard the share of tasks that were run."""
     scoremaps, metadata, masks = options.scoremaps, options.metadata, options.masks
     if (scoremaps is None) == (options.baseline is None):
@@ -111,7 +113,7 @@ def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | S
         truth = scoring.BoxScoring.read(metadata, rules, options.predictions, options.curves)
     with in_tasks(command, options, options.shard) as work:
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
-    if isinstance(result, Share):
+    if isinstance(result, TaskShare):
         return result
     values = vars(devices.with_device(result, options.device))
     # Scoring a baseline does not count, because nothing was tuned for it.
@@ -123,8 +125,8 @@ def score_wsol(command: ContractCommand, options: WsolOptions) -> SplitBoxes | S
 
 
 def _by_tasks(
-    work: Work, truth: scoring.MaskScoring | scoring.BoxScoring, options: WsolOptions
-) -> BoxResult | MaskResult | Share:
+    work: TaskWork, truth: scoring.MaskScoring | scoring.BoxScoring, options: WsolOptions
+) -> BoxResult | MaskResult | TaskShare:
     """Return the scores, computed by tasks, or with --shard the share of tasks that were run."""
     scoremaps, device = options.scoremaps, options.device
     scoring.reader(scoremaps, truth.protocol, [image.name for image in truth.images])

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from evaluation.metrics.detection.precision import ClassBoxes
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers import box_rows, class_files, coco_results, kit_boxes
-from evaluation.readers.box_rows import EDGES, Classes, Gathered, Images, Listed, Named, Rows
+from evaluation.readers.box_rows import (
+    EDGES,
+    BoxRows,
+    Classes,
+    Gathered,
+    ImageNumbers,
+    ListedClasses,
+    NamedClasses,
+)
 from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput, require_file
 from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
@@ -39,7 +47,7 @@ UNITS = {COCO: "annotation", LIST: "region", FOLDER: "object"}
 
 
 @dataclass(frozen=True)
-class Options:
+class BoxReading:
     """How files are read and scored.
 
     repair: in a truth, cut outlines that cross themselves and shapes that leave their image.
@@ -63,7 +71,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Truth:
+class BoxTruth:
     """The true boxes of the images.
 
     objects: every drawn object; difficult: (N,) those that PASCAL VOC marks so. crowds: boxes of
@@ -73,9 +81,9 @@ class Truth:
     """
 
     path: Path
-    images: Images
+    images: ImageNumbers
     classes: Classes
-    objects: Rows
+    objects: BoxRows
     difficult: NDArray[np.bool_]
     crowds: ClassBoxes
     unknown: NDArray[np.int64]
@@ -83,7 +91,7 @@ class Truth:
     notes: tuple[str, ...] = ()
 
 
-def read_truth(path: Path, options: Options) -> Truth:
+def read_truth(path: Path, options: BoxReading) -> BoxTruth:
     """Return the true boxes of a file or folder. Raises BadInput with the position of the error."""
     layout = layout_of(path)
     if layout == KIT:
@@ -92,7 +100,7 @@ def read_truth(path: Path, options: Options) -> Truth:
     if layout == COCO and options.devkit is not None:
         cure = "leave --devkit out"
         raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)
-    images = Images()
+    images = ImageNumbers()
     if options.images is not None:
         _list_images(options.images, images)
     truth = _read_truth(path, layout, images, options)
@@ -102,7 +110,7 @@ def read_truth(path: Path, options: Options) -> Truth:
     return truth
 
 
-def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Truth:
+def _read_truth(path: Path, layout: str, images: ImageNumbers, options: BoxReading) -> BoxTruth:
     skipped: list[Skipped] = []
     mended: list[str] = []
     reading = LabelReading(
@@ -120,7 +128,7 @@ def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Tr
             file = stack.enter_context(coco_rows.opened(reading))
             coco.check_names(file)
             keys = [category.key for category in file.categories.values()]
-            builder.classes = Listed(keys, path)
+            builder.classes = ListedClasses(keys, path)
             class_of_id = {id_: number for number, id_ in enumerate(file.categories)}
             for id_ in file.images:
                 builder.add(*coco.page(file, id_))
@@ -137,14 +145,16 @@ def _read_truth(path: Path, layout: str, images: Images, options: Options) -> Tr
     return replace(truth, notes=tuple(notes))
 
 
-def _classes(path: Path, layout: str, options: Options) -> tuple[Classes, dict[Any, int]]:
+def _classes(path: Path, layout: str, options: BoxReading) -> tuple[Classes, dict[Any, int]]:
     """Return the classes that a truth may name, and their numbers by the ids of the kit."""
-    classes: Classes = class_files.Labels(_wordnet()) if layout == CSV else Named()
+    classes: Classes = class_files.Labels(_wordnet()) if layout == CSV else NamedClasses()
     if options.devkit is None or layout == COCO:
         return classes, {}
     meaning = class_files.read_ids(options.devkit)
     if layout != CSV:
-        classes = Listed(list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit)
+        classes = ListedClasses(
+            list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit
+        )
     return classes, {
         id_: classes(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()
     }
@@ -153,7 +163,7 @@ def _classes(path: Path, layout: str, options: Options) -> tuple[Classes, dict[A
 class _Builder:
     """Builds a Truth page by page."""
 
-    def __init__(self, path: Path, layout: str, images: Images, classes: Classes) -> None:
+    def __init__(self, path: Path, layout: str, images: ImageNumbers, classes: Classes) -> None:
         self.path, self.unit, self.images, self.classes = (
             path,
             UNITS.get(layout, ""),
@@ -198,11 +208,11 @@ class _Builder:
             position = label.instances[0].number
             raise box_rows.fault(file, self.unit, position, bad.message, bad.cure or "") from None
 
-    def truth(self, class_of_id: dict[Any, int]) -> Truth:
+    def truth(self, class_of_id: dict[Any, int]) -> BoxTruth:
         objects = self.objects.rows(self.path, self.unit)
         if self.is_folder:
             objects = replace(objects, files=self.files)
-        return Truth(
+        return BoxTruth(
             self.path,
             self.images,
             self.classes,
@@ -214,7 +224,7 @@ class _Builder:
         )
 
 
-def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False) -> Rows:
+def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = False) -> BoxRows:
     """Return the predicted boxes of a file, in its order, checked.
 
     Images that are not in the truth get numbers after the truth's own, unless the truth lists all
@@ -249,7 +259,7 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
     return predictions
 
 
-def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], int]:
+def read_excluded(truth: BoxTruth, options: BoxReading) -> tuple[NDArray[np.int64], int]:
     """Return the (E, 2) images and classes that do not count, and the number of rows with an
     unknown image.
 
@@ -264,7 +274,7 @@ def read_excluded(truth: Truth, options: Options) -> tuple[NDArray[np.int64], in
     return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2), missing
 
 
-def notes_of(truth: Truth, missing: int) -> Iterator[str]:
+def notes_of(truth: BoxTruth, missing: int) -> Iterator[str]:
     """Yield the notes on a truth that belong beside its scores. missing: the count of
     read_excluded().
     """
@@ -300,7 +310,7 @@ def _is_label(line: bytes) -> bool:
         return False
 
 
-def _csv_rows(path: Path, images: Images, classes: Classes, inclusive: bool) -> Rows:
+def _csv_rows(path: Path, images: ImageNumbers, classes: Classes, inclusive: bool) -> BoxRows:
     gathered = Gathered()
     for line, (image, wnid, *cells) in csv_rows(path, COLUMNS):
         confidence, *values = box_rows.numbers(
@@ -310,7 +320,7 @@ def _csv_rows(path: Path, images: Images, classes: Classes, inclusive: bool) -> 
     return gathered.rows(path, inclusive=inclusive)
 
 
-def _list_images(path: Path, images: Images) -> None:
+def _list_images(path: Path, images: ImageNumbers) -> None:
     """Return the images of a list, with their sizes or with the kit's numbers."""
     if layout_of(path) == KIT:
         kit_boxes.read_list(path, images)
@@ -327,7 +337,7 @@ def _list_images(path: Path, images: Images) -> None:
     images.listed = path
 
 
-def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]]:
+def _excluded(truth: BoxTruth, options: BoxReading) -> Iterator[tuple[int | None, int]]:
     """Yield the image (None if unknown) and the class (−1 for all) of each row."""
     path = options.exclude
     assert path is not None
@@ -340,7 +350,7 @@ def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]
         yield truth.images.find(image), truth.classes(wnid, path, line) if wnid else -1
 
 
-def _class_of_id(truth: Truth, value: int, path: Path, line: int) -> int:
+def _class_of_id(truth: BoxTruth, value: int, path: Path, line: int) -> int:
     number = truth.class_of_id.get(value)
     if number is None:
         cure = "name the kit's meta.mat, or a list of wnids by id, with --devkit"

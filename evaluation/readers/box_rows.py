@@ -36,7 +36,7 @@ class Classes(Protocol):
     def __call__(self, label: str, path: Path, line: int | None) -> int: ...
 
 
-class Named:
+class NamedClasses:
     """Classes numbered in the order in which they come."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Named:
         return self._numbers.setdefault(label, len(self._numbers))
 
 
-class Listed:
+class ListedClasses:
     """The classes that a file lists; any other class is refused."""
 
     def __init__(self, names: Sequence[str], source: Path) -> None:
@@ -66,7 +66,7 @@ class Listed:
         return number
 
 
-class Images:
+class ImageNumbers:
     """Names of images → numbers from 0, with sizes where they are known.
 
     listed: no other images are allowed. by_id: numbers by the ids that other files use. loose: a
@@ -150,7 +150,7 @@ class Images:
 
 
 @dataclass(frozen=True)
-class Rows:
+class BoxRows:
     """M boxes of a file. places: (M,) line numbers, or numbers of the `unit`, from 1; in a folder,
     within each of its files.
     """
@@ -192,7 +192,7 @@ class Gathered:
         self._real.append(confidence)
         self._real.extend(corners)
 
-    def rows(self, path: Path, unit: str = "", inclusive: bool = False, first: int = 0) -> Rows:
+    def rows(self, path: Path, unit: str = "", inclusive: bool = False, first: int = 0) -> BoxRows:
         """Return the rows. inclusive: x1 and y1 of the corners are inside the box.
 
         first: the coordinate of the upper left pixel.
@@ -203,10 +203,10 @@ class Gathered:
         corners[:, 2:] += float(inclusive)
         corners -= first
         boxes = ClassBoxes(whole[:, 0].copy(), whole[:, 1].copy(), corners)
-        return Rows(path, unit, boxes, real[:, 0].copy(), whole[:, 2].copy())
+        return BoxRows(path, unit, boxes, real[:, 0].copy(), whole[:, 2].copy())
 
 
-def check(rows: Rows, images: Images, most: int) -> None:
+def check(rows: BoxRows, images: ImageNumbers, most: int) -> None:
     """Raise BadInput for the first row that is no box of its image, or that is one too many.
 
     A box must have an area, and may leave an image of known size by EDGE_PX. most: boxes per image.
@@ -233,7 +233,7 @@ def check(rows: Rows, images: Images, most: int) -> None:
         raise rows.bad(int(row), f"its image has more than {most:,} boxes", cure)
 
 
-def _refuse(rows: Rows, wrong: Any, message: str, cure: str) -> None:
+def _refuse(rows: BoxRows, wrong: Any, message: str, cure: str) -> None:
     if wrong.any():
         raise rows.bad(int(np.argmax(wrong)), message, cure)
 

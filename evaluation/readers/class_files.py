@@ -31,7 +31,7 @@ _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedByPeople:
     """The classes that people named in a release.
 
     images: (N,) truth images that are settled or dropped in it. elsewhere: number of its images
@@ -64,7 +64,7 @@ class Classified:
     repeated: int
     truth_file: Path
     places: dict[int, int]
-    people: Named | None = None
+    people: NamedByPeople | None = None
     gaps: int = 0
 
 
@@ -207,7 +207,9 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
         repeated,
         truth,
         places,
-        Named(meta["campaign"]["name"], meta.get("number"), meta["sha256"], settled, elsewhere),
+        NamedByPeople(
+            meta["campaign"]["name"], meta.get("number"), meta["sha256"], settled, elsewhere
+        ),
     )
 
 

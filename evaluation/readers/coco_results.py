@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evaluation.readers.box_rows import Classes, Gathered, Images, Rows, fault, numbers
+from evaluation.readers.box_rows import BoxRows, Classes, Gathered, ImageNumbers, fault, numbers
 from labeling.files import BadInput
 from labeling.formats.json_stream import elements
 
@@ -16,7 +16,7 @@ SIDES = ("x", "y", "width", "height")
 Ids = dict[Any, int]
 
 
-def read(path: Path, images: Images, classes: Classes, class_of_id: Ids) -> Rows:
+def read(path: Path, images: ImageNumbers, classes: Classes, class_of_id: Ids) -> BoxRows:
     """Return the predicted boxes. Raises BadInput naming the result."""
     gathered, unit = Gathered(), "result"
     for position, row in enumerate(elements(path), 1):

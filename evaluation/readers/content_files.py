@@ -27,7 +27,7 @@ def read(path: Path, wordnet: WordNet) -> Contents:
 
     text = _checked(path, wordnet)
 
-    class Reader(WordNetICCorpusReader):
+    class CheckedReader(WordNetICCorpusReader):
         """Reads the checked content; nltk itself opens only files below its own folders."""
 
         def __init__(self) -> None:
@@ -36,7 +36,7 @@ def read(path: Path, wordnet: WordNet) -> Contents:
         def open(self, file: str) -> io.StringIO:
             return io.StringIO(text)
 
-    contents: Contents = Reader().ic(path.name)
+    contents: Contents = CheckedReader().ic(path.name)
     return contents
 
 

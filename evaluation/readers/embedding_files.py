@@ -76,7 +76,7 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
 
 
 @dataclass(kw_only=True)
-class Predicted(Record):
+class PredictedLabels(Record):
     """The result of `predict`. short: images with fewer than k predictions. nearest: number of
     terms that were compared.
     """
@@ -113,7 +113,7 @@ def predict(
     out: Path,
     k: int = max(hpk.KS),
     nearest: int | None = None,
-) -> Predicted:
+) -> PredictedLabels:
     """Write `image,rank,wnid` rows: the labels of the terms nearest to each image.
 
     images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: number
@@ -135,7 +135,7 @@ def predict(
         for image, row in zip(names, predicted.tolist(), strict=True):
             writer.writerows((image, i, wnids[n]) for i, n in enumerate(row, 1) if n >= 0)
     reached = {n for numbers in labels_of_term for n in numbers}
-    return Predicted(
+    return PredictedLabels(
         images=len(names),
         predictions=int((predicted >= 0).sum()),
         short=int((predicted < 0).any(axis=1).sum()),

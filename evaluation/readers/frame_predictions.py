@@ -22,7 +22,7 @@ LONGEST_NAMED = 200
 
 
 @dataclass(frozen=True)
-class Predictions:
+class FramePredictions:
     """The class that each classifier named for every frame.
 
     wnids: for a classifier (F,) int32 indices into `classes`. NOTHING: it named no class, which is
@@ -44,7 +44,7 @@ class Predictions:
         position = self.places[class_] if class_ < len(self.places) else None
         return position or (None, None)
 
-    def joined(self, more: "Predictions") -> "Predictions":
+    def joined(self, more: "FramePredictions") -> "FramePredictions":
         """Return these predictions with the classifiers of `more` appended.
 
         Both were read for the same lines. Raises BadInput for a classifier that both have.
@@ -67,7 +67,7 @@ class Predictions:
         places += [None] * (len(classes) - len(places))
         for number, position in zip(moved, more.places, strict=False):
             places[number] = places[number] or position
-        return Predictions(
+        return FramePredictions(
             (*self.classifiers, *more.classifiers),
             self.wnids | {name: table[numbers] for name, numbers in more.wnids.items()},
             tuple(classes),
@@ -92,7 +92,7 @@ def read_predictions(
     *,
     check_classifiers: Callable[[Sequence[str]], object] | None = None,
     check_class: Callable[[str, int], object] | None = None,
-) -> Predictions:
+) -> FramePredictions:
     """Return the predictions of a CSV with the columns frame, classifier and wnid.
 
     frames: `frame_places(lines)`, for callers that read several files. An empty wnid means that the
@@ -139,7 +139,9 @@ def read_predictions(
     if not by_classifier:
         raise BadInput("there are no predictions below the header", path, None, "add rows")
     _refuse_missing(path, by_classifier, frames)
-    return Predictions(tuple(by_classifier), by_classifier, tuple(classes), frames, tuple(places))
+    return FramePredictions(
+        tuple(by_classifier), by_classifier, tuple(classes), frames, tuple(places)
+    )
 
 
 def _short(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from evaluation.readers.box_rows import Gathered, Images, Rows, fault, numbers
+from evaluation.readers.box_rows import BoxRows, Gathered, ImageNumbers, fault, numbers
 from labeling.files import BadInput
 from labeling.plurals import count_of
 
@@ -17,7 +17,7 @@ RANKS = 5
 ClassOf = Callable[[int, Path, int], int]
 
 
-def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
+def read_ranked(path: Path, images: ImageNumbers, class_of: ClassOf) -> BoxRows:
     """Return boxes for localization: line i is image i, up to five `id x0 y0 x1 y1`, best first."""
     gathered = Gathered()
     line = 0
@@ -42,7 +42,7 @@ def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
     return gathered.rows(path, inclusive=True, first=1)
 
 
-def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
+def read_detections(path: Path, images: ImageNumbers, class_of: ClassOf) -> BoxRows:
     """Return boxes for detection: `image_id class_id confidence x0 y0 x1 y1` rows."""
     gathered = Gathered()
     for line, words in _lines(path):
@@ -56,7 +56,7 @@ def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
     return gathered.rows(path, inclusive=True, first=1)
 
 
-def read_list(path: Path, images: Images) -> None:
+def read_list(path: Path, images: ImageNumbers) -> None:
     """Add the images of the kit's list with their numbers, by default the line numbers."""
     for line, words in _lines(path):
         if len(words) > 2:
@@ -68,7 +68,7 @@ def read_list(path: Path, images: Images) -> None:
 
 
 def read_excluded(
-    path: Path, images: Images, class_of: ClassOf
+    path: Path, images: ImageNumbers, class_of: ClassOf
 ) -> Iterator[tuple[int | None, int]]:
     """Yield image and class of each line; class −1 means all classes."""
     for line, words in _lines(path):
@@ -105,7 +105,7 @@ def _whole(value: float, path: Path, line: int) -> int:
     return int(value)
 
 
-def _image(value: float, images: Images, path: Path, line: int) -> int:
+def _image(value: float, images: ImageNumbers, path: Path, line: int) -> int:
     image = images.by_id.get(_whole(value, path, line))
     if image is None:
         cure = "list the images with their numbers with --images"

@@ -8,7 +8,7 @@ from pathlib import Path
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import json_lines
 from evaluation.readers.class_files import Labels
-from evaluation.readers.valid_sets import Model
+from evaluation.readers.valid_sets import ReviewedModel
 from labeling.csv_rows import plain_cell, rows
 from labeling.files import BadInput, file_sha256
 from labeling.kinds.base import JUDGED
@@ -31,7 +31,7 @@ class QueueMeta(Record):
     1 for the truth's one class.
     """
 
-    models: list[Model]
+    models: list[ReviewedModel]
     truth_sha256: str
     sets_sha256: str | None
     version: int

@@ -30,7 +30,7 @@ _PIECE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Column:
+class ClassifierColumn:
     """A classifier's array in its file. head: bytes before its first value."""
 
     path: Path
@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PredictionPool:
     """A predictions folder, or a stretch of it: classes as wnids, images, predictions.
 
     images and predictions are those of the stretch alone, numbered from 0. part: its range of the
@@ -55,7 +55,7 @@ class Pool:
     classes: list[str]
     images: ImageList
     predictions: dict[str, PoolPredictions]
-    columns: dict[str, Column]
+    columns: dict[str, ClassifierColumn]
     part: slice
     total: int
     sha256: dict[str, str]
@@ -73,7 +73,7 @@ def read_pool(
     wordnet: WordNet | None,
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
-) -> Pool:
+) -> PredictionPool:
     """Return a predictions folder, checked, with the SHA-256 of each file; or the I-th of N
     stretches.
 
@@ -117,7 +117,7 @@ def joined_sha256(digests: Sequence[str]) -> str:
     return hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
 
 
-def sha256_in_stretches(pool: Pool, ends: Sequence[int]) -> dict[str, str]:
+def sha256_in_stretches(pool: PredictionPool, ends: Sequence[int]) -> dict[str, str]:
     """Return the joined_sha256 of each file of a whole pool that is cut after these images."""
     edges = [0, *ends]
     digests = {CLASSES: pool.sha256[CLASSES]}
@@ -135,7 +135,7 @@ def sha256_in_stretches(pool: Pool, ends: Sequence[int]) -> dict[str, str]:
 
 def _read_whole(
     workers: ThreadPoolExecutor, folder: Path, names: Sequence[str], classes: list[str]
-) -> Pool:
+) -> PredictionPool:
     listing = workers.submit(ImageList, folder / IMAGES)
     files = [CLASSES, IMAGES, *(file for name in names for file in _files_of(name))]
     present = [file for file in files if (folder / file).is_file()]
@@ -144,7 +144,7 @@ def _read_whole(
     whole = slice(0, len(images))
     columns = _columns(folder, names, len(images), "one per line of images.txt")
     checks = [workers.submit(_checked, columns, name, len(classes), whole) for name in names]
-    return Pool(
+    return PredictionPool(
         folder,
         classes,
         images,
@@ -163,13 +163,13 @@ def _read_stretch(
     names: Sequence[str],
     classes: list[str],
     shard: tuple[int, int],
-) -> Pool:
+) -> PredictionPool:
     total = len(_column(folder / _files_of(names[0])[0], LABEL_TYPES).values)
     columns = _columns(folder, names, total, f"as many as {_files_of(names[0])[0]}")
     part = part_of(total, *shard)
     listing = workers.submit(read_extent, folder / IMAGES, total, part)
 
-    def hash_column(column: Column) -> str:
+    def hash_column(column: ClassifierColumn) -> str:
         return _sha256(
             column.path, column.head, column.byte_of(part.start), column.byte_of(part.stop)
         )
@@ -187,7 +187,7 @@ def _read_stretch(
     sha256[IMAGES] = _sha256(images.path, 0, images.start_byte, images.stop_byte)
     predictions = {name: check.result() for name, check in zip(names, checks, strict=True)}
     sizes = _sizes(folder, sha256)
-    return Pool(folder, classes, images, predictions, columns, part, total, sha256, sizes)
+    return PredictionPool(folder, classes, images, predictions, columns, part, total, sha256, sizes)
 
 
 def _sizes(folder: Path, files: Iterable[str]) -> dict[str, int]:
@@ -255,7 +255,7 @@ def _files_of(name: str) -> tuple[str, str]:
 
 
 def _checked(
-    columns: Mapping[str, Column], name: str, classes: int, part: slice
+    columns: Mapping[str, ClassifierColumn], name: str, classes: int, part: slice
 ) -> PoolPredictions:
     """Return a classifier's values in a stretch, memory-mapped and checked."""
     labels, confidences = (columns[file] for file in _files_of(name))
@@ -264,7 +264,9 @@ def _checked(
     return PoolPredictions(labels.values[part], confidences.values[part], signed_zero)
 
 
-def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[str, Column]:
+def _columns(
+    folder: Path, names: Sequence[str], length: int, why: str
+) -> dict[str, ClassifierColumn]:
     """Return the arrays of these classifiers by file name, all of this length; no value is read."""
     columns = {}
     for name in names:
@@ -279,7 +281,7 @@ def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[
     return columns
 
 
-def _column(path: Path, types: Sequence[str]) -> Column:
+def _column(path: Path, types: Sequence[str]) -> ClassifierColumn:
     require_file(path, "each classifier needs NAME.labels.npy and NAME.confidences.npy")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -305,7 +307,7 @@ def _column(path: Path, types: Sequence[str]) -> Column:
             file=path,
             cure="save one value per image, the best label's",
         )
-    return Column(path, array, mapped.offset)
+    return ClassifierColumn(path, array, mapped.offset)
 
 
 def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -> None:

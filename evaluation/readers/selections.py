@@ -75,7 +75,7 @@ class Meta(Record):
 
 
 @dataclass(frozen=True)
-class Line(SelectedImage):
+class SelectionLine(SelectedImage):
     """An image of a selection with confidences, in the pair's order, and the distance of its
     labels.
     """
@@ -98,7 +98,7 @@ class Line(SelectedImage):
 @dataclass(frozen=True)
 class SelectionFile:
     meta: Meta
-    lines: Sequence[Line] = field(default_factory=list)
+    lines: Sequence[SelectionLine] = field(default_factory=list)
 
     @property
     def classifiers(self) -> list[str]:
@@ -108,7 +108,7 @@ class SelectionFile:
     def top_k(self) -> int:
         return self.meta.top_k
 
-    def chosen(self) -> Iterator[Line]:
+    def chosen(self) -> Iterator[SelectionLine]:
         """Return the lines that are asked about; the others are the reserve."""
         return (line for line in self.lines if line.rank <= self.top_k)
 
@@ -168,7 +168,7 @@ def _whole(
         first.append(_checked_meta(raw, file, number))
         return first[-1]
 
-    def line_of(row: Row, names: Collection[str]) -> Line:
+    def line_of(row: Row, names: Collection[str]) -> SelectionLine:
         line = _line(row, names)
         for label in set(line.labels) - known:
             if not first[0].needs_wordnet:
@@ -327,7 +327,7 @@ def _image(row: Row, names: Collection[str]) -> SelectedImage:
     return SelectedImage(pair, rank, image, labels)
 
 
-def _line(row: Row, names: Collection[str]) -> Line:
+def _line(row: Row, names: Collection[str]) -> SelectionLine:
     """Return the whole of a line, fit for the database. Raises ValueError."""
     selected = _image(row, names)
     if selected.rank > MAX_RANK:
@@ -338,7 +338,7 @@ def _line(row: Row, names: Collection[str]) -> Line:
     distance = _number(row.get("distance"))
     if not (math.isfinite(distance) and 0 <= first <= 1 and 0 <= second <= 1):
         raise ValueError("distance needs a number, and confidences two in [0, 1]")
-    return Line(
+    return SelectionLine(
         selected.pair, selected.rank, selected.image, selected.labels, (first, second), distance
     )
 

@@ -17,7 +17,14 @@ import numpy as np
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import json_lines
 from evaluation.readers.image_lists import ImageList, read_bytes
-from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256, part_of, read_pool
+from evaluation.readers.pools import (
+    CLASSES,
+    IMAGES,
+    PredictionPool,
+    joined_sha256,
+    part_of,
+    read_pool,
+)
 from labeling.files import BadInput, atomic_write, file_sha256, refuse_input, require_file
 from labeling.records import Record
 
@@ -65,14 +72,14 @@ class ShardedPool:
 
     def open_all(
         self, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
-    ) -> Iterator[Pool]:
+    ) -> Iterator[PredictionPool]:
         """Yield one shard after the other, as open() reads it."""
         for number in range(1, len(self.shards) + 1):
             yield self.open(number, names, wordnet, threads)
 
     def open(
         self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
-    ) -> Pool:
+    ) -> PredictionPool:
         """Return the number-th shard (from 1), as a stretch of the pool.
 
         names: classifiers in the wanted order, by default all of the pool, sorted. sha256 is that
@@ -91,7 +98,7 @@ class ShardedPool:
         names: Sequence[str] | None,
         wordnet: WordNet | None,
         threads: int,
-    ) -> Pool:
+    ) -> PredictionPool:
         """Return the shard as open() does, from its folder."""
         shard = self.shards[number - 1]
         files = self.needed_files(number, names)
@@ -231,7 +238,7 @@ def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list
     return shards
 
 
-def _cut(pool: Pool, part: slice, work: Path, shard_path: str) -> Shard:
+def _cut(pool: PredictionPool, part: slice, work: Path, shard_path: str) -> Shard:
     """Write a stretch of a pool as a predictions folder."""
     folder = work / Path(shard_path).name
     folder.mkdir()
@@ -245,7 +252,7 @@ def _cut(pool: Pool, part: slice, work: Path, shard_path: str) -> Shard:
     return _described(shard_path, pool, part, sha256)
 
 
-def _described(shard_path: str, pool: Pool, part: slice, sha256: dict[str, str]) -> Shard:
+def _described(shard_path: str, pool: PredictionPool, part: slice, sha256: dict[str, str]) -> Shard:
     first, last = (name.decode() for name in pool.images.take([part.start, part.stop - 1]))
     return Shard(
         path=shard_path, images=part.stop - part.start, first=first, last=last, sha256=dict(sha256)

@@ -22,7 +22,7 @@ KEYS = ("version", "models", "sha256", "parent_sha256")
 
 
 @dataclass(kw_only=True)
-class Model(Record):
+class ReviewedModel(Record):
     """A submission: its name and the SHA-256 of its predictions or release."""
 
     name: str
@@ -38,7 +38,7 @@ class SetVersion(Record):
     """
 
     version: int
-    models: list[Model]
+    models: list[ReviewedModel]
     sha256: str
     parent_sha256: str | None
 

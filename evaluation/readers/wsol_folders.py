@@ -28,7 +28,7 @@ MOST_PIXELS = 100_000_000
 
 
 @dataclass(frozen=True)
-class Image:
+class WsolImage:
     """An image of the folder. boxes: (G, 4) x0 y0 x1 y1 in pixels."""
 
     name: str
@@ -38,7 +38,7 @@ class Image:
     boxes: NDArray[np.float64]
 
 
-def read_boxes(folder: Path) -> list[Image]:
+def read_boxes(folder: Path) -> list[WsolImage]:
     """Return the images of a folder whose localization.txt has boxes, in the order of
     image_ids.txt.
 
@@ -67,7 +67,9 @@ def read_boxes(folder: Path) -> list[Image]:
             )
         mine.append(_box(path, line, cells, *sizes[name]))
     _all_there(path, names, boxes)
-    return [Image(name, labels[name][1][0], *sizes[name], np.array(boxes[name])) for name in names]
+    return [
+        WsolImage(name, labels[name][1][0], *sizes[name], np.array(boxes[name])) for name in names
+    ]
 
 
 def read_labels(folder: Path) -> dict[str, str]:
@@ -150,7 +152,7 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
     return file
 
 
-def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
+def read_named(path: Path, images: list[WsolImage]) -> dict[str, bool]:
     """Return whether a classifier named each image by its class, from `id,class` rows.
 
     A classifier may know classes that no image has. Raises BadInput for images without a row and

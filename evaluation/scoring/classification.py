@@ -12,7 +12,7 @@ from evaluation.metrics.ilsvrc import errors as ilsvrc
 from evaluation.metrics.ilsvrc import hpk
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
-from evaluation.readers.class_files import RANKS, Classified, Named
+from evaluation.readers.class_files import RANKS, Classified, NamedByPeople
 from evaluation.readers.pools import read_classes
 from evaluation.readers.valid_sets import LabelSets, SetVersion
 from evaluation.scoring.analysis import Analysis, Difficulty
@@ -329,7 +329,7 @@ def _notes(classified: Classified) -> Iterator[str]:
         yield f"{again} a class again: only the first counts"
 
 
-def _notes_on_people(classified: Classified, people: Named) -> Iterator[str]:
+def _notes_on_people(classified: Classified, people: NamedByPeople) -> Iterator[str]:
     total = len(people.images)
     if len(classified.images) < total:
         yield (

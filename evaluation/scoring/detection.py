@@ -28,14 +28,14 @@ from evaluation.metrics.detection.precision import (
 )
 from evaluation.metrics.significance import FEW, ROUNDS, Interval, widened
 from evaluation.readers.box_files import (
-    Options,
-    Truth,
+    BoxReading,
+    BoxTruth,
     notes_of,
     read_excluded,
     read_found,
     read_truth,
 )
-from evaluation.readers.box_rows import Rows
+from evaluation.readers.box_rows import BoxRows
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import (
     BY_CLASS,
@@ -134,13 +134,15 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def read(truth: Path, predictions: Path, options: Options) -> Detected:
+def read(truth: Path, predictions: Path, options: BoxReading) -> Detected:
     """Return the detections of a file against the truth. Raises BadInput with the position."""
     [detected] = read_all(truth, {predictions.stem: predictions}, options).values()
     return detected
 
 
-def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> dict[str, Detected]:
+def read_all(
+    truth: Path, predictions: Mapping[str, Path], options: BoxReading
+) -> dict[str, Detected]:
     """Return several submissions by name on the same images; the truth is read once."""
     known = read_truth(truth, options)
     true_images = len(known.images.places)
@@ -153,12 +155,12 @@ def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> 
     }
 
 
-def score(detected: Detected, options: Options) -> DetectionResult:
+def score(detected: Detected, options: BoxReading) -> DetectionResult:
     """Return the mean AP and the AP of every class with intervals."""
     return _scored(detected, _bootstrapped(detected, options), options)
 
 
-def score_all(submissions: Mapping[str, Detected], options: Options) -> DetectionResult:
+def score_all(submissions: Mapping[str, Detected], options: BoxReading) -> DetectionResult:
     """Return the figures of the first submission; for several, those of each, the classes won and
     the pairs.
     """
@@ -260,7 +262,7 @@ class _Matched:
 class _Matching:
     """The objects to match detections with. rank: of images in COCO's order."""
 
-    truth: Truth
+    truth: BoxTruth
     objects: ClassBoxes
     left_out: IgnoredObjects
     excluded: NDArray[np.int64]
@@ -268,7 +270,7 @@ class _Matching:
     rank: NDArray[np.int64]
 
     @classmethod
-    def of(cls, truth: Truth, excluded: NDArray[np.int64], options: Options) -> "_Matching":
+    def of(cls, truth: BoxTruth, excluded: NDArray[np.int64], options: BoxReading) -> "_Matching":
         objects, crowds = truth.objects.boxes, truth.crowds
         known = objects.outside(excluded)
         crowds = crowds.of(crowds.outside(excluded))
@@ -281,7 +283,7 @@ class _Matching:
         counted = objects.of(known & ~truth.difficult)
         return cls(truth, counted, left_out, excluded, options.ious, rank)
 
-    def detected(self, rows: Rows, notes: list[str]) -> Detected:
+    def detected(self, rows: BoxRows, notes: list[str]) -> Detected:
         counts = rows.boxes.outside(self.excluded)
         boxes, confidences = rows.boxes.of(counts), rows.confidences[counts]
         labels = self.truth.classes.names
@@ -335,7 +337,7 @@ def _id_order(item: tuple[Any, int]) -> tuple[bool, Any]:
     return isinstance(item[0], str), item[0]
 
 
-def _bootstrapped(detected: Detected, options: Options) -> PrecisionIntervals | None:
+def _bootstrapped(detected: Detected, options: BoxReading) -> PrecisionIntervals | None:
     if not options.most_rounds or len(options.ious) > 1:
         return None
     drawn = Resampled.of(detected.measured, detected.truth, detected.boxes, len(detected.names))
@@ -345,7 +347,7 @@ def _bootstrapped(detected: Detected, options: Options) -> PrecisionIntervals | 
 
 
 def _scored(
-    detected: Detected, drawn: PrecisionIntervals | None, options: Options
+    detected: Detected, drawn: PrecisionIntervals | None, options: BoxReading
 ) -> DetectionResult:
     measured = detected.measured
     classes = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
@@ -384,7 +386,7 @@ def _matching_words(ious: tuple[float, ...]) -> str:
 
 
 def _class_precision(
-    detected: Detected, c: int, drawn: Interval | None, options: Options
+    detected: Detected, c: int, drawn: Interval | None, options: BoxReading
 ) -> ClassPrecision:
     ap, positives = float(detected.ap[c]), int(detected.measured.positives[c])
     estimate = _estimate(ap, _widened(drawn, ap, positives, options))
@@ -420,7 +422,7 @@ def _comparison(
     submissions: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
     best: BestByClass,
-    options: Options,
+    options: BoxReading,
 ) -> SubmissionComparison:
     """Return the differences in mean AP of all pairs, and the best of all."""
     pairs = []
@@ -449,7 +451,7 @@ def _difference(
     second: str,
     submissions: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
-    options: Options,
+    options: BoxReading,
 ) -> Interval | None:
     """Return the difference with its interval from rounds of the same images.
 
@@ -486,14 +488,14 @@ def _units(detected: Detected) -> int:
 
 
 def _mean_interval(
-    detected: Detected, drawn: PrecisionIntervals | None, options: Options
+    detected: Detected, drawn: PrecisionIntervals | None, options: BoxReading
 ) -> Interval | None:
     mean = drawn.mean if drawn else None
     return _widened(mean, detected.mean_ap, _units(detected), options)
 
 
 def _widened(
-    interval: Interval | None, value: float, units: int, options: Options
+    interval: Interval | None, value: float, units: int, options: BoxReading
 ) -> Interval | None:
     """Return a wider interval for few objects (or images).
 
@@ -506,7 +508,7 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _notes(truth: Truth, true_images: int, missing: int) -> Iterator[str]:
+def _notes(truth: BoxTruth, true_images: int, missing: int) -> Iterator[str]:
     more = len(truth.images.places) - true_images
     if more:
         images = count_of(more, "image of the predictions is", "images of the predictions are")

@@ -31,7 +31,7 @@ class AnalysisInput:
     """
 
     boxes: Path | None = None
-    options: box_files.Options = field(default_factory=box_files.Options)
+    options: box_files.BoxReading = field(default_factory=box_files.BoxReading)
     sizes_needed: bool = True
     properties: Path | None = None
 

@@ -11,14 +11,14 @@ from evaluation.metrics.detection.precision import ClassBoxes, best_overlaps, lo
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from evaluation.readers.box_files import (
-    Options,
-    Truth,
+    BoxReading,
+    BoxTruth,
     notes_of,
     read_excluded,
     read_found,
     read_truth,
 )
-from evaluation.readers.box_rows import Rows
+from evaluation.readers.box_rows import BoxRows
 from evaluation.scoring.analysis import Analysis, Difficulty
 from evaluation.scoring.comparing import IntervalEstimate, SubmissionComparison, compare
 from evaluation.scoring.image_lines import ImageOutcome
@@ -80,14 +80,14 @@ class Localized:
         return localized(self.overlaps, self.strict)
 
 
-def read(truth: Path, predictions: Path, options: Options) -> Localized:
+def read(truth: Path, predictions: Path, options: BoxReading) -> Localized:
     """Return the predictions of a file against the truth. Raises BadInput with the position."""
     [predicted] = read_all(truth, {predictions.stem: predictions}, options).values()
     return predicted
 
 
 def read_all(
-    truth: Path, predictions: Mapping[str, Path], options: Options
+    truth: Path, predictions: Mapping[str, Path], options: BoxReading
 ) -> dict[str, Localized]:
     """Return several submissions by name on the same images; the truth is read once."""
     counted = _Counted.of(read_truth(truth, options), options)
@@ -97,7 +97,7 @@ def read_all(
     }
 
 
-def score(predicted: Localized, options: Options) -> LocalizationResult:
+def score(predicted: Localized, options: BoxReading) -> LocalizationResult:
     """Return the localization error with its interval."""
     errors = wrong(predicted)
     low, high, rounds, stable = mean_interval(
@@ -125,7 +125,7 @@ def score(predicted: Localized, options: Options) -> LocalizationResult:
     )
 
 
-def score_all(submissions: Mapping[str, Localized], options: Options) -> LocalizationResult:
+def score_all(submissions: Mapping[str, Localized], options: BoxReading) -> LocalizationResult:
     """Return the figures of the first submission; for several, those of each and their
     comparison.
     """
@@ -174,7 +174,7 @@ class _Counted:
     left out; kept: (N,) the inverse; class_of: (I,).
     """
 
-    known: Truth
+    known: BoxTruth
     class_of: NDArray[np.int64]
     index_of: NDArray[np.int64]
     kept: NDArray[np.int64]
@@ -184,7 +184,7 @@ class _Counted:
     notes: list[str]
 
     @classmethod
-    def of(cls, known: Truth, options: Options) -> "_Counted":
+    def of(cls, known: BoxTruth, options: BoxReading) -> "_Counted":
         """Return the images that count. Raises BadInput if none is left, and for an image with two
         classes.
         """
@@ -213,7 +213,7 @@ class _Counted:
             notes,
         )
 
-    def localized(self, rows: Rows) -> Localized:
+    def localized(self, rows: BoxRows) -> Localized:
         """Return the predictions by rank: by confidence, then by their order in the file."""
         predictions = _renumbered(rows.boxes, self.index_of)
         counts = self.index_of[rows.boxes.images] != ABSENT
@@ -255,7 +255,7 @@ def _by_image(boxes: ClassBoxes) -> ClassBoxes:
     return boxes.of(np.argsort(boxes.images, kind="stable"))
 
 
-def _classes(truth: Truth) -> NDArray[np.int64]:
+def _classes(truth: BoxTruth) -> NDArray[np.int64]:
     """Return the (I,) class of every image, ABSENT without boxes. Raises BadInput for a second
     class.
     """
@@ -273,7 +273,7 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
     return class_of
 
 
-def _notes(truth: Truth, undrawn: int, missing: int) -> Iterator[str]:
+def _notes(truth: BoxTruth, undrawn: int, missing: int) -> Iterator[str]:
     if undrawn:
         yield f"{count_of(undrawn, 'image has', 'images have')} no true box: left out"
     yield from notes_of(truth, missing)

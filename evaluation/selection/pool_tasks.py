@@ -27,7 +27,7 @@ def tasks_of(
     source: Source,
     sharded: bool,
     names: Sequence[str] | None,
-    settings: selecting.Settings,
+    settings: selecting.SelectionSettings,
     order: str,
     added: str | None = None,
     device: str | None = None,

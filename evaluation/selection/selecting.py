@@ -26,8 +26,8 @@ from evaluation.metrics.mad.selection import (
 from evaluation.metrics.wordnet.distances import OF_WORDNET, NoPlaceInHierarchy, distance_matrix
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.image_lists import ImageList
-from evaluation.readers.pools import Pool
-from evaluation.readers.selections import Line, Meta, SelectionFile
+from evaluation.readers.pools import PredictionPool
+from evaluation.readers.selections import Meta, SelectionFile, SelectionLine
 from evaluation.selection.distance_files import DistanceFile
 from labeling.files import BadInput, StrPath, atomic_write
 
@@ -40,7 +40,7 @@ STRETCH = 1 << 22
 
 
 @dataclass(frozen=True)
-class Settings:
+class SelectionSettings:
     """The settings of a selection, besides its input. distances: of the user's file `distance`."""
 
     rule: SelectionRule
@@ -88,7 +88,7 @@ def pairs_in(meta: Meta) -> list[Pair]:
 
 
 def reduce_pairs(
-    pool: Pool,
+    pool: PredictionPool,
     pairs: Sequence[Pair],
     levels: Levels,
     rule: SelectionRule,
@@ -163,7 +163,7 @@ def _reducer(levels: Levels, rule: SelectionRule, images: ImageList, device: str
 
 
 def select(
-    pool: Pool,
+    pool: PredictionPool,
     pairs: Sequence[Pair],
     levels: Levels,
     rule: SelectionRule,
@@ -171,7 +171,7 @@ def select(
     threads: int = 1,
     device: str | None = None,
     progress: Progress = lambda done: None,
-) -> Iterator[list[Line]]:
+) -> Iterator[list[SelectionLine]]:
     """Yield the list of each pair, best first: the selection, then its reserve."""
     reduced = reduce_pairs(
         pool, pairs, levels, rule, threads=threads, device=device, progress=progress
@@ -180,12 +180,12 @@ def select(
 
 
 def chosen_of(
-    pool: Pool,
+    pool: PredictionPool,
     pairs: Sequence[Pair],
     levels: Levels,
     rule: SelectionRule,
     reduced: Iterator[PairCandidates],
-) -> Iterator[list[Line]]:
+) -> Iterator[list[SelectionLine]]:
     """Yield the list of each pair, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
         selected = candidates.where(choose(candidates, levels, rule, pool.images))
@@ -202,11 +202,11 @@ def lines_of(
     images: Sequence[bytes],
     confidences: NDArray[np.floating],
     levels: Levels,
-) -> list[Line]:
+) -> list[SelectionLine]:
     """Return the lines of a pair. selected: its images in their order; confidences: (n, 2)."""
     distances = levels.values[levels.of[selected.a, selected.b]]
     return [
-        Line(pair, rank, image.decode(), (classes[a], classes[b]), (p, q), distance)
+        SelectionLine(pair, rank, image.decode(), (classes[a], classes[b]), (p, q), distance)
         for rank, (image, a, b, (p, q), distance) in enumerate(
             zip(
                 images,
@@ -221,13 +221,15 @@ def lines_of(
     ]
 
 
-def confidences_of(pool: Pool, name: str, images: NDArray[np.int64]) -> NDArray[np.float64]:
+def confidences_of(
+    pool: PredictionPool, name: str, images: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return a classifier's confidences in these images, widened."""
     # Adding 0 turns −0.0 into 0.0.
     return pool.predictions[name].confidences[images].astype(np.float64) + 0.0
 
 
-def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
+def write_selection(out: Path, meta: Meta, lists: Iterable[list[SelectionLine]]) -> Meta:
     """Write selection.jsonl atomically and return its meta line, with the counts."""
     whole = list(lists)
     sizes = [len(lines) for lines in whole]
@@ -247,7 +249,11 @@ def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
 
 
 def meta_of(
-    pool: Pool, settings: Settings, names: Sequence[str], order: str, wordnet: WordNet | None
+    pool: PredictionPool,
+    settings: SelectionSettings,
+    names: Sequence[str],
+    order: str,
+    wordnet: WordNet | None,
 ) -> Meta:
     """Return the meta line: every setting, the SHA-256 of each input, the counts.
 
@@ -267,7 +273,7 @@ def meta_of(
     )
 
 
-def just_below(pool: Pool, meta: Meta) -> int:
+def just_below(pool: PredictionPool, meta: Meta) -> int:
     """Return the number of confidences below the threshold by at most one step of float16."""
     assert meta.min_confidence is not None
     names = [meta.added] if meta.added else meta.classifiers
@@ -276,11 +282,11 @@ def just_below(pool: Pool, meta: Meta) -> int:
     )
 
 
-def settings_of(meta: Mapping[str, Any]) -> Settings:
+def settings_of(meta: Mapping[str, Any]) -> SelectionSettings:
     """Return the settings in a meta line. Raises KeyError, TypeError or ValueError for a broken
     one.
     """
-    return Settings(
+    return SelectionSettings(
         SelectionRule(**{name: meta[name] for name in SelectionRule.__annotations__}),
         meta["distance"],
     )

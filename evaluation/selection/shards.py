@@ -25,8 +25,8 @@ from evaluation.metrics.mad.selection import (
 )
 from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256
-from evaluation.readers.selections import Line, Meta
+from evaluation.readers.pools import CLASSES, IMAGES, PredictionPool, joined_sha256
+from evaluation.readers.selections import Meta, SelectionLine
 from evaluation.selection.selecting import (
     Pair,
     Progress,
@@ -82,7 +82,7 @@ class _HeldIds:
 
 def write_part(
     file: IO[bytes],
-    pool: Pool,
+    pool: PredictionPool,
     meta: Meta,
     shard: tuple[int, int],
     reduced: Iterator[PairCandidates],
@@ -120,7 +120,7 @@ def write_part(
     return held
 
 
-def _state(pool: Pool, pair: Pair, candidates: PairCandidates) -> State:
+def _state(pool: PredictionPool, pair: Pair, candidates: PairCandidates) -> State:
     confidences = [confidences_of(pool, name, candidates.images) for name in pair]
     labels = np.stack([candidates.a, candidates.b], axis=1)
     return (
@@ -137,7 +137,7 @@ def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
         np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
 
 
-class Part:
+class PoolPart:
     """A state that write_part wrote, read pair by pair. Raises BadInput for anything else.
 
     content: the bytes of the file, where it is in a store.
@@ -219,7 +219,7 @@ class Part:
 
 
 def join_parts(
-    parts: Sequence[Part], wordnet: WordNet | None
+    parts: Sequence[PoolPart], wordnet: WordNet | None
 ) -> tuple[Meta, SelectionRule, Levels]:
     """Return the meta line of the merged parts, and the rule and levels that all share.
 
@@ -256,7 +256,7 @@ def join_parts(
     return _joined_meta(ordered), settings.rule, levels
 
 
-def _refuse_another_selection(first: Part, part: Part) -> None:
+def _refuse_another_selection(first: PoolPart, part: PoolPart) -> None:
     ours, theirs = first.meta.to_json(), part.meta.to_json()
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
     if (first.lines is None) != (part.lines is None):
@@ -280,7 +280,7 @@ def _refuse_another_selection(first: Part, part: Part) -> None:
     )
 
 
-def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
+def _refuse_lines_apart(ordered: Sequence[PoolPart]) -> None:
     """Raise BadInput unless each part's lines of images.txt begin where the previous part's end.
 
     Each part located its lines by itself. Since each holds as many lines as it has images,
@@ -301,7 +301,7 @@ def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
         end = stop
 
 
-def _joined_meta(ordered: Sequence[Part]) -> Meta:
+def _joined_meta(ordered: Sequence[PoolPart]) -> Meta:
     first = ordered[0].meta
     fields = {key: value for key, value in vars(first).items() if key not in PART_FIELDS}
     meta = Meta(**fields | {"parts": len(ordered)})
@@ -317,12 +317,12 @@ def _joined_meta(ordered: Sequence[Part]) -> Meta:
 
 
 def merged(
-    parts: Sequence[Part],
+    parts: Sequence[PoolPart],
     meta: Meta,
     rule: SelectionRule,
     levels: Levels,
     progress: Progress = lambda done: None,
-) -> Iterator[list[Line]]:
+) -> Iterator[list[SelectionLine]]:
     """Yield the list of each pair, from the states of all parts.
 
     Raises BadInput for an image id that is chosen from two parts. Each part looked for repeats in
@@ -360,11 +360,13 @@ class _Held:
         places = choose(self.candidates, levels, rule, _HeldIds(self.names))
         return self.take(self.candidates.where(places))
 
-    def lines(self, pair: Pair, classes: Sequence[str], levels: Levels) -> list[Line]:
+    def lines(self, pair: Pair, classes: Sequence[str], levels: Levels) -> list[SelectionLine]:
         return lines_of(pair, classes, self.candidates, self.names, self.confidences, levels)
 
 
-def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: SelectionRule) -> _Held:
+def _joined_pair(
+    parts: Sequence[PoolPart], number: int, levels: Levels, rule: SelectionRule
+) -> _Held:
     """Return the candidates of one pair from all parts.
 
     Candidates that can no longer be chosen are dropped now and then, so memory does not grow with
@@ -379,7 +381,7 @@ def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Selec
 
 
 def select(
-    pools: Iterable[Pool],
+    pools: Iterable[PredictionPool],
     pairs: Sequence[Pair],
     levels: Levels,
     rule: SelectionRule,
@@ -387,7 +389,7 @@ def select(
     threads: int = 1,
     device: str | None = None,
     progress: Progress = lambda done: None,
-) -> Iterator[list[Line]]:
+) -> Iterator[list[SelectionLine]]:
     """Yield the list of each pair of a sharded pool, reading one shard after the other.
 
     Between shards the candidates of each pair are held with their ids, some kilobytes a pair.
@@ -429,7 +431,7 @@ def _pruned(held: Sequence[_Held], levels: Levels, rule: SelectionRule) -> _Held
 
 
 def _refuse_repeat(
-    parts: Sequence[Part], origins: dict[bytes, int], name: bytes, origin: int
+    parts: Sequence[PoolPart], origins: dict[bytes, int], name: bytes, origin: int
 ) -> None:
     before = origins.setdefault(name, origin)
     if before != origin:

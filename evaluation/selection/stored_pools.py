@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from evaluation.engines.input_files import faults_naming_origin
 from evaluation.engines.store import Store
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.pools import Pool
+from evaluation.readers.pools import PredictionPool
 from evaluation.readers.sharded_pools import BRING_BACK, ShardedPool, read_sharded
 from labeling.files import BadInput
 
@@ -35,7 +35,7 @@ class _StoredPool(ShardedPool):
 
     def open(
         self, number: int, names: Sequence[str] | None, wordnet: WordNet | None, threads: int = 1
-    ) -> Pool:
+    ) -> PredictionPool:
         """Return a shard as ShardedPool.open does; the previously opened shard is removed."""
         _remove(self.fetched)
         shard_path = PurePosixPath(self.shards[number - 1].path)

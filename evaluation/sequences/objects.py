@@ -63,7 +63,7 @@ class DrawnObject:
 
 
 @dataclass
-class LeftOut:
+class LeftOutObjects:
     """The number of objects without a drawn part, and the first few names."""
 
     count: int = 0
@@ -76,7 +76,7 @@ class LeftOut:
 
 
 def drawn_objects(
-    frozen: Frozen, left_out: LeftOut | None = None
+    frozen: Frozen, left_out: LeftOutObjects | None = None
 ) -> Iterator[tuple[Photograph, list[DrawnObject]]]:
     """Yield every image of the release that has objects with drawn parts, and these objects.
 

@@ -66,7 +66,7 @@ def orders_by_fixations(
     at a time. Raises BadInput for a category without a fixation on any of its parts, and for
     fixations of another size than the image's.
     """
-    totals = _Found({}, parts_of(frozen), drop_first)
+    totals = _FixationSums({}, parts_of(frozen), drop_first)
     for photo, image_objects in drawn_objects(frozen):
         index = numbers.get(photo.name)
         for drawn_object in image_objects:
@@ -156,7 +156,7 @@ def as_text(
 
 
 @dataclass
-class _Found:
+class _FixationSums:
     """Sums of the fixations on each category so far."""
 
     sums: dict[str, ShareSums]

@@ -47,7 +47,7 @@ class HeldRelease(Frozen):
 
 
 @dataclass(frozen=True)
-class Scene:
+class ReleaseScene:
     """A photograph of a release, its objects, and the ids of their frames."""
 
     image: Mapping[str, Any]
@@ -61,10 +61,10 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class FrameStretch:
     """The photographs of a task, and the ids of the frames that it makes, in order."""
 
-    scenes: Sequence[Scene]
+    scenes: Sequence[ReleaseScene]
     frames: Sequence[str]
 
 
@@ -77,7 +77,7 @@ class Revealing:
     content_schemes: Sequence[str]
     include_empty: bool
 
-    def scenes(self) -> Iterator[Scene]:
+    def scenes(self) -> Iterator[ReleaseScene]:
         """Yield every photograph that has frames, in the order of the release."""
         objects = Groups[Any](self.frozen.lines(OBJECTS))
         for image in self.frozen.images():
@@ -88,9 +88,9 @@ class Revealing:
             lines = lines_of(held, self.orders, self.content_schemes, self.include_empty)
             frames = list(dict.fromkeys(name for line in lines for name in line.frames))
             if frames:
-                yield Scene(dict(image), image_objects, frames)
+                yield ReleaseScene(dict(image), image_objects, frames)
 
-    def arguments(self, stretch: Stretch, open_image: Open) -> dict[str, object]:
+    def arguments(self, stretch: FrameStretch, open_image: Open) -> dict[str, object]:
         """Return everything that the frames of a stretch depend on, as JSON.
 
         Each photograph is read once for its SHA-256. Raises BadInput for a missing one.
@@ -141,9 +141,9 @@ def revealed_frames(
     )
 
 
-def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
+def by_photographs(scenes: Iterable[ReleaseScene]) -> list[FrameStretch]:
     """Return the scenes cut into the stretches of tasks; a photograph stays in one stretch."""
-    groups: list[list[Scene]] = []
+    groups: list[list[ReleaseScene]] = []
     frames = size = 0
     for scene in scenes:
         frames, size = frames + len(scene.frames), size + scene.bytes
@@ -151,21 +151,23 @@ def by_photographs(scenes: Iterable[Scene]) -> list[Stretch]:
             groups.append([])
             frames, size = len(scene.frames), scene.bytes
         groups[-1].append(scene)
-    return [Stretch(group, [name for scene in group for name in scene.frames]) for group in groups]
+    return [
+        FrameStretch(group, [name for scene in group for name in scene.frames]) for group in groups
+    ]
 
 
-def by_frames(scenes: Iterable[Scene], count: int) -> list[Stretch]:
+def by_frames(scenes: Iterable[ReleaseScene], count: int) -> list[FrameStretch]:
     """Return the scenes cut after this many frames; a photograph may be in several stretches."""
     placed = [(name, scene) for scene in scenes for name in scene.frames]
     stretches = []
     for part in split(placed, count):
         part_scenes = list({id(scene): scene for _, scene in part}.values())
-        stretches.append(Stretch(part_scenes, [name for name, _ in part]))
+        stretches.append(FrameStretch(part_scenes, [name for name, _ in part]))
     return stretches
 
 
 def tasks_of(
-    stretches: Sequence[Stretch],
+    stretches: Sequence[FrameStretch],
     revealing: Revealing,
     open_image: Open,
     photographs: Path,
@@ -195,7 +197,7 @@ def packed_frames(
     return packed(files)
 
 
-def unpack(content: bytes, stretch: Stretch) -> Iterator[tuple[str, bytes]]:
+def unpack(content: bytes, stretch: FrameStretch) -> Iterator[tuple[str, bytes]]:
     """Yield the PNG file of each frame, by its id."""
     files, _ = unpacked(content)
     for number, name in enumerate(stretch.frames):

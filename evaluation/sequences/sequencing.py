@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES, SharedCrop, frame_batch
 from evaluation.metrics.frames.sequences import PartSequence, PartsError, sequence
 from evaluation.readers.sequences import SequenceLine
-from evaluation.sequences.objects import DrawnObject, LeftOut, drawn, drawn_objects
+from evaluation.sequences.objects import DrawnObject, LeftOutObjects, drawn, drawn_objects
 from evaluation.sequences.part_orders import Orders
 from labeling.files import BadInput
 from labeling.formats.reading import MOST_PIXELS
@@ -41,7 +41,7 @@ def lines_of(
     orders: Orders,
     content_schemes: Sequence[str] = CONTENT_SCHEMES,
     include_empty: bool = False,
-    left_out: LeftOut | None = None,
+    left_out: LeftOutObjects | None = None,
 ) -> Iterator[SequenceLine]:
     """Yield a line for each object, part scheme and content scheme, in this order; no pixels are
     read.
@@ -132,7 +132,7 @@ class _Revealed:
         photograph: NDArray[np.uint8],
         content_schemes: Sequence[str],
         device: Any,
-        batch: Batch,
+        batch: BatchSize,
     ) -> None:
         self.drawn_object, self.batch = drawn_object, batch
         self.crops: dict[Crop, SharedCrop] = {}
@@ -195,7 +195,7 @@ def _prepared(
     scenes: Iterable[_Scene],
     open_image: Open,
     device: Any,
-    batch: Batch,
+    batch: BatchSize,
 ) -> Iterator[_Ready]:
     """Yield every object with its sequences, while it is being prepared."""
     for photo, scene_objects in scenes:
@@ -249,7 +249,7 @@ def _make_ready(
     photograph: "Future[NDArray[np.uint8]]",
     contents: list[str],
     device: Any,
-    batch: Batch,
+    batch: BatchSize,
 ) -> _Revealed:
     return _Revealed(drawn_object, photograph.result(), contents, device, batch)
 

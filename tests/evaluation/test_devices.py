@@ -145,7 +145,7 @@ class Gpu:
 
 def test_a_batch_is_halved_until_it_fits_and_the_new_size_is_told_once():
     messages: list[str] = []
-    batch, gpu = devices.Batch(16, tell=messages.append), Gpu(5)
+    batch, gpu = devices.BatchSize(16, tell=messages.append), Gpu(5)
 
     results = list(batch.run(20, gpu))
 
@@ -159,13 +159,13 @@ def test_a_batch_that_fits_is_run_as_asked_and_nothing_is_told():
     messages: list[str] = []
     gpu = Gpu(8)
 
-    assert list(devices.Batch(8, tell=messages.append).run(10, gpu)) == [[*range(8)], [8, 9]]
+    assert list(devices.BatchSize(8, tell=messages.append).run(10, gpu)) == [[*range(8)], [8, 9]]
     assert (gpu.asked, messages) == ([8, 2], [])
-    assert list(devices.Batch(8).run(0, gpu)) == []
+    assert list(devices.BatchSize(8).run(0, gpu)) == []
 
 
 def test_a_short_last_batch_that_does_not_fit_is_halved_by_its_own_length():
-    batch, gpu = devices.Batch(100, tell=lambda _: None), Gpu(3)
+    batch, gpu = devices.BatchSize(100, tell=lambda _: None), Gpu(3)
 
     assert list(chain(*batch.run(6, gpu))) == list(range(6))
     assert gpu.asked == [6, 3, 3]
@@ -175,7 +175,7 @@ def test_where_not_even_one_fits_one_sentence_says_so():
     gpu = Gpu(0)
 
     with pytest.raises(BadInput, match=r"GPU's memory does not hold one frame; end .*--device cpu"):
-        list(devices.Batch(4, unit="frame").run(4, gpu))
+        list(devices.BatchSize(4, unit="frame").run(4, gpu))
     assert gpu.asked == [4, 2, 1]
 
 
@@ -187,16 +187,16 @@ def test_memory_that_ran_out_is_known_by_its_words_too():
     ]:
         gpu = Gpu(2, RuntimeError(words))
 
-        assert list(chain(*devices.Batch(4, tell=lambda _: None).run(4, gpu))) == list(range(4)), (
-            words
-        )
+        assert list(chain(*devices.BatchSize(4, tell=lambda _: None).run(4, gpu))) == list(
+            range(4)
+        ), words
 
 
 def test_another_failure_is_raised_as_it_is():
     gpu = Gpu(2, RuntimeError("CUDA error: an illegal memory access was encountered"))
 
     with pytest.raises(RuntimeError, match="illegal"):
-        list(devices.Batch(4).run(4, gpu))
+        list(devices.BatchSize(4).run(4, gpu))
     assert gpu.asked == [4]
 
 
@@ -209,6 +209,6 @@ def test_a_batch_that_a_real_gpu_cannot_hold_is_halved():
     def work(part: slice) -> int:
         return len(torch.empty((part.stop - part.start, share), dtype=torch.uint8, device="cuda"))
 
-    assert sum(devices.Batch(8, tell=messages.append).run(8, work)) == 8
+    assert sum(devices.BatchSize(8, tell=messages.append).run(8, work)) == 8
     assert messages
     assert devices.versions(devices.checked("cuda"))["gpu"]

@@ -93,7 +93,7 @@ def predict(
     """
     speed = Speed(seconds={classifier.name: 0.0 for classifier in classifiers})
     at_once = {
-        name: devices.Batch(pool.state.at_once.get(name, plan.size), "photograph", tell)
+        name: devices.BatchSize(pool.state.at_once.get(name, plan.size), "photograph", tell)
         for name in speed.seconds
     }
     batches = predicted_batches(
@@ -111,7 +111,7 @@ def predicted_batches(
     plan: decoding.DecodingPlan,
     classifiers: Sequence[Classifier],
     top: int,
-    at_once: Mapping[str, devices.Batch],
+    at_once: Mapping[str, devices.BatchSize],
     processes: int = 0,
     start: int = 0,
     seconds: dict[str, float] | None = None,
@@ -173,7 +173,7 @@ def _predicted(
     )
 
 
-def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Batch) -> Tensor:
+def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.BatchSize) -> Tensor:
     """Return (B, C) of a batch; if memory runs out, computed in parts of a size that fits."""
 
     def in_parts(size: int) -> Tensor:

@@ -112,7 +112,7 @@ def predicted_stretch(
         preparations = tuple(dict.fromkeys(classifier.preparation for classifier in classifiers))
         plan = decoding.DecodingPlan(there, list_path, preparations, batch)
         at_once = {
-            classifier.name: devices.Batch(batch, "photograph") for classifier in classifiers
+            classifier.name: devices.BatchSize(batch, "photograph") for classifier in classifiers
         }
         batches = list(
             predicting.predicted_batches(plan, classifiers, top or 1, at_once, processes)

@@ -14,7 +14,7 @@ from torch import Tensor
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.scoremaps.folder import Folder
 from evaluation.classifiers.scoremaps.planning import ScoremapPlan, images_at_once
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from evaluation.metrics.attribution.cam import denser
 from evaluation.metrics.attribution.gradients import relus_met, score_maps
 from evaluation.metrics.attribution.recipes import Unsuited
@@ -49,7 +49,7 @@ def maps(
     frames: Iterable[Frame], plan: ScoremapPlan, batch: int = 32
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yield the id and map of every image, as `make` writes them."""
-    at_once = Batch(batch)
+    at_once = BatchSize(batch)
     with _strides(plan):
         for number, (names, images) in enumerate(_batches(frames, plan, batch)):
             if number == 0:
@@ -63,7 +63,7 @@ def likeliest_classes(
     frames: Iterable[Frame], plan: ScoremapPlan, batch: int = 32
 ) -> Iterator[tuple[str, str]]:
     """Yield the id and likeliest class of every image."""
-    at_once = Batch(batch)
+    at_once = BatchSize(batch)
 
     for names, images in _batches(frames, plan, batch):
         indices = at_once.run(len(names), partial(_likeliest, images, plan.classifier))

@@ -27,12 +27,12 @@ from labeling.releases import freezing
 
 
 @dataclass(kw_only=True)
-class NameOptions:
+class BenchmarkOptions:
     name: str = argument("of the benchmark")
 
 
 @dataclass(kw_only=True)
-class OpenOptions:
+class OpenBenchmarkOptions:
     """Settings of the benchmark that are None are as in DEFAULTS."""
 
     kind: str = argument("what is scored", choices=KINDS, metavar=None)
@@ -53,7 +53,7 @@ class OpenOptions:
 
 
 @dataclass(kw_only=True)
-class SubmitOptions(NameOptions):
+class SubmitOptions(BenchmarkOptions):
     classifier: str = argument("its name in the tables")
     path: Path = argument(
         "CSV or COCO JSON; of a classification also a naming release; of wsol a zip or folder"
@@ -61,7 +61,7 @@ class SubmitOptions(NameOptions):
 
 
 @dataclass(kw_only=True)
-class ReviewOptions(NameOptions):
+class ReviewOptions(BenchmarkOptions):
     campaign: str = option("the name of the new campaign")
     models: str = option("without it all", "", metavar="A,B,…")
     agreements: float = option("of others (0.1)", reviews.SHARE, type=share, metavar="SHARE")
@@ -70,7 +70,7 @@ class ReviewOptions(NameOptions):
 
 
 @dataclass(kw_only=True)
-class ApplyOptions(NameOptions):
+class ApplyReviewOptions(BenchmarkOptions):
     campaign: str = option("whose answers they are")
     release: int | None = option("without it, what is settled now is frozen", metavar="N")
     queue: Path | None = option("where mistakes queue made it", metavar="QUEUE.jsonl")
@@ -80,7 +80,7 @@ class Command(ContractCommand):
     help = "Make benchmarks on released labels, bring classifiers in, and score them."
 
     @verb("make a benchmark")
-    def open(self, options: OpenOptions) -> Result:
+    def open(self, options: OpenBenchmarkOptions) -> Result:
         kind, release = options.kind, options.release
         given = ("kind", "campaign", "name", "release")
         chosen = {
@@ -146,7 +146,7 @@ class Command(ContractCommand):
         return {"benchmark": options.name, "campaign": options.campaign, **made.meta}
 
     @verb("make the answers of a campaign of the kind mistake a version of the label sets")
-    def apply(self, options: ApplyOptions) -> Result:
+    def apply(self, options: ApplyReviewOptions) -> Result:
         row, answers, queue = (
             _benchmark(options.name),
             find_campaign(options.campaign),
@@ -160,7 +160,7 @@ class Command(ContractCommand):
         return {**names, "release": number, **made.result}
 
     @verb("score it now")
-    def score(self, options: NameOptions) -> Result:
+    def score(self, options: BenchmarkOptions) -> Result:
         name = options.name
         try:
             run = runs.score_now(_benchmark(name))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.collecting import class_lists
-from evaluation.collecting.class_lists import Basic, Checked, Listed, Suggested
+from evaluation.collecting.class_lists import Basic, CheckedClasses, ClassList, Suggested
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.box_files import Options
+from evaluation.readers.box_files import BoxReading
 from evaluation.readers.shipped import classes_file
 from evaluation.scoring import explaining
 from evaluation.scoring.analysis import scales_of
@@ -67,7 +67,7 @@ class Command(ContractCommand):
 
     # Not called check, which is a method of BaseCommand.
     @verb("say what is wrong with a list", "check")
-    def check_list(self, options: CheckOptions) -> Checked:
+    def check_list(self, options: CheckOptions) -> CheckedClasses:
         wordnet = load()
         class_list = class_lists.read(options.classes, wordnet)
         rule = _rule(wordnet, options.basic)
@@ -105,12 +105,12 @@ def _rule(wordnet: WordNet, basic: str | None) -> tuple[Basic, str]:
     return class_lists.rule_of(wordnet, class_lists.read(Path(basic), wordnet))
 
 
-def _detection_classes(wordnet: WordNet) -> Listed:
+def _detection_classes(wordnet: WordNet) -> ClassList:
     """Return the classes of ILSVRC's detection, from the shipped question graph."""
     graph = shipped("ilsvrc")
     wnids = [graph.node(leaf).key for leaf in graph.leaves]
     lines = {wordnet.index(wnid): line for line, wnid in enumerate(wnids, 1)}
-    return Listed(Path(BASIC), [*lines], lines)
+    return ClassList(Path(BASIC), [*lines], lines)
 
 
 def _scales(options: CheckOptions) -> dict[str, float] | None:
@@ -121,7 +121,7 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
             raise UsageError("--images and --inclusive tell of --boxes, which is missing")
         return None
     if not (boxes / "release.json").is_file():
-        request = explaining.AnalysisInput(boxes, Options(images=images, inclusive=inclusive))
+        request = explaining.AnalysisInput(boxes, BoxReading(images=images, inclusive=inclusive))
         difficulty = explaining.difficulty(request)
     else:
         with tempfile.TemporaryDirectory(prefix="boxes-") as scratch:
@@ -130,7 +130,7 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
                 ground_truth.write(frozen.read(boxes), ground_truth.DETECTION, folder, False)
             except Refusal as refusal:
                 raise BadInput(refusal.message.rstrip("."), boxes) from refusal
-            read = Options(images=folder / ground_truth.IMAGES)
+            read = BoxReading(images=folder / ground_truth.IMAGES)
             difficulty = explaining.difficulty(
                 explaining.AnalysisInput(folder / ground_truth.TRUTH, read)
             )

@@ -14,7 +14,7 @@ from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.tasks import Task, split
 from evaluation.management import part_frames
 from evaluation.management.commands.sequences import frame_path
-from evaluation.management.computing import Share, Work, in_tasks, needed
+from evaluation.management.computing import TaskShare, TaskWork, in_tasks, needed
 from evaluation.management.networks import MODEL, NetworkOptions
 from evaluation.management.part_frames import FrameOptions
 from evaluation.readers.sequences import SequenceLine, read_sequences
@@ -61,7 +61,7 @@ class ClassifyOptions(FrameOptions, NetworkOptions):
 class Command(ContractCommand):
     help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
 
-    def action(self, options: ClassifyOptions) -> dict[str, object] | Share:
+    def action(self, options: ClassifyOptions) -> dict[str, object] | TaskShare:
         models = options.chosen(options.model)
         if options.name and len(models) > 1:
             raise UsageError("--name goes with one --model; give the others as NAME=SPEC")
@@ -79,7 +79,11 @@ class Command(ContractCommand):
             return engine.share(tasks, "classify")
 
     def _made(
-        self, out: Path, models: list[ListedModel], engine: Work | None, options: ClassifyOptions
+        self,
+        out: Path,
+        models: list[ListedModel],
+        engine: TaskWork | None,
+        options: ClassifyOptions,
     ) -> dict[str, object]:
         source, classifiers = _source(options), _load(models, options)
         alone = [
@@ -119,7 +123,7 @@ class Command(ContractCommand):
 
     def _classify(
         self,
-        source: "Source",
+        source: "FrameSource",
         classifier: opening.Classifier,
         work: classifying.PredictionsWork,
         batch: int,
@@ -140,7 +144,7 @@ class Command(ContractCommand):
 
 
 @dataclass(frozen=True)
-class Source:
+class FrameSource:
     """Where frames come from. settings: identify them, so that a stopped run can be recognized.
 
     frames: yields the wanted frames on a device. tasks: this process's tasks, by batch size.
@@ -149,10 +153,10 @@ class Source:
     settings: dict[str, object]
     lines: Callable[[], Iterable[SequenceLine]]
     frames: Callable[[Callable[[str], bool], str], Frames]
-    tasks: Callable[[Work, Networks, int], list[Task]]
+    tasks: Callable[[TaskWork, Networks, int], list[Task]]
 
 
-def _source(options: ClassifyOptions) -> Source:
+def _source(options: ClassifyOptions) -> FrameSource:
     folder = options.frames
     return _of_folder(folder, options) if folder else _of_release(options)
 
@@ -168,11 +172,11 @@ def _load(models: list[ListedModel], options: ClassifyOptions) -> list[opening.C
 
 
 def _by_tasks(
-    source: Source,
+    source: FrameSource,
     model: ListedModel,
     classifier: opening.Classifier,
     work: classifying.PredictionsWork,
-    engine: Work,
+    engine: TaskWork,
     options: ClassifyOptions,
 ) -> int:
     """Classify the missing frames; return how many."""
@@ -186,7 +190,7 @@ def _by_tasks(
     return work.added - before
 
 
-def _of_release(options: ClassifyOptions) -> Source:
+def _of_release(options: ClassifyOptions) -> FrameSource:
     if options.release is None:
         raise UsageError("give a campaign or a release, or --frames DIR")
     revealed = part_frames.revealed_by(options)
@@ -198,7 +202,7 @@ def _of_release(options: ClassifyOptions) -> Source:
         "include empty": revealed.include_empty,
     }
 
-    def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
+    def tasks(engine: TaskWork, networks: Networks, batch: int) -> list[Task]:
         photographs = part_frames.folder_of_photographs(options)
         revealing = revealed.revealing()
         stretches = release_tasks.by_frames(revealing.scenes(), frame_tasks.frames_in(batch))
@@ -206,7 +210,7 @@ def _of_release(options: ClassifyOptions) -> Source:
             engine.mine(stretches), revealing, revealed.photographs(), photographs, networks, batch
         )
 
-    return Source(
+    return FrameSource(
         settings,
         revealed.lines,
         lambda is_missing, device: revealed.frames(is_missing, device=device),
@@ -214,7 +218,7 @@ def _of_release(options: ClassifyOptions) -> Source:
     )
 
 
-def _of_folder(folder: Path, options: ClassifyOptions) -> Source:
+def _of_folder(folder: Path, options: ClassifyOptions) -> FrameSource:
     excess = [name for name in ("release", *OF_RELEASE) if getattr(options, name)]
     if excess:
         flag = f"--{excess[0].replace('_', '-').replace('schemes', 'scheme')}"
@@ -230,8 +234,8 @@ def _of_folder(folder: Path, options: ClassifyOptions) -> Source:
     def frames(is_missing: Callable[[str], bool], _device: str) -> Frames:
         yield from classifying.read_frames(file for file in files() if is_missing(file[0]))
 
-    def tasks(engine: Work, networks: Networks, batch: int) -> list[Task]:
+    def tasks(engine: TaskWork, networks: Networks, batch: int) -> list[Task]:
         stretches = split(list(files()), frame_tasks.frames_in(batch))
         return frame_tasks.of_files(engine.mine(stretches), networks, batch)
 
-    return Source({"frames": file_sha256(path)}, lambda: lines, frames, tasks)
+    return FrameSource({"frames": file_sha256(path)}, lambda: lines, frames, tasks)

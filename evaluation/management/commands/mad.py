@@ -14,7 +14,7 @@ from evaluation.management.computing import (
     CpuOptions,
     EngineOptions,
     Shard,
-    Work,
+    TaskWork,
     in_tasks,
     needed,
     on_device,
@@ -33,7 +33,7 @@ from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
-from evaluation.readers.pools import CLASSES, Pool, read_pool, sha256_in_stretches
+from evaluation.readers.pools import CLASSES, PredictionPool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.distance_files import read_distances
@@ -140,7 +140,7 @@ class CutOptions:
 
 
 @dataclass(kw_only=True)
-class MergeOptions(CpuOptions):
+class MergePartsOptions(CpuOptions):
     parts: list[Path] = argument("as mad select --shard wrote them", nargs="+", metavar="PART")
     out: Path = option("selection.jsonl")
 
@@ -268,9 +268,9 @@ class Command(ContractCommand):
 
     @verb("join parts")
     @on_device
-    def merge(self, options: MergeOptions) -> SelectionResult:
+    def merge(self, options: MergePartsOptions) -> SelectionResult:
         refuse_input(options.out, options.parts)
-        return self._join([shards.Part(path) for path in options.parts], options.out)
+        return self._join([shards.PoolPart(path) for path in options.parts], options.out)
 
     @verb("add a classifier")
     @on_device
@@ -333,7 +333,7 @@ class Command(ContractCommand):
         self,
         opened: "_Opened",
         pairs: Sequence[selecting.Pair],
-        settings: selecting.Settings,
+        settings: selecting.SelectionSettings,
         meta: Meta,
         wordnet: WordNet | None,
         out: Path,
@@ -372,14 +372,15 @@ class Command(ContractCommand):
             )
         return result
 
-    def _join_tasks(self, engine: Work, tasks: Sequence[Task], out: Path) -> SelectionResult:
+    def _join_tasks(self, engine: TaskWork, tasks: Sequence[Task], out: Path) -> SelectionResult:
         """Make the parts of a pool as tasks, and join them into the selection."""
         made = engine.results(tasks, "choosing")
         return self._join(
-            [shards.Part(Path(each.key), part) for each, part in zip(tasks, made, strict=True)], out
+            [shards.PoolPart(Path(each.key), part) for each, part in zip(tasks, made, strict=True)],
+            out,
         )
 
-    def _join(self, opened: Sequence[shards.Part], out: Path) -> SelectionResult:
+    def _join(self, opened: Sequence[shards.PoolPart], out: Path) -> SelectionResult:
         meta, rule, levels = shards.join_parts(
             opened, _wordnet(opened[0].meta.distance or "weighted")
         )
@@ -406,7 +407,7 @@ class _Opened:
         shard: Shard | None = None,
     ) -> None:
         predictions, pool, threads = options.predictions, options.pool, options.threads
-        self._rest: Iterator[Pool] = iter(())
+        self._rest: Iterator[PredictionPool] = iter(())
         self.count = 1
         if predictions is not None:
             self.source: Source = predictions
@@ -426,13 +427,15 @@ class _Opened:
         self._rest = sharded.open_all(names, wordnet, threads)
         self.first = next(self._rest)
 
-    def all(self, meta: Meta) -> Iterator[Pool]:
+    def all(self, meta: Meta) -> Iterator[PredictionPool]:
         for pool in chain([self.first], self._rest):
             self.just_below += selecting.just_below(pool, meta)
             yield pool
 
 
-def _levels(pool: Pool, wordnet: WordNet | None, settings: selecting.Settings) -> Levels:
+def _levels(
+    pool: PredictionPool, wordnet: WordNet | None, settings: selecting.SelectionSettings
+) -> Levels:
     return settings.levels(pool.classes, wordnet, pool.path_in_messages(CLASSES))
 
 
@@ -441,14 +444,14 @@ def _wordnet(distance: str) -> WordNet | None:
     return load() if distance in OF_WORDNET else None
 
 
-def _settings(values: Mapping[str, Any]) -> selecting.Settings:
+def _settings(values: Mapping[str, Any]) -> selecting.SelectionSettings:
     try:
         return _with_file(selecting.settings_of(values))
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _with_file(settings: selecting.Settings) -> selecting.Settings:
+def _with_file(settings: selecting.SelectionSettings) -> selecting.SelectionSettings:
     """Return the settings with the distances of their file, where the distance names a file."""
     if settings.distance in DISTANCES:
         return settings
@@ -456,7 +459,9 @@ def _with_file(settings: selecting.Settings) -> selecting.Settings:
     return replace(settings, distance=path.name, distances=read_distances(path))
 
 
-def _joining_settings(meta: Meta, chosen: dict[str, object], into: Path) -> selecting.Settings:
+def _joining_settings(
+    meta: Meta, chosen: dict[str, object], into: Path
+) -> selecting.SelectionSettings:
     values = {
         key: value for key, value in vars(meta).items() if key in DEFAULTS and value is not None
     }

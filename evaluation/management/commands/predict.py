@@ -19,7 +19,7 @@ from evaluation.classifiers.predicting import (
 )
 from evaluation.classifiers.preparing import FITS
 from evaluation.engines.tasks import Task
-from evaluation.management.computing import Share, Work, device_of, in_tasks, needed
+from evaluation.management.computing import TaskShare, TaskWork, device_of, in_tasks, needed
 from evaluation.management.networks import MODEL, NetworkOptions
 from labeling import processors
 from labeling.bounded_numbers import whole
@@ -62,7 +62,7 @@ class PredictOptions(NetworkOptions):
 
 
 @dataclass(frozen=True)
-class Run:
+class PredictRun:
     """A run of classifiers over photographs."""
 
     source: photographs.PhotographSource
@@ -83,7 +83,10 @@ class Run:
         )
 
     def by_tasks(
-        self, image_list: photographs.PhotographList, pool: pool_files.PoolInProgress, engine: Work
+        self,
+        image_list: photographs.PhotographList,
+        pool: pool_files.PoolInProgress,
+        engine: TaskWork,
     ) -> "Speed":
         """Add to the pool the missing images, classified by tasks."""
         from evaluation.classifiers.predicting.predicting import Speed
@@ -107,16 +110,16 @@ class Run:
 class Command(ContractCommand):
     help = "Classifiers' names for photographs, as a pool for mad select; goes on where it stopped."
 
-    def action(self, options: PredictOptions) -> Result | Share:
+    def action(self, options: PredictOptions) -> Result | TaskShare:
         models = options.chosen(options.model)
         options = replace(options, device=device_of(options.device, options.on))
         source = photographs.source_of(options.images)
         with in_tasks(self, options, options.shard) as engine:
             if engine is not None and engine.shard:
-                return _share(Run(source, models, _load(models, options), options), engine)
+                return _share(PredictRun(source, models, _load(models, options), options), engine)
             out = needed(options.out)
             _refuse_inside(source, out)
-            run = Run(source, models, _load(models, options), options)
+            run = PredictRun(source, models, _load(models, options), options)
             try:
                 with saying_full(), pool_files.working(out, options.restart) as work:
                     return self._predict(run, out, work, engine)
@@ -127,7 +130,7 @@ class Command(ContractCommand):
                     cure="free some space: the same command then goes on where this one stopped",
                 ) from None
 
-    def _predict(self, run: Run, out: Path, work: Path, engine: Work | None) -> Result:
+    def _predict(self, run: PredictRun, out: Path, work: Path, engine: TaskWork | None) -> Result:
         from evaluation.classifiers.predicting import predicting
 
         options, classifiers = run.options, run.classifiers
@@ -171,7 +174,10 @@ class Command(ContractCommand):
         return devices.with_device(result, classifiers[0].device)
 
     def _by_batches(
-        self, run: Run, image_list: photographs.PhotographList, pool: pool_files.PoolInProgress
+        self,
+        run: PredictRun,
+        image_list: photographs.PhotographList,
+        pool: pool_files.PoolInProgress,
     ) -> "Speed":
         """Add to the pool the missing images, classified here."""
         from evaluation.classifiers.predicting import predicting
@@ -191,7 +197,7 @@ class Command(ContractCommand):
             return predicting.predict(plan, run.classifiers, pool, processes, bar.update, self.warn)
 
 
-def _share(run: Run, engine: Work) -> Share:
+def _share(run: PredictRun, engine: TaskWork) -> TaskShare:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         image_list = photographs.write_list(run.source, Path(folder) / "list")
         stretches = engine.mine(stretch_tasks.stretches_of(image_list, run.options.batch))

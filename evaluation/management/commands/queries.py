@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evaluation.collecting import class_lists, queries, search_engines
 from evaluation.collecting.queries import Built, EngineFile, Query
-from evaluation.collecting.search_engines import Engine
+from evaluation.collecting.search_engines import SearchEngine
 from evaluation.collecting.translations import Words
 from evaluation.collecting.translations import read as read_words
 from evaluation.management.commands.wordnet import load
@@ -112,7 +112,7 @@ def _count(pairs: str) -> int | None:
     return int(pairs)
 
 
-def _write(folder: Path, engine: Engine, built: Sequence[Query]) -> EngineFile:
+def _write(folder: Path, engine: SearchEngine, built: Sequence[Query]) -> EngineFile:
     rows, refused, shared = queries.written(built, engine)
     name = f"{engine.name}.csv"
     with atomic_write(folder / name) as file:

@@ -13,7 +13,7 @@ from evaluation.management.wsol import score_cues, score_wsol
 from evaluation.metrics.significance import MOST_ROUNDS
 from evaluation.readers import box_files, class_files, release_predictions
 from evaluation.readers.class_files import Classified
-from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
+from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import read_sequences
 from evaluation.readers.shipped import mapping_file
@@ -103,7 +103,7 @@ class ClassificationOptions(ScoreOptions):
             raise UsageError("--images and --inclusive tell of --boxes, which is missing")
         if not (self.boxes or self.per_class):
             return None
-        read = box_files.Options(inclusive=self.inclusive, images=self.images, seed=self.seed)
+        read = box_files.BoxReading(inclusive=self.inclusive, images=self.images, seed=self.seed)
         return AnalysisInput(self.boxes, read, properties=self.properties)
 
 
@@ -133,9 +133,9 @@ class BoxOptions(ScoreOptions):
         "what ids of the kit mean: its meta.mat, or a list whose line i is id i", metavar="META"
     )
 
-    def reading(self) -> box_files.Options:
-        names = [name for name in box_files.Options.__annotations__ if hasattr(self, name)]
-        return box_files.Options(**{name: getattr(self, name) for name in names})
+    def reading(self) -> box_files.BoxReading:
+        names = [name for name in box_files.BoxReading.__annotations__ if hasattr(self, name)]
+        return box_files.BoxReading(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(kw_only=True)
@@ -175,7 +175,7 @@ class Command(ContractCommand):
         settings = CdsSettings(
             options.similarity, **{name: getattr(options, name) for name in names}
         )
-        predictions = functools.reduce(Predictions.joined, read)
+        predictions = functools.reduce(FramePredictions.joined, read)
         try:
             scored = scoring.score(lines, predictions, wordnet, settings, mapped)
         except BadInput as refusal:

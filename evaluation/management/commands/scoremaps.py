@@ -14,7 +14,7 @@ from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.scoremaps import folder, reading, stretch_tasks
 from evaluation.classifiers.scoremaps.planning import ScoremapPlan
 from evaluation.engines.tasks import Task
-from evaluation.management.computing import Share, Work, device_of, in_tasks, needed
+from evaluation.management.computing import TaskShare, TaskWork, device_of, in_tasks, needed
 from evaluation.management.scoremap_plans import CENTER
 from evaluation.management.scoremap_plans import ScoremapOptions as Options
 from evaluation.metrics.attribution.recipes import Unsuited
@@ -28,7 +28,7 @@ from labeling.management.contract import ContractCommand, UsageError
 class Command(ContractCommand):
     help = "Score maps of a network, a .npy an image, for score wsol; goes on where it stopped."
 
-    def action(self, options: Options) -> dict[str, object] | Share:
+    def action(self, options: Options) -> dict[str, object] | TaskShare:
         if options.models is not None:
             return self._each(options)
         options.refuse_unfit()
@@ -65,7 +65,7 @@ class Command(ContractCommand):
         return devices.with_device({"classifiers": of_each, "out": os.fspath(needed(options.out))})
 
     def _made(
-        self, labels: dict[str, str], engine: Work | None, options: Options
+        self, labels: dict[str, str], engine: TaskWork | None, options: Options
     ) -> dict[str, object]:
         out, names = needed(options.out), list(labels)
         reading.refuse_missing(options.folder(), names)
@@ -94,7 +94,7 @@ class Command(ContractCommand):
             "out": os.fspath(out),
         }
 
-    def _share(self, labels: dict[str, str], engine: Work, options: Options) -> Share:
+    def _share(self, labels: dict[str, str], engine: TaskWork, options: Options) -> TaskShare:
         names, plan = list(labels), options.plan(labels)
         reading.refuse_missing(options.folder(), names)
         stretches = engine.mine(stretch_tasks.stretches_of(names, plan, options.batch))
@@ -106,7 +106,7 @@ class Command(ContractCommand):
         names: list[str],
         plan: ScoremapPlan,
         maps: folder.Folder,
-        engine: Work,
+        engine: TaskWork,
         options: Options,
     ) -> int:
         """Make the maps and the file of --predictions; return how many new maps are constant."""

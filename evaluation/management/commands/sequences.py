@@ -16,16 +16,16 @@ from evaluation.engines.tasks import Task
 from evaluation.management import part_frames
 from evaluation.management.computing import (
     ShardOptions,
-    Share,
-    Work,
+    TaskShare,
+    TaskWork,
     device_of,
     in_tasks,
     needed,
 )
-from evaluation.management.part_frames import FixationOptions, Shown
+from evaluation.management.part_frames import FixationOptions, ShownFrames
 from evaluation.readers.sequences import write_sequences
 from evaluation.sequences import release_tasks
-from evaluation.sequences.objects import LeftOut
+from evaluation.sequences.objects import LeftOutObjects
 from evaluation.sequences.release_tasks import png
 from labeling.disk_full import NO_SPACE
 from labeling.errors import Refusal
@@ -52,7 +52,7 @@ class SequenceOptions(FixationOptions, ShardOptions):
 class Command(ContractCommand):
     help = "Frames that reveal the objects of a frozen release part by part."
 
-    def action(self, options: SequenceOptions) -> Result | Share:
+    def action(self, options: SequenceOptions) -> Result | TaskShare:
         device = device_of(options.device, options.on)
         with in_tasks(self, options, options.shard) as engine:
             if engine is not None and options.lines_only:
@@ -66,10 +66,15 @@ class Command(ContractCommand):
             return self._written(revealed, needed(options.out), engine, options, device)
 
     def _written(
-        self, revealed: Shown, out: Path, engine: Work | None, options: SequenceOptions, device: str
+        self,
+        revealed: ShownFrames,
+        out: Path,
+        engine: TaskWork | None,
+        options: SequenceOptions,
+        device: str,
     ) -> Result:
         lines_only = options.lines_only
-        left_out = LeftOut()
+        left_out = LeftOutObjects()
         result, missing = _counted(revealed, out, left_out)
         _claim(out, revealed.text)
         if lines_only:
@@ -89,7 +94,7 @@ class Command(ContractCommand):
         }
         return devices.with_device(result | further, devices.CPU if lines_only else device)
 
-    def _write_frames(self, revealed: Shown, out: Path, missing: int, device: str) -> int:
+    def _write_frames(self, revealed: ShownFrames, out: Path, missing: int, device: str) -> int:
         """Write the missing frames; return how many."""
         _remove_halves(out)
         writer = Writer(out)
@@ -116,7 +121,9 @@ class Command(ContractCommand):
         return writer.written
 
 
-def _counted(revealed: Shown, out: Path, left_out: LeftOut) -> tuple[dict[str, int], int]:
+def _counted(
+    revealed: ShownFrames, out: Path, left_out: LeftOutObjects
+) -> tuple[dict[str, int], int]:
     """Return the numbers of objects, sequences and frames, and of missing frames."""
     result, missing = dict.fromkeys(("objects", "sequences", "frames"), 0), 0
     for line in revealed.lines(left_out):
@@ -185,13 +192,13 @@ def _remove_halves(out: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def _stretches(revealed: Shown) -> list[release_tasks.Stretch]:
+def _stretches(revealed: ShownFrames) -> list[release_tasks.FrameStretch]:
     return release_tasks.by_photographs(revealed.revealing().scenes())
 
 
 def _tasks(
-    stretches: Sequence[release_tasks.Stretch],
-    revealed: Shown,
+    stretches: Sequence[release_tasks.FrameStretch],
+    revealed: ShownFrames,
     options: SequenceOptions,
     device: str,
 ) -> list[Task]:
@@ -202,7 +209,7 @@ def _tasks(
 
 
 def _write_by_tasks(
-    revealed: Shown, out: Path, engine: Work, options: SequenceOptions, device: str
+    revealed: ShownFrames, out: Path, engine: TaskWork, options: SequenceOptions, device: str
 ) -> int:
     """Write the missing frames; return how many."""
     _remove_halves(out)

@@ -184,7 +184,7 @@ class Command(ContractCommand):
         return label_sets.correct_set_sizes(load(), named_files(options.labels), options.true)
 
     @verb("predictions from vectors of images and of terms")
-    def nearest(self, options: NearestOptions) -> embedding_files.Predicted:
+    def nearest(self, options: NearestOptions) -> embedding_files.PredictedLabels:
         """Write predictions.csv for `score classification`."""
         return embedding_files.predict(
             load(),

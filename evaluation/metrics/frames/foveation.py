@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from evaluation.metrics.frames.part_distances import PartDistances
 from evaluation.metrics.frames.pyramid import LEAST_LEVELS, codes, gaussian, linear, pyramid
 from evaluation.metrics.frames.sequences import PartSequence, PartsError
@@ -62,7 +62,7 @@ def frames(
     box: Box | None = None,
     device: Any = "cpu",
     compiled: bool | None = None,
-    batch: Batch | None = None,
+    batch: BatchSize | None = None,
 ) -> Iterator["Tensor"]:
     """Yield the frames of an object: (H, W, 3) uint8 tensors on the device.
 
@@ -154,7 +154,7 @@ class SharedCrop:
         sequence: PartSequence,
         content: str | Blur,
         box: Box | None = None,
-        batch: Batch | None = None,
+        batch: BatchSize | None = None,
     ) -> Iterator["Tensor"]:
         """Return the frames of one sequence of the crop's masks, as the function `frames` does."""
         _refuse(self.image, sequence, content, box)
@@ -252,7 +252,7 @@ class _OfParts:
 
 
 def _blurred(
-    crop: _OfSteps | _OfParts, sequence: PartSequence, compiled: bool, batch: Batch | None
+    crop: _OfSteps | _OfParts, sequence: PartSequence, compiled: bool, batch: BatchSize | None
 ) -> Iterator["Tensor"]:
     added = sequence.added[:-1]
     steps = np.flatnonzero(added).tolist()
@@ -268,16 +268,16 @@ def _blurred(
         painter = painter or _Painter(crop, squared[0], compiled)
         return list(painter.paint(squared))
 
-    at_once = Batch(1) if compiled else batch or frame_batch()
+    at_once = BatchSize(1) if compiled else batch or frame_batch()
     painted = chain.from_iterable(at_once.run(len(steps), paint))
     for step, end, frame in zip(steps, [*steps[1:], len(added)], painted, strict=False):
         yield from [frame] * (end - step)
     yield crop.original
 
 
-def frame_batch() -> Batch:
+def frame_batch() -> BatchSize:
     """Return the number of frames that torch makes at once."""
-    return Batch(16, "frame")
+    return BatchSize(16, "frame")
 
 
 def _levels_by_distance(farthest: int, original: "Tensor", blur: Blur) -> tuple["Tensor", int]:

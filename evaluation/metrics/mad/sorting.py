@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from evaluation.metrics.mad.selection import (
     CHUNK,
     Bounds,
@@ -37,7 +37,7 @@ class SortingReducer:
     ) -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
         self.device = torch.device(device)
-        self.batch = Batch(CHUNK)
+        self.batch = BatchSize(CHUNK)
         self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
 
     def reduce(

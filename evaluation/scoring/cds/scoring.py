@@ -15,7 +15,7 @@ from evaluation.metrics.cds import formulas
 from evaluation.metrics.significance import mcnemar
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
-from evaluation.readers.frame_predictions import NOT_ASKED, Predictions
+from evaluation.readers.frame_predictions import NOT_ASKED, FramePredictions
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.result import (
     AnsweredSequence,
@@ -42,7 +42,7 @@ class CdsScores:
 
     result: CdsResult
     lines: Sequence[SequenceLine]
-    predictions: Predictions
+    predictions: FramePredictions
     names: dict[str, str]
     starts: NDArray[np.int64]
     frames: NDArray[np.int32]
@@ -115,7 +115,7 @@ class CdsScores:
 
 def score(
     lines: Sequence[SequenceLine],
-    predictions: Predictions,
+    predictions: FramePredictions,
     wordnet: WordNet,
     options: CdsScoringOptions | None = None,
     mapping: dict[str, list[str]] | None = None,
@@ -234,7 +234,7 @@ def _check(options: CdsScoringOptions) -> None:
 
 
 def _flat(
-    lines: Sequence[SequenceLine], predictions: Predictions
+    lines: Sequence[SequenceLine], predictions: FramePredictions
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return where each sequence starts, (S + 1,), and the index of every frame in order, (Q,)."""
     starts = np.zeros(len(lines) + 1, np.int64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.wordnet.gloss_vectors import NOTE
 from evaluation.metrics.wordnet.nouns import WNID, UnknownLabel, WordNet, WordNetMissing
 from evaluation.metrics.wordnet.similarity import as_word, instances, meant, similarity_matrix
-from evaluation.readers.frame_predictions import NOT_ASKED, Predictions
+from evaluation.readers.frame_predictions import NOT_ASKED, FramePredictions
 from evaluation.readers.sequences import SequenceLine
 from labeling.files import BadInput
 
@@ -20,7 +20,7 @@ class Meanings:
         self,
         wordnet: WordNet,
         lines: Sequence[SequenceLine],
-        predictions: Predictions,
+        predictions: FramePredictions,
         measure: str,
         convention: str,
         by: str,

@@ -12,7 +12,7 @@ import numpy as np
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import Judgement, Pair, Queue, QueueMeta
-from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, Model
+from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, ReviewedModel
 from evaluation.scoring.mistakes import applying, queueing
 from evaluation.scoring.mistakes.applying import ReviewFile
 from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
@@ -69,7 +69,7 @@ def choose(
         raise BadInput("no image with a label set was given to every model", cure="name others")
     pairs = queueing.queue(pool, models, strata, seed, wordnet.wnid)
     meta = QueueMeta(
-        models=[Model(name=name, sha256=inputs.sha256[name]) for name in models],
+        models=[ReviewedModel(name=name, sha256=inputs.sha256[name]) for name in models],
         truth_sha256=inputs.truth_sha256,
         sets_sha256=inputs.sets_sha256,
         version=inputs.version,

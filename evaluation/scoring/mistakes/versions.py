@@ -12,7 +12,7 @@ import numpy as np
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import Judgement, Pair
-from evaluation.readers.valid_sets import Model
+from evaluation.readers.valid_sets import ReviewedModel
 from evaluation.scoring.comparing import SubmissionComparison, compare
 from evaluation.scoring.mistakes import applying, queueing
 from evaluation.scoring.mistakes.applying import (
@@ -49,7 +49,7 @@ class ScoredVersion(Record):
 
     version: int
     sha256: str | None
-    models: list[Model]
+    models: list[ReviewedModel]
     images: int
     empty: int
     counts: dict[str, int] | None = None

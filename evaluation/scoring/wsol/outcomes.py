@@ -33,7 +33,7 @@ def box_outcomes(
     read = reader(scoremaps, protocol, [image.name for image in images])
     numbers = _thresholds(result, protocol)
 
-    def outcomes(part: list[wsol_folders.Image]) -> list[ImageOutcome]:
+    def outcomes(part: list[wsol_folders.WsolImage]) -> list[ImageOutcome]:
         return [
             {
                 "image": image.name,

@@ -16,13 +16,13 @@ from evaluation import devices
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol, center_gaussian
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders
-from evaluation.readers.wsol_folders import Image, MaskedImage
+from evaluation.readers.wsol_folders import MaskedImage, WsolImage
 from evaluation.scoring.wsol.results import BoxResult, MaskResult, intervals
 from labeling import processors
 
 Item = TypeVar("Item")
 Part = TypeVar("Part")
-Row = TypeVar("Row", Image, MaskedImage)
+Row = TypeVar("Row", WsolImage, MaskedImage)
 # The truth of an image, and the sums over images.
 Truth = TypeVar("Truth")
 Sums = TypeVar("Sums", BoxScore, MaskScore)
@@ -105,7 +105,7 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
         Several threads load while a batch is computed. A batch has at most BATCH_PIXELS, or one
         map; it is halved if a GPU's memory does not hold it.
         """
-        batch = devices.Batch(max(1, len(self.images)), "score map")
+        batch = devices.BatchSize(max(1, len(self.images)), "score map")
         waiting: list[tuple[NDArray[Any], tuple[Row, Truth]]] = []
         high, wide = 0, 0
 
@@ -126,12 +126,12 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
         deque(batch.run(len(waiting), work), maxlen=0)
 
 
-class BoxScoring(Scoring[Image, None, BoxScore, BoxResult]):
+class BoxScoring(Scoring[WsolImage, None, BoxScore, BoxResult]):
     """Maps against boxes. class_right: whether a classifier named each image, for top-1."""
 
     def __init__(
         self,
-        images: list[Image],
+        images: list[WsolImage],
         protocol: Protocol,
         class_right: Mapping[str, bool] | None = None,
         curves: bool = False,
@@ -165,14 +165,14 @@ class BoxScoring(Scoring[Image, None, BoxScore, BoxResult]):
     def empty(self) -> BoxScore:
         return BoxScore(self.protocol, histograms=self.curves)
 
-    def truth_of(self, image: Image) -> None:
+    def truth_of(self, image: WsolImage) -> None:
         return None
 
-    def add(self, sums: BoxScore, scores: NDArray[Any], image: Image) -> None:
+    def add(self, sums: BoxScore, scores: NDArray[Any], image: WsolImage) -> None:
         sums.add(scores, image.boxes, image.width, image.height, self._right(image))
 
     def add_batch(
-        self, sums: BoxScore, maps: Maps, truths: list[tuple[Image, None]], device: str
+        self, sums: BoxScore, maps: Maps, truths: list[tuple[WsolImage, None]], device: str
     ) -> None:
         from evaluation.metrics.wsol.device import batches
 
@@ -181,14 +181,14 @@ class BoxScoring(Scoring[Image, None, BoxScore, BoxResult]):
         rights = [self._right(image) for image in images]
         batches.add_boxes(sums, maps, [image.boxes for image in images], sizes, rights, device)
 
-    def shape_of(self, image: Image, truth: None) -> tuple[int, ...]:
+    def shape_of(self, image: WsolImage, truth: None) -> tuple[int, ...]:
         return image.height, image.width
 
-    def in_order(self) -> list[Image]:
+    def in_order(self) -> list[WsolImage]:
         # Similar sizes together: a batch is as wide and high as its largest maps.
         return sorted(self.images, key=lambda image: (image.height, image.width))
 
-    def _right(self, image: Image) -> bool | None:
+    def _right(self, image: WsolImage) -> bool | None:
         return (self.class_right or {}).get(image.name)
 
 

@@ -20,13 +20,13 @@ from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
 from evaluation.metrics.wsol.mask_scores import MaskScore
-from evaluation.readers.wsol_folders import Image, MaskedImage, ScoreMaps
+from evaluation.readers.wsol_folders import MaskedImage, ScoreMaps, WsolImage
 from evaluation.scoring.wsol import scoring
 
 # Images per task: a second of work for small ones.
 IMAGES = 1000
 OF_BOXES = ("hits", "largest", "named_largest", "pixels")
-Row = TypeVar("Row", Image, MaskedImage)
+Row = TypeVar("Row", WsolImage, MaskedImage)
 
 
 def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
@@ -36,7 +36,7 @@ def stretches_of(images: Sequence[Row]) -> list[Sequence[Row]]:
 
 def box_tasks(
     boxes: scoring.BoxScoring,
-    stretches: Sequence[Sequence[Image]],
+    stretches: Sequence[Sequence[WsolImage]],
     scoremaps: Path | None,
     device: str,
 ) -> list[Task]:
@@ -80,7 +80,7 @@ def counted_boxes(
     device, rule = devices.checked(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
     stretch_images = [
-        Image(name, "", width, height, np.array(boxes, np.float64))
+        WsolImage(name, "", width, height, np.array(boxes, np.float64))
         for name, (width, height, boxes, _) in zip(names, images, strict=True)
     ]
     class_right = {
@@ -178,7 +178,7 @@ def joined_masks(masks: scoring.MaskScoring, objects: Iterable[bytes]) -> MaskSc
     return total
 
 
-def _maps_sha256(stretch: Sequence[Image | MaskedImage], scoremaps: Path | None) -> str | None:
+def _maps_sha256(stretch: Sequence[WsolImage | MaskedImage], scoremaps: Path | None) -> str | None:
     """Return the SHA-256 of these images' score maps; None for the baseline, which has no files."""
     if scoremaps is None:
         return None

@@ -34,7 +34,7 @@ class ComparedImages:
 
 
 @dataclass(kw_only=True)
-class AddOptions:
+class AddImageOptions:
     dataset: str = argument("its name")
     path: str = argument(
         "where the photographs are; a manifest of wnid,image,query, or candidates.csv in a folder "
@@ -58,7 +58,7 @@ class AddOptions:
 
 
 @dataclass(kw_only=True)
-class NearOptions:
+class NearImageOptions:
     path: str = argument("the photographs of which some may go", metavar="FOLDER|ZIP|MANIFEST.csv")
     against: list[str] = option(
         "another split, whose images all stay",
@@ -90,7 +90,7 @@ class Command(ContractCommand):
     help = "Put images into a dataset; find those that look alike; say which query found them."
 
     @verb("add images; duplicates by content are reported and not added twice")
-    def add(self, options: AddOptions) -> Result:
+    def add(self, options: AddImageOptions) -> Result:
         path = options.path
         goal = _dataset(options.dataset, options.create)
         others = [_dataset(name, None) for name in dict.fromkeys(options.against)]
@@ -111,7 +111,7 @@ class Command(ContractCommand):
         return report.as_dict()
 
     @verb("what looks alike, and what may go")
-    def near(self, options: NearOptions) -> Result:
+    def near(self, options: NearImageOptions) -> Result:
         path, out, pairs, distance = options.path, options.out, options.pairs, options.distance
         for goal in (out, pairs):
             if goal is not None:

@@ -59,7 +59,7 @@ class ExportOptions(ReleaseOptions):
 
 
 @dataclass(kw_only=True)
-class ImportOptions(PartOptions):
+class LabelImportOptions(PartOptions):
     dataset: str = argument("its name")
     path: Path = argument("labels, or an export of a release", metavar="FILE|DIR")
     format_name: str = option("default: as the files say", "", flag="--format", choices=IN)
@@ -92,7 +92,7 @@ class Command(ContractCommand):
         return made
 
     @verb("into a dataset, as given", "import")
-    def bring_in(self, options: ImportOptions) -> Mapping[str, Any]:
+    def bring_in(self, options: LabelImportOptions) -> Mapping[str, Any]:
         goal = Dataset.objects.filter(name=options.dataset).first()
         if goal is None:
             raise BadInput(
@@ -104,7 +104,7 @@ class Command(ContractCommand):
             return import_parts(self, goal, options.path, options.format_name, options)
         return self.import_labels(goal, options)
 
-    def import_labels(self, goal: Dataset, options: ImportOptions) -> prior_labels.BroughtIn:
+    def import_labels(self, goal: Dataset, options: LabelImportOptions) -> prior_labels.BroughtIn:
         path, campaign = options.path, options.campaign
         with self.progress(None, "label", "labels") as bar:
 

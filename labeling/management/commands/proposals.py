@@ -64,7 +64,7 @@ class EncoderOptions:
 
 
 @dataclass(kw_only=True)
-class NameOptions(EncoderOptions):
+class NamingOptions(EncoderOptions):
     campaign: str = argument("of the kind parts, which asks 2 people or more", metavar=None)
     decoder: Path = option("what marks a click", metavar="FILE.onnx")
     name: str | None = option("what the site calls it (the file's name)", metavar="NAME")
@@ -72,7 +72,7 @@ class NameOptions(EncoderOptions):
 
 
 @dataclass(kw_only=True)
-class EmbedOptions(EncoderOptions):
+class EmbeddingOptions(EncoderOptions):
     images: Path = argument("of photographs", metavar="FOLDER")
     out: Path = option("gets NAME.npy of each", metavar="FOLDER")
     preparation: Path | None = option("in place of --size, --mean, --std", metavar="FILE.json")
@@ -82,7 +82,7 @@ class Command(ContractCommand):
     help = "A promptable segmentation network that proposes outlines to people who draw parts."
 
     @verb("let the network help in a campaign")
-    def name(self, options: NameOptions) -> Result:
+    def name(self, options: NamingOptions) -> Result:
         row = _campaign(options.campaign)
         try:
             made = networks.name(
@@ -109,7 +109,7 @@ class Command(ContractCommand):
         }
 
     @verb("write the embeddings of a folder of photographs")
-    def embed(self, options: EmbedOptions) -> Result:
+    def embed(self, options: EmbeddingOptions) -> Result:
         colours = [value for value in (options.mean, options.std) if value is not None]
         opened, out = Encoder(options.encoder, options.size, *colours), options.out
         if options.preparation is not None:

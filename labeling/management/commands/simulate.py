@@ -56,7 +56,7 @@ class QueryOptions:
 
 
 @dataclass(kw_only=True)
-class CampaignOptions:
+class SimulatedCampaignOptions:
     policy: Path = argument("the rules to try", metavar="POLICY.yaml")
     crowd: Path | None = option(
         "who answers, and what; or a crowd fitted to real answers",
@@ -66,7 +66,7 @@ class CampaignOptions:
 
 
 @dataclass(kw_only=True)
-class BoxOptions:
+class SimulatedBoxOptions:
     images: int = option("images of one class each", 1_000)
     crowd: Path | None = option("who draws, and what", metavar="CROWD.yaml")
     policy: Path | None = option("the rules to try", metavar="POLICY.yaml")
@@ -77,7 +77,7 @@ class Command(ContractCommand):
     help = "Try a question graph or a policy on made-up images and people, without a database."
 
     @verb("quality and time of boxes by draw, check and cover, with a made-up crowd")
-    def boxes(self, options: BoxOptions) -> Result:
+    def boxes(self, options: SimulatedBoxOptions) -> Result:
         images, crowd, policy, seed = options.images, options.crowd, options.policy, options.seed
         if images < 1:
             raise UsageError(f"--images is {images}; give 1 or more")
@@ -90,7 +90,7 @@ class Command(ContractCommand):
             raise BadInput(refusal.message, file=crowd) from None
 
     @verb("error, answers and cost of a policy, with a made-up crowd")
-    def campaign(self, options: CampaignOptions) -> Result:
+    def campaign(self, options: SimulatedCampaignOptions) -> Result:
         _check_seed(options.seed)
         rules = _checked(options.policy, policies.clean_new)
         people = PRESETS.get(str(options.crowd)) or (

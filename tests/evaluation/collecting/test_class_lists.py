@@ -21,7 +21,7 @@ def rule(wordnet):
 
 @pytest.fixture
 def class_list(tmp_path, wordnet):
-    def read(*lines: str) -> class_lists.Listed:
+    def read(*lines: str) -> class_lists.ClassList:
         path = tmp_path / "classes.txt"
         path.write_text("".join(f"{line}\n" for line in lines))
         return class_lists.read(path, wordnet)

@@ -6,7 +6,7 @@ import pytest
 from evaluation.readers.frame_predictions import (
     NOT_ASKED,
     NOTHING,
-    Predictions,
+    FramePredictions,
     frame_places,
     read_predictions,
 )
@@ -17,7 +17,7 @@ LINES = predicted.lines(objects=1, frames=2)[:2]
 FRAMES = [frame for line in LINES for frame in line.frames]
 
 
-def read(folder, *rows: str, header: str = "frame,classifier,wnid") -> Predictions:
+def read(folder, *rows: str, header: str = "frame,classifier,wnid") -> FramePredictions:
     path = folder / "p.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
     return read_predictions(path, LINES)
@@ -116,8 +116,8 @@ def test_two_files_are_joined_with_their_classes_and_where_they_came(tmp_path):
 def test_joining_what_came_from_no_file_knows_no_place():
     frames = frame_places(LINES)
     answers = {"people": np.zeros(4, np.int32)}
-    people = Predictions(("people",), answers, (predicted.DOG,), frames)
-    second = Predictions(("net",), {"net": np.zeros(4, np.int32)}, (predicted.CAT,), frames)
+    people = FramePredictions(("people",), answers, (predicted.DOG,), frames)
+    second = FramePredictions(("net",), {"net": np.zeros(4, np.int32)}, (predicted.CAT,), frames)
 
     both = people.joined(second)
 
@@ -134,7 +134,7 @@ def test_a_classifier_in_two_files_is_refused(tmp_path):
 
 def test_predictions_of_other_sequences_are_not_joined(tmp_path):
     first = read(tmp_path, *everything())
-    second = Predictions(("x",), {"x": np.zeros(1, np.int32)}, (predicted.DOG,), {"f": 0})
+    second = FramePredictions(("x",), {"x": np.zeros(1, np.int32)}, (predicted.DOG,), {"f": 0})
 
     with pytest.raises(ValueError, match="other sequences"):
         first.joined(second)

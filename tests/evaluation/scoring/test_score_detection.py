@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics import significance
-from evaluation.readers.box_files import Options
+from evaluation.readers.box_files import BoxReading
 from evaluation.scoring import detection
 from tests.evaluation import box_world
 from tests.evaluation.box_world import COOT, DOG, DRAKE, Files
@@ -406,7 +406,7 @@ def test_the_kits_files_count_inclusive_pixels(tmp_path):
 
 def test_outcomes_have_hits_and_misses(files):
     arguments = files.arguments()
-    matched = detection.read(arguments[2], arguments[4], Options())
+    matched = detection.read(arguments[2], arguments[4], BoxReading())
 
     rows = list(detection.outcomes(matched))
 
@@ -426,7 +426,7 @@ def test_hits_of_all_images_are_the_hits_of_the_score(files):
     files.found = [(f"{i % 7}", DRAKE, i / 300, *BOX) for i in range(300)]
     files.truth += [(f"{i}", DRAKE, *BOX) for i in range(3)]
     arguments = files.arguments()
-    matched = detection.read(arguments[2], arguments[4], Options())
+    matched = detection.read(arguments[2], arguments[4], BoxReading())
 
     rows = list(detection.outcomes(matched))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.readers.box_files import Options
+from evaluation.readers.box_files import BoxReading
 from evaluation.scoring import localization
 from tests.evaluation import box_world
 from tests.evaluation.box_world import COOT, DOG, DRAKE, Files
@@ -173,7 +173,7 @@ def test_listed_images_without_a_box_are_left_out(files):
 
 def test_outcomes_are_the_errors(files):
     arguments = files.arguments()
-    matched = localization.read(arguments[2], arguments[4], Options())
+    matched = localization.read(arguments[2], arguments[4], BoxReading())
 
     rows = list(localization.outcomes(matched))
 

@@ -21,15 +21,15 @@ def chosen(pool, levels, rule, **options) -> list:
     return list(selecting.chosen_of(pool, pairs, levels, rule, reduced))
 
 
-def part_of(folder, wordnet, levels, rule, shard, out) -> shards.Part:
+def part_of(folder, wordnet, levels, rule, shard, out) -> shards.PoolPart:
     pool = read_pool(folder, None, wordnet, shard)
-    settings = selecting.Settings(rule, "hops")
+    settings = selecting.SelectionSettings(rule, "hops")
     meta = selecting.meta_of(pool, settings, list(pool.predictions), "sorted", wordnet)
     pairs = selecting.pairs_of(list(pool.predictions))
     reduced = selecting.reduce_pairs(pool, pairs, levels, rule)
     with open(out, "wb") as file:
         shards.write_part(file, pool, meta, shard, reduced)
-    return shards.Part(out)
+    return shards.PoolPart(out)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.sequences.objects import LeftOut, drawn_objects, parts_of
+from evaluation.sequences.objects import LeftOutObjects, drawn_objects, parts_of
 from labeling.files import BadInput
 from labeling.geometry.regions import mask_of
 from labeling.parts.model import Part
@@ -35,7 +35,7 @@ def test_only_parts_that_are_drawn_are_shown(tmp_path):
 
 
 def test_objects_without_parts_are_left_out_and_told(tmp_path):
-    left_out = LeftOut()
+    left_out = LeftOutObjects()
     parted_objects = [scenes.cow("a.png", f"cow-{n}", parts=()) for n in range(7)]
 
     drawn = things_of(tmp_path, *parted_objects, scenes.cat("a.png"), left_out=left_out)

@@ -10,7 +10,7 @@ import torch
 
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.sequences import sequencing
-from evaluation.sequences.objects import LeftOut, drawn_objects
+from evaluation.sequences.objects import LeftOutObjects, drawn_objects
 from evaluation.sequences.part_orders import random_orders
 from evaluation.sequences.sequencing import frame_ids, frames_of, lines_of, render
 from labeling.files import BadInput
@@ -215,7 +215,7 @@ def test_a_first_part_that_is_missing_shows_no_part_unless_the_empty_frame_does(
 def test_objects_without_parts_are_told_and_have_no_line(tmp_path):
     parted_objects = [scenes.cow("c.png", parts=()), scenes.cow("c.png", "cow-2")]
     frozen = scenes.release(tmp_path / "cows", {"c.png": parted_objects})
-    left_out = LeftOut()
+    left_out = LeftOutObjects()
 
     lines = list(lines_of(frozen, random_orders(scenes.VOCABULARY, 1), left_out=left_out))
 

@@ -10,7 +10,7 @@ from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.scoring import MEASURES
 from evaluation.sequences import part_orders, sequencing
-from evaluation.sequences.objects import LeftOut, parts_of
+from evaluation.sequences.objects import LeftOutObjects, parts_of
 from labeling.errors import Refusal
 from labeling.models import Campaign, Release
 from labeling.records import to_json
@@ -81,7 +81,7 @@ class CountedLines:
         self.choice = choice
         self.names = categories_of(frozen)
         self.orders = _orders(frozen, choice)
-        self.left_out = LeftOut()
+        self.left_out = LeftOutObjects()
         self.lines = sequencing.lines_of(
             frozen, self.orders, choice.content_schemes, choice.include_empty, self.left_out
         )

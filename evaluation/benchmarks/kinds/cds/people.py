@@ -24,7 +24,7 @@ from evaluation.readers.frame_predictions import (
     NOT_ASKED,
     NOTHING,
     PEOPLE,
-    Predictions,
+    FramePredictions,
     frame_places,
 )
 from evaluation.readers.sequences import SequenceLine
@@ -207,7 +207,7 @@ def frames_name(benchmark: Benchmark) -> str:
     return folders.stored_name(benchmark, "people/frames.jsonl")
 
 
-def predictions(benchmark: Benchmark) -> Predictions | None:
+def predictions(benchmark: Benchmark) -> FramePredictions | None:
     """Return people's answers in the campaign's latest release as the classifier `people`.
 
     None if nothing is settled yet. A frame answered "none of these", or dropped as too hard or for
@@ -224,7 +224,7 @@ def predictions(benchmark: Benchmark) -> Predictions | None:
         class_numbers[frames[frame]] = (
             classes.setdefault(str(wnid), len(classes)) if is_named else NOTHING
         )
-    return Predictions((PEOPLE,), {PEOPLE: class_numbers}, tuple(classes), frames)
+    return FramePredictions((PEOPLE,), {PEOPLE: class_numbers}, tuple(classes), frames)
 
 
 def notes(benchmark: Benchmark) -> list[str]:

@@ -14,7 +14,7 @@ from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
 from evaluation.benchmarks.submissions import read_all, write_lines
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
+from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions
 from evaluation.scoring.scored_release import ScoredRelease
@@ -102,7 +102,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
             freezing.prune(naming, newest)
 
 
-def predictions_of(benchmark: Benchmark) -> Predictions | None:
+def predictions_of(benchmark: Benchmark) -> FramePredictions | None:
     """Return every classifier's answer to every frame, people last; None without any.
 
     Raises BadInput for a file that is missing or does not fit.
@@ -110,14 +110,14 @@ def predictions_of(benchmark: Benchmark) -> Predictions | None:
     return read_all(benchmark, lambda rows: _joined(_each(benchmark, rows)))
 
 
-def _joined(each: Iterable[Predictions]) -> Predictions | None:
-    joined: Predictions | None = None
+def _joined(each: Iterable[FramePredictions]) -> FramePredictions | None:
+    joined: FramePredictions | None = None
     for predictions in each:
         joined = predictions if joined is None else joined.joined(predictions)
     return joined
 
 
-def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Predictions]:
+def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[FramePredictions]:
     """Yield the predictions of every file, then people's; only one is held in memory."""
     lines = benchmarks.lines_of(benchmark)
     frames = frame_places(lines)

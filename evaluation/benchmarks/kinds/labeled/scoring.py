@@ -115,15 +115,15 @@ def _check_classes(truth: Path) -> None:
             ) from None
 
 
-def options_of(truth: Path, settings: LabeledSettings) -> box_files.Options:
+def options_of(truth: Path, settings: LabeledSettings) -> box_files.BoxReading:
     """Return how to read and score the boxes of a truth (localization, detection)."""
     excluded = truth / EXCLUDED
-    return box_files.Options(
+    return box_files.BoxReading(
         images=truth / IMAGES,
         exclude=excluded if excluded.exists() else None,
         inclusive=settings.inclusive or False,
         strict=settings.strict or False,
-        confidence=settings.confidence or box_files.Options.confidence,
+        confidence=settings.confidence or box_files.BoxReading.confidence,
         seed=settings.seed or 0,
     )
 

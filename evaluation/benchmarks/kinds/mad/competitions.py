@@ -16,7 +16,7 @@ from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.readers import selections
-from evaluation.readers.selections import Line, Meta, Row, SelectionFile
+from evaluation.readers.selections import Meta, Row, SelectionFile, SelectionLine
 from labeling.campaigns import lifecycle
 from labeling.db.sql import retried
 from labeling.errors import Conflict, Refusal
@@ -204,7 +204,7 @@ def selection_of(benchmark: Benchmark) -> SelectionFile:
         "distance",
     )
     lines = [
-        Line((a, b), rank, image, (x, y), (p, q), distance)
+        SelectionLine((a, b), rank, image, (x, y), (p, q), distance)
         for a, b, rank, image, x, y, p, q, distance in rows
     ]
     return SelectionFile(meta, lines)
@@ -352,7 +352,7 @@ def _ask(benchmark: Benchmark, keys: Sequence[Key], lane: int = Question.Lane.FR
 
 def _lines_of_new_pairs(
     benchmark: Benchmark, selection: SelectionFile, old: set[str]
-) -> list[Line]:
+) -> list[SelectionLine]:
     known = {(frozenset(line.pair), line.rank): line for line in selection_of(benchmark).lines}
     fresh = []
     for line in selection.lines:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import ndimage
 
-from evaluation.devices import Batch
+from evaluation.devices import BatchSize
 from evaluation.metrics.frames import foveation, part_distances
 from evaluation.metrics.frames.foveation import (
     BLURS,
@@ -225,7 +225,7 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
     compiled = made(image, sequence_of_parts, content)
 
     for batch in (1, 3, 100):
-        plain = made(image, sequence_of_parts, content, compiled=False, batch=Batch(batch))
+        plain = made(image, sequence_of_parts, content, compiled=False, batch=BatchSize(batch))
         for first_frame, second_frame in zip(compiled, plain, strict=True):
             assert apart(first_frame, second_frame).max() <= 1
             assert (first_frame != second_frame).mean() < 1e-3
@@ -272,7 +272,7 @@ def test_convolutions_are_the_same_by_full_products():
 def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypatch):
     image, masks = scene(6, parts=7)
     sequence_of_parts = sequence_of(masks)
-    batch = Batch(5, "frame", tell=lambda _: None)
+    batch = BatchSize(5, "frame", tell=lambda _: None)
     expected = made(image, sequence_of_parts, content, compiled=False)
 
     def small(colours):

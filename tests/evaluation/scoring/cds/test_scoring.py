@@ -10,7 +10,7 @@ import pytest
 from evaluation.metrics.wordnet.similarity import CONVENTIONS, similarity_matrix
 from evaluation.readers.frame_predictions import (
     NOT_ASKED,
-    Predictions,
+    FramePredictions,
     frame_places,
     read_predictions,
 )
@@ -29,7 +29,7 @@ def lines() -> list[SequenceLine]:
 
 
 @pytest.fixture
-def predictions(tmp_path, lines) -> Predictions:
+def predictions(tmp_path, lines) -> FramePredictions:
     return read_predictions(predicted.write_predictions(tmp_path / "p.csv", lines), lines)
 
 
@@ -38,12 +38,12 @@ def scored(lines, predictions, wordnet) -> CdsScores:
     return score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
 
 
-def says(line: SequenceLine, *wnids: str, classifier: str = "net") -> Predictions:
+def says(line: SequenceLine, *wnids: str, classifier: str = "net") -> FramePredictions:
     """One classifier's answers to the frames of one line; "" for none."""
     classes = tuple(dict.fromkeys(wnid for wnid in wnids if wnid))
     places = [classes.index(wnid) if wnid else -1 for wnid in wnids]
     answers = {classifier: np.array(places, np.int32)}
-    return Predictions((classifier,), answers, classes, frame_places([line]))
+    return FramePredictions((classifier,), answers, classes, frame_places([line]))
 
 
 def one_line(category: str = predicted.DOG, frames: int = 4) -> SequenceLine:
@@ -227,7 +227,7 @@ def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, obje
         name: np.full(objects, class_number, np.int32)
         for class_number, name in enumerate(("dog", "cat"))
     }
-    spoken = Predictions(("cat", "dog"), answers, classes, frame_places(lines))
+    spoken = FramePredictions(("cat", "dog"), answers, classes, frame_places(lines))
 
     sure = score(lines, spoken, wordnet, QUICK).result.sure
 
@@ -255,7 +255,7 @@ def test_people_saw_few_frames_and_stand_beside_the_machines(lines, predictions,
     seen = np.full(len(frames), NOT_ASKED, np.int32)
     asked_lines = [n for n in lines if (n.part_scheme, n.content_scheme) == ("E_U", "low")]
     seen[[frames[frame] for line in asked_lines for frame in line.frames]] = 0
-    people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
+    people = FramePredictions(("people",), {"people": seen}, (predicted.DOG,), frames)
 
     outcome = score(lines, predictions.joined(people), wordnet, QUICK, predicted.MAPPING)
 
@@ -280,7 +280,7 @@ def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
     seen = np.full(len(frames), NOT_ASKED, np.int32)
     asked_lines = [n for n in lines if n.category == predicted.DOG and n.content_scheme == "low"]
     seen[[frames[frame] for line in asked_lines for frame in line.frames]] = 0
-    people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
+    people = FramePredictions(("people",), {"people": seen}, (predicted.DOG,), frames)
 
     outcome = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
@@ -294,7 +294,7 @@ def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
 def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
     frames = frame_places(lines)
     seen = np.full(len(frames), NOT_ASKED, np.int32)
-    people = Predictions(("people",), {"people": seen}, (), frames)
+    people = FramePredictions(("people",), {"people": seen}, (), frames)
 
     outcome = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
@@ -435,7 +435,7 @@ def test_a_part_scheme_that_comes_again_under_another_name_changes_no_average(
         name: np.concatenate([numbers, numbers]).astype(np.int32)
         for name, numbers in predictions.wnids.items()
     }
-    twice = Predictions(predictions.classifiers, both, predictions.classes, frames)
+    twice = FramePredictions(predictions.classifiers, both, predictions.classes, frames)
 
     single = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
     two = score([*lines, *again], twice, wordnet, QUICK, predicted.MAPPING)

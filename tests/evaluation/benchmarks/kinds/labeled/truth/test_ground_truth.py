@@ -336,7 +336,7 @@ def test_readers_take_every_name_and_every_box(wordnet, tmp_path_factory, images
     }
     truth = box_files.read_truth(
         folder / "localization" / "truth.csv",
-        box_files.Options(images=folder / "localization" / "images.csv"),
+        box_files.BoxReading(images=folder / "localization" / "images.csv"),
     )
     assert truth.images.places == {name: at for at, name in enumerate(sorted(images))}
     corners = np.concatenate([np.array(images[name]) for name in sorted(images)])
