@@ -42,22 +42,27 @@ _old_names: list[URLPattern | URLResolver] = [
     *(
         path(f"{_benchmark}{file}", moved("file", "GET", file=file), name=name)
         for file, name in (
-            *(("selection.jsonl", "selection"), ("truth.zip", "released_truth")),
-            *(("sequences.jsonl", "cds_lines"), ("orders.json", "cds_orders")),
+            ("selection.jsonl", "selection"),
+            ("truth.zip", "released_truth"),
+            ("sequences.jsonl", "cds_lines"),
+            ("orders.json", "cds_orders"),
         )
     ),
     *(
         path(f"{_run}{file}", moved("run_file", "GET", file=file), name=name)
         for file, name in (
-            *(("answers.jsonl", "answers"), ("sequences.jsonl", "cds_sequences")),
-            *(("images.jsonl", "released_lines"),),
+            ("answers.jsonl", "answers"),
+            ("sequences.jsonl", "cds_sequences"),
+            ("images.jsonl", "released_lines"),
         )
     ),
     *(
         path(f"{_run}images/{end}", moved(f"labeled_{name}", "GET"), name=f"released_{name}")
         for end, name in (
-            *(("", "images"), ("<int:number>/", "image")),
-            *(("<int:number>/photo", "photo"), ("<int:number>/map.webp", "map")),
+            ("", "images"),
+            ("<int:number>/", "image"),
+            ("<int:number>/photo", "photo"),
+            ("<int:number>/map.webp", "map"),
         )
     ),
 ]

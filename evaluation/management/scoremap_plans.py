@@ -34,8 +34,19 @@ ONLY_FOR = {
 NEEDED = ("model", "classes", "images")
 RECIPE = tuple(field.name for field in dataclasses.fields(Recipe))
 OF_NETWORKS = (
-    *(*NEEDED, *ONLY_FOR, "target", "predictions", "smooth", "smooth_as", "resize", "orientation"),
-    *("weights", "random_weights", "size", "mean", "std"),
+    *NEEDED,
+    *ONLY_FOR,
+    "target",
+    "predictions",
+    "smooth",
+    "smooth_as",
+    "resize",
+    "orientation",
+    "weights",
+    "random_weights",
+    "size",
+    "mean",
+    "std",
 )
 
 

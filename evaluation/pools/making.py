@@ -131,9 +131,14 @@ def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path)
 def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> dict[str, object]:
     """Return the JSON of `predict --json` for the model."""
     arguments = [
-        *("predict", str(images), "--model", f"{model.name}={model.spec}"),
-        *("--classes", str(folder / "classes.txt"), "--out", str(folder / "out" / model.name)),
-        *("--top", str(TOP), "--device", scoring_device(), *model.options),
+        "predict",
+        str(images),
+        f"--model={model.name}={model.spec}",
+        f"--classes={folder / 'classes.txt'}",
+        f"--out={folder / 'out' / model.name}",
+        f"--top={TOP}",
+        f"--device={scoring_device()}",
+        *model.options,
     ]
     needed = []
     if settings.ASSAY_ENGINE:

@@ -50,6 +50,13 @@ class PoolSerializer(serializers.ModelSerializer):
     class Meta:
         model = Pool
         fields = (
-            *("id", "models", "state", "error", "seen_at", "exit_code", "last_line"),
-            *("result", "created_at"),
+            "id",
+            "models",
+            "state",
+            "error",
+            "seen_at",
+            "exit_code",
+            "last_line",
+            "result",
+            "created_at",
         )

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,27 @@ from labeling.parts.model import Photograph
 from labeling.plurals import count_of
 
 COLUMNS = ("image", "wnid", "confidence", *EDGES)
-CSV, JSONL, COCO, LIST, KIT, FOLDER = (
-    *("CSV", "JSON Lines", "COCO JSON", "a JSON list", "ILSVRC's texts", "XML"),
-)
-READERS = {CSV: table.read, JSONL: lines.read, LIST: label_studio.read, FOLDER: voc.read}
+
+
+class Layout(StrEnum):
+    """The format of a file of boxes."""
+
+    CSV = "CSV"
+    JSONL = "JSON Lines"
+    COCO = "COCO JSON"
+    LIST = "a JSON list"
+    KIT = "ILSVRC's texts"
+    FOLDER = "XML"
+
+
+READERS = {
+    Layout.CSV: table.read,
+    Layout.JSONL: lines.read,
+    Layout.LIST: label_studio.read,
+    Layout.FOLDER: voc.read,
+}
 # What the positions in a truth count, by format; lines in the others.
-UNITS = {COCO: "annotation", LIST: "region", FOLDER: "object"}
+UNITS = {Layout.COCO: "annotation", Layout.LIST: "region", Layout.FOLDER: "object"}
 
 
 @dataclass(frozen=True)
@@ -94,10 +110,10 @@ class BoxTruth:
 def read_truth(path: Path, options: BoxReading) -> BoxTruth:
     """Return the true boxes of a file or folder. Raises BadInput with the position of the error."""
     layout = layout_of(path)
-    if layout == KIT:
+    if layout == Layout.KIT:
         cure = "give image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of the kit's XML files"
         raise BadInput("is no list of true boxes", path, None, cure)
-    if layout == COCO and options.devkit is not None:
+    if layout == Layout.COCO and options.devkit is not None:
         cure = "leave --devkit out"
         raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)
     images = ImageNumbers()
@@ -110,7 +126,7 @@ def read_truth(path: Path, options: BoxReading) -> BoxTruth:
     return truth
 
 
-def _read_truth(path: Path, layout: str, images: ImageNumbers, options: BoxReading) -> BoxTruth:
+def _read_truth(path: Path, layout: Layout, images: ImageNumbers, options: BoxReading) -> BoxTruth:
     skipped: list[Skipped] = []
     mended: list[str] = []
     reading = LabelReading(
@@ -122,9 +138,9 @@ def _read_truth(path: Path, layout: str, images: ImageNumbers, options: BoxReadi
     )
     classes, class_of_id = _classes(path, layout, options)
     builder = _Builder(path, layout, images, classes)
-    images.loose = layout == FOLDER and images.listed is not None
+    images.loose = layout == Layout.FOLDER and images.listed is not None
     with ExitStack() as stack:
-        if layout == COCO:
+        if layout == Layout.COCO:
             file = stack.enter_context(coco_rows.opened(reading))
             coco.check_names(file)
             keys = [category.key for category in file.categories.values()]
@@ -136,22 +152,22 @@ def _read_truth(path: Path, layout: str, images: ImageNumbers, options: BoxReadi
         else:
             for photo, labels in READERS[layout](reading):
                 builder.add(photo, labels)
-    if layout in {COCO, FOLDER}:
+    if layout in {Layout.COCO, Layout.FOLDER}:
         # These formats list every image, also those without objects.
         images.listed = images.listed or path
-    images.loose = layout == FOLDER
+    images.loose = layout == Layout.FOLDER
     truth = builder.truth(class_of_id)
     notes = [*map(skipped_sentence, skipped), *mended]
     return replace(truth, notes=tuple(notes))
 
 
-def _classes(path: Path, layout: str, options: BoxReading) -> tuple[Classes, dict[Any, int]]:
+def _classes(path: Path, layout: Layout, options: BoxReading) -> tuple[Classes, dict[Any, int]]:
     """Return the classes that a truth may name, and their numbers by the ids of the kit."""
-    classes: Classes = class_files.Labels(_wordnet()) if layout == CSV else NamedClasses()
-    if options.devkit is None or layout == COCO:
+    classes: Classes = class_files.Labels(_wordnet()) if layout == Layout.CSV else NamedClasses()
+    if options.devkit is None or layout == Layout.COCO:
         return classes, {}
     meaning = class_files.read_ids(options.devkit)
-    if layout != CSV:
+    if layout != Layout.CSV:
         classes = ListedClasses(
             list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit
         )
@@ -163,14 +179,14 @@ def _classes(path: Path, layout: str, options: BoxReading) -> tuple[Classes, dic
 class _Builder:
     """Builds a Truth page by page."""
 
-    def __init__(self, path: Path, layout: str, images: ImageNumbers, classes: Classes) -> None:
+    def __init__(self, path: Path, layout: Layout, images: ImageNumbers, classes: Classes) -> None:
         self.path, self.unit, self.images, self.classes = (
             path,
             UNITS.get(layout, ""),
             images,
             classes,
         )
-        self.is_folder = layout == FOLDER and path.is_dir()
+        self.is_folder = layout == Layout.FOLDER and path.is_dir()
         self.objects, self.crowds = Gathered(), Gathered()
         self.difficult = array("b")
         self.unknown: set[tuple[int, int]] = set()
@@ -233,12 +249,12 @@ def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = 
     the predictions is in the truth.
     """
     layout = layout_of(path)
-    if layout == FOLDER:
+    if layout == Layout.FOLDER:
         raise BadInput("is a folder", path, None, "give a file of predictions")
     known = len(truth.images.places)
-    if layout == CSV:
+    if layout == Layout.CSV:
         predictions = _csv_rows(path, truth.images, truth.classes, options.inclusive)
-    elif layout in {LIST, COCO}:
+    elif layout in {Layout.LIST, Layout.COCO}:
         predictions = coco_results.read(path, truth.images, truth.classes, truth.class_of_id)
     else:
         truth.images.number()
@@ -286,21 +302,25 @@ def notes_of(truth: BoxTruth, missing: int) -> Iterator[str]:
         yield f"{missing} excluded rows name images that are not there"
 
 
-def layout_of(path: Path) -> str:
-    """Return CSV, JSONL, COCO, LIST, KIT or FOLDER. Raises BadInput where there is no file."""
+def layout_of(path: Path) -> Layout:
+    """Return the format of a file. Raises BadInput where there is none."""
     if path.is_dir() or path.suffix.lower() == ".xml":
-        return FOLDER
+        return Layout.FOLDER
     require_file(path, "check the path")
     with open(path, "rb") as file:
         start = file.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
     first = start.split(b"\n", 1)[0]
     mark = start.lstrip()[:1]
     if mark == b"{":
-        return JSONL if path.suffix.lower() in {".jsonl", ".ndjson"} or _is_label(first) else COCO
+        return (
+            Layout.JSONL
+            if path.suffix.lower() in {".jsonl", ".ndjson"} or _is_label(first)
+            else Layout.COCO
+        )
     if mark == b"[":
-        return LIST
+        return Layout.LIST
     is_csv = any(mark in first for mark in (b",", b";", b"image\t"))
-    return CSV if is_csv or not start or first.strip() == b"image" else KIT
+    return Layout.CSV if is_csv or not start or first.strip() == b"image" else Layout.KIT
 
 
 def _is_label(line: bytes) -> bool:
@@ -322,7 +342,7 @@ def _csv_rows(path: Path, images: ImageNumbers, classes: Classes, inclusive: boo
 
 def _list_images(path: Path, images: ImageNumbers) -> None:
     """Return the images of a list, with their sizes or with the kit's numbers."""
-    if layout_of(path) == KIT:
+    if layout_of(path) == Layout.KIT:
         kit_boxes.read_list(path, images)
     else:
         for line, (name, width, height) in csv_rows(
@@ -341,7 +361,7 @@ def _excluded(truth: BoxTruth, options: BoxReading) -> Iterator[tuple[int | None
     """Yield the image (None if unknown) and the class (−1 for all) of each row."""
     path = options.exclude
     assert path is not None
-    if layout_of(path) == KIT:
+    if layout_of(path) == Layout.KIT:
         truth.images.number()
         class_of = partial(_class_of_id, truth)
         yield from kit_boxes.read_excluded(path, truth.images, class_of)

@@ -20,8 +20,13 @@ HEAD = "release.json"
 NO_RELEASE = "holds no release"
 CURE = "give the zip of a frozen release, or rows of predictions"
 DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-    *(EOFError, NotImplementedError, RuntimeError, ValueError),
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
 )
 # Limit on the unpacked size of a zip from an untrusted user.
 MAX_BYTES = 2 * 1024**3

@@ -29,7 +29,12 @@ MAX_TOP_K = 10_000
 LONGEST_CLASS = 64
 # Settings that must be equal for the lists of two selections to be comparable.
 RULE = (
-    *("top_k", "min_confidence", "max_per_label", "distance", "distance_sha256", "unique_pairs"),
+    "top_k",
+    "min_confidence",
+    "max_per_label",
+    "distance",
+    "distance_sha256",
+    "unique_pairs",
 )
 Row = Mapping[str, object]
 L = TypeVar("L", bound=SelectedImage)

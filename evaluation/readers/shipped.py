@@ -40,10 +40,20 @@ PASCAL: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 # The categories of PPS-12 (Sarvadevabhatla et al. 2016). The paper lists eleven; bird is missing.
-PPS_12 = (
-    *("aeroplane", "bicycle", "bird", "bus", "car", "cat"),
-    *("cow", "dog", "horse", "person", "sheep", "train"),
-)
+PPS_12 = [
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "bus",
+    "car",
+    "cat",
+    "cow",
+    "dog",
+    "horse",
+    "person",
+    "sheep",
+    "train",
+]
 
 
 def classes_file(text: str) -> Path:

@@ -211,14 +211,6 @@ def newest(benchmark: Benchmark) -> int:
     return last or FIRST
 
 
-def review_for(benchmark: Benchmark, pk: int) -> MistakeReview:
-    """Return the benchmark's review of that id. Raises NotYours."""
-    row = benchmark.reviews.select_related("campaign").filter(pk=pk).first()
-    if row is None:
-        raise NotYours("The benchmark has no such review.")
-    return row
-
-
 def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
     """Return the review of this version. Raises NotYours."""
     row = applied(benchmark).filter(version=version).first()
