@@ -18,9 +18,8 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
 from evaluation.management.computing import DeviceOptions
-from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.management.contract import UsageError
+from labeling.management.contract import UsageError, refusals
 from labeling.records import Record
 from labeling.release_files import frozen
 
@@ -66,10 +65,8 @@ def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object
     if options.get("devkit") is not None:
         raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
     release = frozen.read(source)
-    try:
+    with refusals(source):
         counts = ground_truth.write(release, kind, folder, bool(options.get("inclusive")))
-    except Refusal as refusal:
-        raise BadInput(refusal.message.rstrip("."), source) from refusal
     meta = release.meta
     counts.release = ReleaseName(
         campaign=meta["campaign"]["name"], sha256=meta["sha256"], number=meta["number"]

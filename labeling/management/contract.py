@@ -12,7 +12,8 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,8 @@ from typing import Any, TypeVar
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
-from labeling.files import BadInput, refuse_address
+from labeling.errors import Refusal
+from labeling.files import BadInput, StrPath, refuse_address
 from labeling.management import printing
 from labeling.management.options import add_options, from_parsed
 from labeling.records import Payload, to_json
@@ -188,6 +190,16 @@ def _add_action(
         add_options(parser, options)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(action=action, show=show, options=options)
+
+
+@contextmanager
+def refusals(file: StrPath | None = None) -> Iterator[None]:
+    """Convert a Refusal into BadInput, which names the file."""
+    try:
+        yield
+    except Refusal as refusal:
+        line = getattr(refusal, "line", None)
+        raise BadInput(refusal.message.rstrip("."), file, line) from None
 
 
 def from_os_error(error: OSError) -> BadInput:

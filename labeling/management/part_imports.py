@@ -10,7 +10,7 @@ from labeling.exchange import part_imports
 from labeling.exchange.part_report import PartImportReport
 from labeling.files import BadInput
 from labeling.formats.reading import skipped_sentence
-from labeling.management.contract import ContractCommand, Result
+from labeling.management.contract import ContractCommand, Result, refusals
 from labeling.management.options import option
 from labeling.models import Dataset
 from labeling.parts.simplifying import CAP
@@ -83,10 +83,8 @@ def import_parts(
 def _take(dataset: Dataset, name: str) -> None:
     """Make the named vocabulary the latest of the dataset. Raises BadInput."""
     vocabulary = reading.shipped() if name == SHIPPED else reading.read(name)
-    try:
+    with refusals(name):
         vocabulary_store.add_version(dataset, vocabulary, None)
-    except Refusal as refusal:
-        raise BadInput(refusal.message.rstrip("."), file=name) from None
 
 
 def _warnings(report: PartImportReport) -> Iterator[str]:

@@ -1,8 +1,6 @@
 """`manage.py benchmark`: benchmarks on released labels from the shell."""
 
-import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +15,9 @@ from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
 from labeling.bounded_numbers import level, share, whole
-from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.jobs import queue
-from labeling.management.contract import ContractCommand, Result, UsageError, verb
+from labeling.management.contract import ContractCommand, Result, UsageError, refusals, verb
 from labeling.management.options import argument, option
 from labeling.management.release_options import find_campaign
 from labeling.releases import freezing
@@ -91,7 +88,7 @@ class Command(ContractCommand):
         if unknown := sorted(chosen.keys() - DEFAULTS[kind].keys()):
             raise UsageError(f"--{unknown[0]} is not for {kind}")
         row = find_campaign(options.campaign)
-        with _refused():
+        with refusals():
             made = benchmarks.create(
                 row.created_by,
                 kind=kind,
@@ -115,7 +112,7 @@ class Command(ContractCommand):
         if not path.exists():
             raise BadInput("does not exist", path, None, "check the path")
         before = set(row.submissions.values_list("name", "sha256"))
-        with _refused(path):
+        with refusals(path):
             made = benchmarks.add_submission(
                 row, row.created_by, options.classifier, path, str(path)
             )
@@ -131,7 +128,7 @@ class Command(ContractCommand):
     def review(self, options: ReviewOptions) -> Result:
         row, models = _benchmark(options.name), options.models
         rules = read_yaml(options.policy) if options.policy else None
-        with _refused():
+        with refusals():
             made = reviews.open_review(
                 row,
                 row.created_by,
@@ -153,7 +150,7 @@ class Command(ContractCommand):
             options.queue,
         )
         actor = row.created_by
-        with _refused(queue):
+        with refusals(queue):
             number = options.release or freezing.freeze(answers, actor).number
             made = apply_answers(row, actor, answers, number, queue, str(queue))
         names = {"benchmark": options.name, "campaign": options.campaign}
@@ -162,10 +159,8 @@ class Command(ContractCommand):
     @verb("score it now")
     def score(self, options: BenchmarkOptions) -> Result:
         name = options.name
-        try:
+        with refusals(name):
             run = runs.score_now(_benchmark(name))
-        except Refusal as refusal:
-            raise BadInput(refusal.message.rstrip("."), name) from refusal
         while True:
             job = runs.job_of(run)
             # None where a worker of the site took the job. Wait for its result; if the worker dies,
@@ -182,15 +177,6 @@ class Command(ContractCommand):
         # Databases may reorder the keys; restore one order.
         result = LabeledResult.from_json(run.result or {})
         return {"benchmark": name, "run": run.pk, **result.to_json()}
-
-
-@contextlib.contextmanager
-def _refused(path: Path | None = None) -> Iterator[None]:
-    """Convert a Refusal into BadInput."""
-    try:
-        yield
-    except Refusal as refusal:
-        raise BadInput(refusal.message.rstrip("."), path) from refusal
 
 
 def _benchmark(name: str) -> Benchmark:

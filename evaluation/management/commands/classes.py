@@ -15,9 +15,8 @@ from evaluation.readers.shipped import classes_file
 from evaluation.scoring import explaining
 from evaluation.scoring.analysis import scales_of
 from labeling.bounded_numbers import share, whole
-from labeling.errors import Refusal
-from labeling.files import BadInput, atomic_write, refuse_input
-from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.files import atomic_write, refuse_input
+from labeling.management.contract import ContractCommand, UsageError, refusals, verb
 from labeling.management.options import argument, option
 from labeling.question_graph.graph import shipped
 from labeling.release_files import frozen
@@ -126,10 +125,8 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
     else:
         with tempfile.TemporaryDirectory(prefix="boxes-") as scratch:
             folder = Path(scratch)
-            try:
+            with refusals(boxes):
                 ground_truth.write(frozen.read(boxes), ground_truth.DETECTION, folder, False)
-            except Refusal as refusal:
-                raise BadInput(refusal.message.rstrip("."), boxes) from refusal
             read = BoxReading(images=folder / ground_truth.IMAGES)
             difficulty = explaining.difficulty(
                 explaining.AnalysisInput(folder / ground_truth.TRUTH, read)

@@ -20,10 +20,9 @@ from evaluation.management.part_frames import FrameOptions
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.sequences import release_tasks
 from labeling.bounded_numbers import whole
-from labeling.errors import Refusal
 from labeling.files import BadInput, file_sha256
 from labeling.json_text import canonical_sha256
-from labeling.management.contract import ContractCommand, UsageError
+from labeling.management.contract import ContractCommand, UsageError, refusals
 from labeling.management.options import argument, option
 from labeling.management.release_options import RELEASE_HELP
 
@@ -132,15 +131,13 @@ class Command(ContractCommand):
         done = work.done_by.get(classifier.name, set())
         count = sum(len(set(line.frames)) for line in source.lines())
         frames = source.frames(lambda name: name not in done, classifier.device)
-        try:
-            with (
-                closing(frames),
-                self.progress(count, "frame", classifier.name) as bar,
-            ):
-                bar.update(len(done))
-                return classifying.classify(frames, classifier, work, batch, bar.update)
-        except Refusal as refusal:
-            raise BadInput(refusal.message) from None
+        with (
+            refusals(),
+            closing(frames),
+            self.progress(count, "frame", classifier.name) as bar,
+        ):
+            bar.update(len(done))
+            return classifying.classify(frames, classifier, work, batch, bar.update)
 
 
 @dataclass(frozen=True)

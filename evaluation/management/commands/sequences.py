@@ -28,10 +28,9 @@ from evaluation.sequences import release_tasks
 from evaluation.sequences.objects import LeftOutObjects
 from evaluation.sequences.release_tasks import png
 from labeling.disk_full import NO_SPACE
-from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path
-from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.contract import ContractCommand, Result, UsageError, refusals
 from labeling.management.options import option
 from labeling.plurals import count_of
 
@@ -100,13 +99,11 @@ class Command(ContractCommand):
         writer = Writer(out)
         frames = revealed.frames(lambda name: not frame_path(out, name).exists(), device=device)
         try:
-            with self.progress(missing, "frame", "frames") as bar:
+            with refusals(), self.progress(missing, "frame", "frames") as bar:
                 for name, frame in frames:
                     writer.put(name, frame)
                     bar.update()
                 writer.finish()
-        except Refusal as refusal:
-            raise BadInput(refusal.message) from None
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise

@@ -11,9 +11,8 @@ from labeling.csv_rows import safe_cell
 from labeling.datasets import candidates, datasets, images
 from labeling.datasets.image_sources import Query, Refused, SourceFile, merged
 from labeling.datasets.near_images import fingerprints_of, known_in
-from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, refuse_input
-from labeling.management.contract import ContractCommand, Result, UsageError, verb
+from labeling.management.contract import ContractCommand, Result, UsageError, refusals, verb
 from labeling.management.options import argument, option
 from labeling.models import Dataset, User
 from labeling.near_duplicates import choosing, search
@@ -94,20 +93,16 @@ class Command(ContractCommand):
         path = options.path
         goal = _dataset(options.dataset, options.create)
         others = [_dataset(name, None) for name in dict.fromkeys(options.against)]
-        with self.progress(None, "image", "images") as bar:
-            try:
-                report = images.add_path(
-                    goal,
-                    path,
-                    licence=options.licence,
-                    source=options.source,
-                    watch=bar.update,
-                    against=others if options.near or others else None,
-                    first_frame=options.first_frame,
-                )
-            except Refusal as refusal:
-                line = getattr(refusal, "line", None)
-                raise BadInput(refusal.message, file=path, line=line) from None
+        with self.progress(None, "image", "images") as bar, refusals(path):
+            report = images.add_path(
+                goal,
+                path,
+                licence=options.licence,
+                source=options.source,
+                watch=bar.update,
+                against=others if options.near or others else None,
+                first_frame=options.first_frame,
+            )
         return report.as_dict()
 
     @verb("what looks alike, and what may go")
@@ -170,11 +165,9 @@ def _files(
     """Yield every image at the path. Raises BadInput for a path without images."""
     if not Path(path).exists():
         raise BadInput("does not exist", path, None, "check the path")
-    try:
+    with refusals(path):
         stream = images.stream_at(Path(path), opened)
         yield from known_in(stream(), origin, refused, watch)
-    except Refusal as refusal:
-        raise BadInput(refusal.message, path, getattr(refusal, "line", None)) from None
 
 
 def _add_other(
@@ -231,7 +224,5 @@ def _dataset(name: str, owner: str | None) -> Dataset:
     user = User.objects.filter(username=owner).first()
     if user is None:
         raise BadInput(f"there is no user {owner!r}", cure="name an existing one")
-    try:
+    with refusals():
         return datasets.create(user, name=name)
-    except Refusal as refusal:
-        raise BadInput(refusal.message) from None

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeling.errors import Refusal
 from labeling.exchange import export_files, part_reading, prior_labels
 from labeling.files import BadInput
 from labeling.formats import FORMATS
 from labeling.formats.label import NAMES, Label
 from labeling.formats.label_studio_project import LOCAL_FILES
 from labeling.formats.reading import skipped_sentence
-from labeling.management.contract import ContractCommand, UsageError, verb
+from labeling.management.contract import ContractCommand, UsageError, refusals, verb
 from labeling.management.options import argument, option
 from labeling.management.part_imports import PartOptions, import_parts
 from labeling.management.release_options import (
@@ -76,7 +75,7 @@ class Command(ContractCommand):
             open_image: exporting.Open | None = images_in(options.images)
         else:
             open_image = None if stored is None else export_files.images_of(stored)
-        try:
+        with refusals():
             made = exporting.export(
                 frozen,
                 options.format_name,
@@ -85,8 +84,6 @@ class Command(ContractCommand):
                 exporting.FormatOptions(options.names, options.rest, options.image_base),
                 with_images=options.with_images,
             )
-        except Refusal as refusal:
-            raise BadInput(refusal.message) from None
         if made.note:
             self.warn(made.note)
         return made
@@ -113,7 +110,7 @@ class Command(ContractCommand):
                     bar.update()
                     yield label
 
-            try:
+            with refusals(path):
                 result = prior_labels.bring_in(
                     goal,
                     path,
@@ -123,8 +120,6 @@ class Command(ContractCommand):
                     repair=options.repair,
                     watch=watch,
                 )
-            except Refusal as refusal:
-                raise BadInput(refusal.message.rstrip("."), file=path) from None
         for sentence in (*map(skipped_sentence, result["skipped"]), *result["mended"]):
             self.warn(sentence)
         if not (result["labels"] or result["unknown"]):

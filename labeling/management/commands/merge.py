@@ -7,12 +7,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.geometry import alpha_shapes, mask_png
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import mask_of
-from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.contract import ContractCommand, Result, UsageError, refusals
 from labeling.management.options import argument, option
 
 
@@ -66,10 +65,8 @@ class Command(ContractCommand):
                     file=path,
                     cure="give masks of one photograph",
                 )
-        try:
+        with refusals(masks[0]):
             merged = alpha_shapes.merge(pieces, radius, method=options.method)
-        except Refusal as refusal:
-            raise BadInput(refusal.message, file=masks[0]) from None
         if merged.apart:
             self.warn(f"the pieces are not joined: that takes radius {merged.joins_at:.6g}")
         if out is not None:

@@ -11,11 +11,10 @@ import numpy as np
 from django.conf import settings
 
 from labeling.assistance import embedding, networks
-from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.image_files import BadImage, upright
 from labeling.jobs import queue
-from labeling.management.contract import ContractCommand, Result, verb
+from labeling.management.contract import ContractCommand, Result, refusals, verb
 from labeling.management.options import argument, option
 from labeling.models import Campaign, Job
 from labeling.promptable.network import Encoder, EncoderPreparation
@@ -84,7 +83,7 @@ class Command(ContractCommand):
     @verb("let the network help in a campaign")
     def name(self, options: NamingOptions) -> Result:
         row = _campaign(options.campaign)
-        try:
+        with refusals():
             made = networks.name(
                 row,
                 options.encoder.stem if options.name is None else options.name,
@@ -95,8 +94,6 @@ class Command(ContractCommand):
                 mean=options.mean,
                 std=options.std,
             )
-        except Refusal as refusal:
-            raise BadInput(refusal.message.rstrip(".")) from None
         return {
             "campaign": row.name,
             "name": made.name,
@@ -135,10 +132,8 @@ class Command(ContractCommand):
     def start(self, options: CampaignOptions) -> Result:
         """Run the job in this process, unless a worker has it."""
         row = _campaign(options.campaign)
-        try:
+        with refusals():
             job = embedding.start(row)
-        except Refusal as refusal:
-            raise BadInput(refusal.message.rstrip(".")) from None
         queue.run(job.pk)
         job.refresh_from_db()
         if job.state == Job.State.FAILED:

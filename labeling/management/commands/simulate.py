@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.boxes.rules import BoxRules
-from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.kinds import policies
-from labeling.management.contract import ContractCommand, Result, UsageError, verb
+from labeling.management.contract import ContractCommand, Result, UsageError, refusals, verb
 from labeling.management.options import argument, option
 from labeling.plurals import count_of
 from labeling.question_graph import scenes
@@ -84,10 +83,8 @@ class Command(ContractCommand):
         _check_seed(seed)
         people = _checked(crowd, box_crowd.clean) if crowd else box_crowd.BoxCrowd()
         rules = _checked(policy, box_crowd.clean_rules) if policy else BoxRules()
-        try:
+        with refusals(crowd):
             return simulating_boxes.simulate(people, rules, images, seed)
-        except Refusal as refusal:
-            raise BadInput(refusal.message, file=crowd) from None
 
     @verb("error, answers and cost of a policy, with a made-up crowd")
     def campaign(self, options: SimulatedCampaignOptions) -> Result:
@@ -130,10 +127,8 @@ class Command(ContractCommand):
 
 def _checked(path: Path, clean: Callable[[dict[str, Any]], Made]) -> Made:
     """Return the cleaned content of a YAML file. Raises BadInput that names the file."""
-    try:
+    with refusals(path):
         return clean(read_yaml(path))
-    except Refusal as refusal:
-        raise BadInput(refusal.message, file=path) from None
 
 
 def _graph(name: str) -> QuestionGraph:
