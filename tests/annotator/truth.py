@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Callable
 
-from annotator.demo import build
+from annotator.demo import graph
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.models import Campaign, Gold, Question, User
 
 # What is to be seen on the photographs, of all that the four classifiers say.
-SEEN = {(row["image"], row["wnid"]) for row in build._rows("seen.csv")}
+SEEN = {(row["image"], row["wnid"]) for row in graph.read_rows("seen.csv")}
 
 
 def truth(question: Question) -> str:

@@ -23,7 +23,7 @@ def test_without_a_key_no_account_is_made(settings):
 def test_every_photograph_comes_with_licence_and_source(alice):
     dataset = build.make_dataset(alice)
 
-    assert dataset.images.count() == len(build._rows("images.csv"))
+    assert dataset.images.count() == len(graph.read_rows("images.csv"))
     assert not dataset.images.filter(licence="").exists()
     assert not dataset.images.filter(source="").exists()
 
