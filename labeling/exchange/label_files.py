@@ -90,14 +90,9 @@ def take(
         raise
 
 
-def may_bring(user: User, dataset: Dataset) -> bool:
-    """Return whether the user may import labels: the dataset's owner and staff may."""
-    return may_add(user, dataset)
-
-
 def check_may_bring(user: User, dataset: Dataset) -> None:
     """Raise NotAllowed if the user may not import labels."""
-    if not may_bring(user, dataset):
+    if not may_add(user, dataset):
         raise NotAllowed("Only the dataset's owner brings labels in. Ask them, or make your own.")
 
 

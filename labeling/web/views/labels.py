@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import dataset_for
+from labeling.datasets.datasets import may_add
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.formats.reading import skipped_sentence
@@ -144,7 +145,7 @@ def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpRe
             for job in jobs
         ],
         "busy": any(job.state not in ENDED for job in jobs),
-        "may_bring": label_files.may_bring(request.user, dataset),
+        "may_bring": may_add(request.user, dataset),
     }
     fragment = "fragment" in request.GET
     template = "labeling/_dataset_labels.html" if fragment else "labeling/dataset_labels.html"

@@ -13,9 +13,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import objects, vocabulary_store
+from labeling.datasets.datasets import may_add
 from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours, Refusal
-from labeling.exchange import label_files, merging
+from labeling.exchange import merging
 from labeling.geometry import crops, svg
 from labeling.models import Dataset, Item
 from labeling.parts.model import Merge, PartedObject
@@ -48,7 +49,7 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
         "page_obj": page,
         "query": query_of(request),
         "tiles": objects_page.tiles(dataset, list(page.object_list)),
-        "may_bring": label_files.may_bring(request.user, dataset),
+        "may_bring": may_add(request.user, dataset),
     }
     return render(request, "labeling/objects.html", context)
 
@@ -144,7 +145,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
         "shown": view,
         "view_box": svg.view_box(view),
         "outline": svg.path_data(parted.outline or ()),
-        "may_bring": label_files.may_bring(request.user, dataset),
+        "may_bring": may_add(request.user, dataset),
         "neighbours": _neighbours(dataset, item),
         **_merge(request, parted),
     }

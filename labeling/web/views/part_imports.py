@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
+from labeling.datasets.datasets import may_add
 from labeling.exchange import label_files, part_imports
 from labeling.models import Dataset, Job
 from labeling.reports.objects_page import name_of
@@ -46,7 +47,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     job = part_imports.job_for(dataset, pk)
     ended = job.state in ENDED
     report = part_imports.report_of(job)
-    may_bring = label_files.may_bring(request.user, dataset)
+    may_bring = may_add(request.user, dataset)
     vocabulary = vocabulary_store.of(dataset)
     context = {
         "dataset": dataset,
@@ -85,7 +86,7 @@ def _coming(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpR
         "rows": [{"job": job, "report": part_imports.report_of(job)} for job in page.object_list],
         "busy": any(job.state not in ENDED for job in page.object_list),
         "vocabulary": vocabulary_store.current(dataset),
-        "may_bring": label_files.may_bring(request.user, dataset),
+        "may_bring": may_add(request.user, dataset),
     }
     fragment = "fragment" in request.GET
     template = "labeling/_parts_imports.html" if fragment else "labeling/parts_import.html"
