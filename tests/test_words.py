@@ -95,3 +95,50 @@ def test_columns_and_comparisons_may_have_such_names():
     )
 
     assert not EMPTY & defined(tree).keys()
+
+
+# The first word of a public docstring says what the function does (PEP 257).
+VERB_WORDS = (
+    "Return Raise Yield Accept Add Answer Append Apply Ask Bar Block Calibrate Change Check "
+    "Classify Clear Close Complete Compute Continue Convert Copy Correct Count Create Cut "
+    "Decide Decode Define Delete Deliver Download Draw Edit Embed End Extend Extract Fetch Fill "
+    "Flag Flush Free Freeze Give Grant Group Hand Ignore Import Join Judge Keep Label Learn "
+    "Lease Let Lift List Load Lock Log Lower Make Mark Move Number Open Pack Pass Pause Place "
+    "Plan Predict Print Put Queue Rank Read Recompute Record Recount Redirect Register Remove "
+    "Rename Render Renew Reopen Replace Replan Reply Request Resend Reserve Retire Retry Revoke "
+    "Run Save Search Send Set Settle Show Skip Start Stop Store Submit Sync Take Tell Turn "
+    "Unpack Update Upload Void Wait Withdraw Write Zip"
+)
+VERBS = set(VERB_WORDS.split())
+
+
+def first_words(tree: ast.AST) -> list[str]:
+    """Return the first word of the docstring of each public function."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    public = (node for node in functions if not node.name.startswith("_"))
+    docstrings = (ast.get_docstring(node) for node in public)
+    return [docstring.split()[0].strip(".,:;") for docstring in docstrings if docstring]
+
+
+def test_docstrings_of_public_functions_begin_with_a_verb():
+    product = ("annotator", "labeling", "evaluation")
+    wrong = {
+        f"{file}: {word}"
+        for file in python_files()
+        if package_of(file).split("/")[0] in product
+        for word in first_words(ast.parse(file.read_bytes()))
+        if word not in VERBS
+    }
+
+    assert wrong == set()
+
+
+def test_a_docstring_without_a_verb_is_seen():
+    tree = ast.parse(
+        "def area(): 'The area.'\n"
+        "def width(): 'Return the width.'\n"
+        "def _height(): 'Height.'\n"
+        "class Box:\n    'A box.'\n    def top(self): '(N,) tops.'\n"
+    )
+
+    assert [word for word in first_words(tree) if word not in VERBS] == ["The", "(N,)"]

@@ -47,12 +47,12 @@ class MeasuredError:
 
     @property
     def proposed(self) -> int:
-        """Return how many labels to audit next."""
+        """Return the number of labels to audit next."""
         return PROPOSED
 
     @property
     def gain(self) -> float:
-        """Return half the width of the interval after as many more audits as are proposed."""
+        """Return half the width of the interval after the proposed audits."""
         bounds = self.stated.interval or self.stated.range or (0.0, 0.5)
         middle = sum(bounds) / 2
         return Z90 * math.sqrt(middle * (1 - middle) / (self.audited + PROPOSED))

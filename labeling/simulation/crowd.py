@@ -196,7 +196,7 @@ class SimulatedPeople:
 
     @property
     def mean_accuracy(self) -> Floats:
-        """(P,) how often each is right on a random image."""
+        """Return (P,) how often each is right on a random image."""
         share = self.crowd.hard_share
         return (1 - share) * self.accuracy + share * self.hard_accuracy
 
