@@ -1,5 +1,7 @@
 """Asking again, blind and at random: how often the settled labels are wrong."""
 
+from uuid import UUID
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -22,6 +24,10 @@ def settled(alice, bob, dataset):
     return campaign
 
 
+def answer_ids(count):
+    return [str(UUID(int=number)) for number in range(count)]
+
+
 def settle(campaign, questions, probability=0.9):
     rows = list(questions)
     Settlement.objects.bulk_create(
@@ -31,7 +37,7 @@ def settle(campaign, questions, probability=0.9):
                 policy=campaign.policy,
                 value=["yes", "no"][index % 2],
                 probability=probability,
-                answers=["a", "b", "c"],
+                answers=answer_ids(3),
             )
             for index, row in enumerate(rows)
         ]

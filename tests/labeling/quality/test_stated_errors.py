@@ -2,13 +2,14 @@ import pytest
 
 from labeling.models import Question, Settlement
 from labeling.quality import auditing, stated_errors
+from tests.clients import logged_in, text_of
 from tests.labeling.crowd import query_count
-from tests.labeling.quality.test_auditing import audit_all, settled  # noqa: F401
+from tests.labeling.quality.test_auditing import answer_ids, audit_all, settled  # noqa: F401
 
 
 def settle_with(campaign, votes, probability):
     Settlement.objects.filter(question__campaign=campaign).update(
-        answers=["a"] * votes, probability=probability
+        answers=answer_ids(votes), probability=probability
     )
 
 
@@ -88,3 +89,18 @@ def test_the_queries_do_not_grow_with_the_audits(settled, alice):  # noqa: F811
     audit_all(settled, alice)
 
     assert query_count(lambda: stated_errors.measure(settled)) == few <= 4
+
+
+def test_the_page_says_not_measured_before_an_audit_and_the_basis_after(settled, alice):  # noqa: F811
+    client = logged_in(alice)
+    address = f"/campaigns/{settled.name}/quality/"
+
+    before = text_of(client.get(address))
+    auditing.draw(settled, alice, 20, seed=0)
+    audit_all(settled, alice, wrong=2)
+    after = text_of(client.get(address))
+
+    assert "Not measured." in before
+    assert "Audit 60 labels to know the error" in before
+    assert "Not measured" not in after
+    assert "measured on 20 audited labels" in after
