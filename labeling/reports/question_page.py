@@ -17,6 +17,7 @@ from labeling.models import (
     Question,
     Settlement,
 )
+from labeling.quality import stated_errors
 from labeling.reports.campaign_page import Decided, in_words
 
 
@@ -35,7 +36,9 @@ class AnswerTally(AnswerValue):
 
 @dataclass(frozen=True)
 class SettledValue(AnswerValue):
-    share: float | None
+    """error: the stated error of the label; None where it was not measured."""
+
+    error: float | None
     support: settling.Support | None
 
 
@@ -62,6 +65,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
     }
     names = topic_names(campaign, {question.topic for question in questions})
     support = settling.support(campaign, current.values(), page_votes)
+    measured = stated_errors.measure(campaign)
     return [
         QuestionRow(
             question=question,
@@ -71,7 +75,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
                 AnswerTally(value, words.get(value, value), count)
                 for value, count in votes.get(question.pk, Counter()).most_common()
             ],
-            value=_settled(question, current.get(question.pk), campaign, words, support),
+            value=_settled(question, current.get(question.pk), campaign, words, support, measured),
         )
         for question in questions
     ]
@@ -83,13 +87,13 @@ def _settled(
     campaign: Campaign,
     words: dict[str, str],
     support: dict[int, settling.Support],
+    measured: stated_errors.MeasuredError | None,
 ) -> SettledValue | None:
     if question.state != Question.State.SETTLED or settlement is None:
         return None
     name = KINDS[campaign.kind].tally_name(settlement.value)
-    return SettledValue(
-        name, words.get(name, name), settlement.probability, support.get(question.pk)
-    )
+    error = measured.error_of(settlement.probability, len(settlement.answers)) if measured else None
+    return SettledValue(name, words.get(name, name), error, support.get(question.pk))
 
 
 @dataclass(frozen=True)
