@@ -110,6 +110,7 @@ VERB_WORDS = (
     "Unpack Update Upload Void Wait Withdraw Write Zip"
 )
 VERBS = set(VERB_WORDS.split())
+PRODUCT = ("annotator", "labeling", "evaluation")
 
 
 def first_words(tree: ast.AST) -> list[str]:
@@ -121,11 +122,10 @@ def first_words(tree: ast.AST) -> list[str]:
 
 
 def test_docstrings_of_public_functions_begin_with_a_verb():
-    product = ("annotator", "labeling", "evaluation")
     wrong = {
         f"{file}: {word}"
         for file in python_files()
-        if package_of(file).split("/")[0] in product
+        if package_of(file).split("/")[0] in PRODUCT
         for word in first_words(ast.parse(file.read_bytes()))
         if word not in VERBS
     }
@@ -142,3 +142,31 @@ def test_a_docstring_without_a_verb_is_seen():
     )
 
     assert [word for word in first_words(tree) if word not in VERBS] == ["The", "(N,)"]
+
+
+# Classes that Django finds by these names, and choices named within their model.
+SHARED_CLASS_NAMES = {"Meta", "Command", "Kind", "State"}
+
+
+def test_no_class_name_is_used_twice():
+    classes = Counter(
+        node.name
+        for file in python_files()
+        if package_of(file).split("/")[0] in PRODUCT
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.ClassDef)
+    )
+
+    assert {name for name, n in classes.items() if n > 1} - SHARED_CLASS_NAMES == set()
+
+
+def test_literals_are_not_packed_to_please_the_formatter():
+    packed = [
+        f"{file}:{node.lineno}"
+        for file in python_files()
+        if package_of(file).split("/")[0] in PRODUCT
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
+    ]
+
+    assert packed == []

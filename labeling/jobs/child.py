@@ -97,7 +97,9 @@ def run(
     """
     process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
         [
-            *(sys.executable, "-I", str(launcher.__file__)),
+            sys.executable,
+            "-I",
+            str(launcher.__file__),
             (limits or site_limits()).as_json(),
             *command,
         ],

@@ -27,7 +27,7 @@ from labeling.question_graph.graph import QuestionGraph, build
 from labeling.question_graph.inferring import Inference, LearnedScenes
 from labeling.question_graph.scenes import Utility
 from labeling.release_files import frozen_boxes, frozen_labels, frozen_objects
-from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, StatedError
+from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, BoxStatedError
 from labeling.release_files.frozen_labels import AnswerLine, GivenLine, Groups, LabelLine
 from labeling.release_files.frozen_objects import CategoryTally
 
@@ -92,7 +92,7 @@ class Head(TypedDict):
     number: NotRequired[int]
     created_at: NotRequired[str]
     parts: NotRequired[dict[str, CategoryTally]]
-    stated: NotRequired[dict[str, StatedError]]
+    stated: NotRequired[dict[str, BoxStatedError]]
     unlisted: NotRequired[str]
     export: NotRequired[dict[str, Any]]
 

@@ -49,7 +49,7 @@ class CoverageLine(TypedDict):
     state: str
 
 
-class StatedError(TypedDict):
+class BoxStatedError(TypedDict):
     """The mean iou_error of a class in release.json.
 
     interval: 95 %, of the true mean error of these boxes. boxes: their number. proposed: further
@@ -185,10 +185,14 @@ class ErrorTally:
         for wnid, person, sides, total in drawers:
             self.drawers[wnid, person, sides] += total
 
-    def content(self) -> dict[str, StatedError]:
-        errors: dict[str, StatedError] = {}
+    def content(self) -> dict[str, BoxStatedError]:
+        errors: dict[str, BoxStatedError] = {}
         for wnid, (count, total, square, proposed) in sorted(self.boxes.items()):
-            row: StatedError = {"iou_error": None, "boxes": int(count), "proposed": int(proposed)}
+            row: BoxStatedError = {
+                "iou_error": None,
+                "boxes": int(count),
+                "proposed": int(proposed),
+            }
             if count:
                 mean = total / count
                 # The relative standard error of a deviation learned from n sides is 1 / √(2n).
