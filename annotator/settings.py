@@ -179,12 +179,13 @@ else:
 #: Seconds to keep a database connection; 0 opens one per request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 DATABASE_ROUTERS = ["labeling.db.batch.BatchRouter"]
-# knox would create a table for its own tokens beside ours, which on PostgreSQL keeps a test's
-# tables from being truncated.
+# Without this, knox would create a table for its own token model, which prevents truncating tables
+# in tests on PostgreSQL.
 MIGRATION_MODULES = {"knox": None}
 
-# What all processes count together (logins that failed) is in the shared cache, a table of the
-# database unless CACHE_URL names another. What each process can work out again is in its memory.
+# "default" is shared by all processes, for counters such as failed logins: a database table unless
+# CACHE_URL names another cache. "local" is in each process's memory, for values that it can
+# recompute.
 #: Cache shared by all processes: `redis://host:6379/1`, or a table of the database.
 CACHES = {
     "default": env.cache("CACHE_URL", default="dbcache://assay_cache"),
@@ -230,8 +231,8 @@ ACCOUNT_RATE_LIMITS = {
     # Failed attempts of one address, for any account.
     "login_failed": "30/m/ip",
     # Failed attempts for one account, from one address and from all together
-    # (annotator/accounts.py). The second is above the 60 an hour of the first, so one stranger
-    # locks nobody out.
+    # (annotator/accounts.py). One address can fail 60 times an hour, which is below the second
+    # limit, so a single stranger cannot lock an account.
     "login_failed_here": "5/5m/key",
     "login_failed_anywhere": "100/h/key",
 }
@@ -240,8 +241,8 @@ EMAIL_TIMEOUT = 10
 #: log for an administrator to pass on.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
-# Templates and code are written in en-gb; locale/ has the translations. Each language is named in
-# itself.
+# Templates and code are written in en-gb; locale/ has the translations. Each language's name is in
+# that language.
 LANGUAGE_CODE = "en-gb"
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -460,7 +461,8 @@ ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.cds.kind.Cds",
     "evaluation.benchmarks.kinds.labeled.kind.Labeled",
 ]
-# Functions of other packages: words for classes that no list describes, and links from a campaign.
+# Functions in evaluation that labeling calls by path: descriptions of classes, and links on a
+# campaign's page.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
 ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"

@@ -50,7 +50,8 @@ from labeling.models import (
     User,
 )
 
-# Monitoring runs after so many answers of a person, gold or not, so it reveals nothing.
+# Monitoring runs after this many answers of a person. Gold and other answers count alike, so its
+# timing does not reveal gold.
 WATCH_EVERY = 10
 
 ACCEPTED, REFUSED = "accepted", "refused"
@@ -130,7 +131,7 @@ class _Batch:
 
     @property
     def is_tenth(self) -> bool:
-        """Return whether the batch holds one of the person's every-tenth answers."""
+        """Return whether the person's count of answers has reached a multiple of ten."""
         before, after = self.member.answered, self.member.answered + self.answered
         return after // WATCH_EVERY > before // WATCH_EVERY
 
@@ -157,12 +158,12 @@ def submit(
 
     The same id with the same body returns the first result again; with another body it is a
     conflict. A new id on an answered seat is a revision. It is accepted while the policy's window
-    is open, that is until both revise_minutes and revise_answers further answers have passed
-    (window.py), and at any time on a seat that a reviewer sent back. A seat whose lease expired is
-    taken again if its question has a free one; otherwise the answer is stored as late. Answers are
-    accepted while the campaign is paused, not once it is closed. Answers of a person whose work was
-    paused or ended are stored as late (count_late). Raises TooLarge for more than 100 answers,
-    NotYours for non-members.
+    is open (window.py): the window closes once revise_minutes have passed and revise_answers
+    further answers were given. On a seat that a reviewer sent back, it is accepted at any time. A
+    seat whose lease expired is taken again if its question has a free one; otherwise the answer is
+    stored as late. Answers are accepted while the campaign is paused, not once it is closed.
+    Answers of a person whose work was paused or ended are stored as late (count_late). Raises
+    TooLarge for more than 100 answers, NotYours for non-members.
 
     With more than ten answers, watch(campaign, user) runs after each ten, as if they had come page
     by page; the batch is then several transactions.
@@ -391,7 +392,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
     if batch.member.kind.has_geometry and seat is not None:
-        # Drawings are stored on tenths of a pixel.
+        # Drawings are stored rounded to tenths of a pixel.
         value = _clean_value(batch, sent, seat)
     if (token, known_value, known_ms) != (sent.seat, value, sent.duration_ms):
         raise _refusal("conflict")
@@ -410,7 +411,7 @@ def _refusal(code: str) -> Refusal:
 
 
 def _is_token(seat: object) -> bool:
-    # Anything else is no token, and some characters (NUL) no database takes.
+    # Reject other text before it reaches the database, which refuses some characters (NUL).
     return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
 
 
@@ -429,8 +430,9 @@ def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
 def _take_again(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
     """Take an expired seat again if its question has a free one; otherwise mark the answer as late.
 
-    Answers of a stopped person are late as well, and their held seat is freed. Gold always has a
-    free seat, so only a question that another answer closed is refused: there is nothing to keep.
+    Answers of a stopped person are late as well, and the seat they held is freed. Refused are only
+    answers to a withdrawn question that another answer closed: nothing would use them. Gold always
+    has a free seat and never gets here.
     """
     if question.state == Question.State.WITHDRAWN and question.is_followed:
         raise _refusal("question_closed")

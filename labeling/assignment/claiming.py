@@ -1,9 +1,9 @@
 """Claiming pages of seats: leases, with gold mixed in.
 
-A page takes a handful of statements: read each lane from the person's cursors, take what nobody
-else is taking, move the cursors. Seats that expire or are given back return to the queue under a
-new ticket. docs/explanation/assigning-and-jobs.md explains why nothing is lost, overfilled or
-starved.
+A page takes a handful of statements: read each lane from the person's cursors, lease questions that
+nobody else has locked, and move the cursors. Seats that expire or are given back return to the
+queue under a new ticket. docs/explanation/assigning-and-jobs.md explains why nothing is lost,
+overfilled or starved.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ from labeling.models.people import new_token
 LARGEST_PAGE = 200
 # Most seats that a person may hold, unless one page has more.
 MOST_HELD = 40
-# How long a person keeps the seats of a closed page.
+# How long a person keeps their seats after closing the browser's page.
 AFTER_LEAVING = timedelta(seconds=60)
 # Attempts to fill a page that stays empty because others were faster.
 ATTEMPTS = 10
@@ -73,8 +73,8 @@ class SeatView:
 class SeatsPage:
     """A person's open seats, sorted by their random tokens. Nothing in it reveals gold.
 
-    left: estimate of how many more questions they could answer, these included, as of `answered`
-    answers.
+    answered: the person's answers so far. left: estimate of the questions that they could still
+    answer, these seats included.
     """
 
     seats: list[SeatView]
@@ -93,8 +93,8 @@ class Fill:
     """The result of one attempt to fill a page.
 
     missing: seats still missing. behind: candidates skipped because others held them. empty:
-    whether the person has no open seat. share: share of gold. ahead: estimate of the answers after
-    those given. answered: how many they had given at that time. question_count: the campaign's
+    whether the person has no open seat. share: share of gold. ahead: estimate of the answers still
+    to give (_ahead). answered: the person's answers so far. question_count: the campaign's
     questions without gold.
     """
 
@@ -145,8 +145,8 @@ def _left(fill: Fill, seats_on_page: int) -> int:
 
     Without gold it is as exact as the lanes were read. With gold it falls by one with each answer:
     a count of the remaining ordinary questions would reveal, page by page, how many seats were
-    gold. It uses only whether any are left, and is capped at the campaign's question count, which
-    people may know: the excess would be the gold.
+    gold. So it uses only whether any are left. It never exceeds the campaign's question count:
+    people may know that count, and the excess would reveal the number of gold questions.
     """
     if not fill.share:
         return seats_on_page + fill.ahead
@@ -269,8 +269,8 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 class Hand:
     """The questions that one person could get.
 
-    ordinary: unseen questions in order. golden: unseen gold. again: what the person gave back, gold
-    or not, in one order; used if nothing ordinary is left.
+    ordinary: unseen questions in order. golden: unseen gold. again: questions that the person gave
+    back, ordinary and gold in one order; used if no ordinary question is left.
     """
 
     person: LaneReader
@@ -293,12 +293,14 @@ class Hand:
         return [scan.cursor(taken) for scan in self.reading.scans]
 
     def moves(self) -> bool:
-        """Return whether a cursor moves even if nothing is taken, past questions seen meanwhile."""
+        """Return whether a cursor moves even if nothing is taken, because it passes questions that
+        the person has seen meanwhile.
+        """
         pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
         return any(new > old for new, old in pairs)
 
     def deal(self, missing: int) -> list[CandidateQuestion]:
-        """Return unseen gold for a page of that many seats."""
+        """Return the unseen gold questions for a page with that many missing seats."""
         slots = gold_mixing.slots(missing, self.person.share)
         scan = self.reading.scans[GOLD]
         return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
@@ -425,7 +427,7 @@ def _seat(person: LaneReader, chosen: Sequence[CandidateQuestion], until: dateti
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
         "WHERE labeling_assignment.state IN ('returned', 'closed') "
-        # A person sees only one part of a thing, ever (subjects.py).
+        # A person may only ever see one part of the same subject (subjects.py).
         "AND (labeling_assignment.subject >= 0 "
         "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
         [*(new_token() for _ in chosen), person.user_id, *map(moment, times)],
@@ -456,8 +458,9 @@ def _ahead(hand: Hand, got: int) -> int:
     """Return an estimate of the answers that this person has still to give, 0 at the end; see
     _left.
 
-    Without gold: the questions after this page, exact if the lanes were read to the end. With gold:
-    including those of the page. Never more than the campaign's questions allow.
+    Without gold it counts the questions after this page and is exact if the lanes were read to the
+    end. With gold it includes those of the page. It never exceeds the number of the campaign's
+    questions that the person has not answered.
     """
     person, reading = hand.person, hand.reading
     if person.quota is not None:
@@ -492,7 +495,7 @@ def return_seat(user: User, token: str) -> None:
 
 
 def return_seats_of(user: User, campaign: Campaign) -> int:
-    """Return all open seats of a person who leaves to the queue; return how many."""
+    """Give all open seats of a leaving person back to the queue; return how many."""
     held = Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.LEASED)
     return give_back(list(held.values_list("pk", flat=True)), RETURNED)
 
@@ -547,7 +550,7 @@ ORDER BY leased_until LIMIT %s
 
 @retried
 def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
-    """Free those of these seats that are still leased (and, with expired_at, expired); return how
+    """Free the seats that are still leased and, with expired_at, had expired by then; return how
     many.
     """
     pks = list(pks)
@@ -555,8 +558,8 @@ def give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None)
         return 0
     expired = "" if expired_at is None else " AND leased_until < %s"
     with writing():
-        # A seat's question never changes, so it is read before it is locked. Questions locked by
-        # others keep their expired seats until the next round.
+        # Read the questions before locking them: a leased seat keeps its question. Questions locked
+        # by others keep their expired seats until the next round.
         questions = lock_questions(
             (pk for (pk,) in fetch(_QUESTIONS.format(numbers(pks)), [])),
             skip=expired_at is not None,

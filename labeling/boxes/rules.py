@@ -1,8 +1,4 @@
-"""The rules of the chain: how many checks must agree, and when a second person or a reviewer looks.
-
-The chain, the kind, policies, forecasts and simulations take decisions, defaults and limits from
-here.
-"""
+"""The rules of a chain of box questions: draw, check, look for more."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +18,11 @@ LIMITS: dict[str, tuple[float, float]] = {
 class BoxRules:
     """The part of a policy that the chain follows.
 
-    checks: how many must agree on a box, for or against it. second_looks: share of pairs in which a
-    second person looks for more if there is one box and the first person found nothing missing,
-    which is where most is missed. A reviewer takes over after most_draws attempts at one object,
-    and after something was reported missing most_in_vain times and nobody could draw it.
+    checks: how many must agree on a box, for or against it. second_looks: share of (image, class)
+    pairs in which a second person looks for more after the first found nothing missing. This
+    applies to pairs with one box, where people overlook most. most_draws: attempts at one object
+    before a reviewer takes over. most_in_vain: how often something is reported missing that nobody
+    can draw, before a reviewer takes over.
     """
 
     checks: int = 2
@@ -49,7 +46,7 @@ class BoxRules:
         return max(against, key=against.count) if len(against) >= self.checks else None
 
     def missing_checks(self, votes: Sequence[str]) -> int:
-        """Return how many more checks could settle the box."""
+        """Return the smallest number of further checks that can settle the box."""
         good = votes.count(GOOD)
         return self.checks - max(good, len(votes) - good)
 

@@ -1,7 +1,7 @@
 """Settling: answers become consensus under the question's lock, and can be recomputed on demand.
 
-A question is complete when it has no free and no leased seat. Its verdict follows from the votes
-that were not late, without those of voided people (deciding.py), so every settlement can be
+A question is complete when it has no free and no leased seat. Its verdict depends only on its
+votes, except late ones and those of voided people (deciding.py), so every settlement can be
 recomputed. `replay` does so when somebody is blocked or unblocked.
 """
 
@@ -78,7 +78,7 @@ def settle(question_ids: Iterable[int]) -> int:
     """Settle these questions and return how many were decided; holds their locks until the
     transaction ends.
 
-    A question that needs more votes gets seats for them in the lane of returned ones.
+    A question that needs more votes gets free seats for them and moves to the RETURNED lane.
     """
     return settle_locked(lock_questions(question_ids))
 
@@ -156,7 +156,9 @@ def _record(decided: Sequence[Judged]) -> None:
 
 
 def _follow_up(changed: Sequence[Locked]) -> None:
-    """Queue the images of flagged questions for following.py. This takes the last locks."""
+    """Queue the job that opens and closes further questions (following.py). Call it last: it takes
+    the last locks.
+    """
     campaign_ids = {question.campaign_id for question in changed if question.is_followed}
     for campaign in (
         Campaign.objects.filter(pk__in=campaign_ids).order_by("pk") if campaign_ids else ()
@@ -178,7 +180,9 @@ def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
 class ReplayedQuestions:
     """The result of judging questions again.
 
-    decided: questions with a new verdict. reopened: decided questions that are open again.
+    decided: number of questions with a new verdict. reopened: number of decided questions that are
+    open again. wanting: seats that an open question lacks, by id. changed: questions whose state or
+    seats changed.
     """
 
     decided: int = 0
@@ -193,7 +197,7 @@ class ReplayedQuestions:
         self.changed += more.changed
 
     def give(self) -> None:
-        """Free the seats that open questions lack, in the lane of returned ones.
+        """Free the seats that open questions lack, in the RETURNED lane.
 
         It locks the campaign's row, so call it after locking all questions.
         """
@@ -213,13 +217,13 @@ def replay(question_ids: Iterable[int]) -> ReplayedQuestions:
 def replay_locked(
     questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
 ) -> ReplayedQuestions:
-    """Judge questions again that this transaction has locked, in any state: after a change of
-    voided people, or for reopened questions without seats. The caller must then call `give`.
+    """Judge locked questions again, whatever their state. Used after a change of voided people, and
+    for reopened questions without seats. The caller must then call `give`.
 
-    calibration: id and date of the one about to be activated. If the same votes decided a question
-    before, its former settlement becomes current again, judged by the calibration of that time.
-    Reviewers' decisions stay. Gold and withdrawn questions are skipped. The number of queries is
-    constant, except for one job per dropped question; pass a thousand at a time.
+    calibration: id and date of the calibration about to be activated. If a question's votes are the
+    same as at an earlier settlement, that settlement becomes current again, with its own
+    calibration. Reviewers' decisions stay. Gold and withdrawn questions are skipped. The number of
+    queries is constant, except for one job per dropped question; pass a thousand at a time.
     """
     outcome = ReplayedQuestions()
     questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
@@ -244,7 +248,7 @@ def replay_locked(
                 decided.append(judged)
         elif question.state != State.OPEN or seats_needed != question.seats_free:
             outcome.reopened += question.state != State.OPEN
-            # Surplus seats are removed at once; missing ones come with a ticket.
+            # Remove surplus seats now; `give` adds missing ones, with a ticket.
             seats = min(seats_needed, question.seats_free)
             reopening.append(question)
             open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))
@@ -267,8 +271,8 @@ def _restored(
     rules: Rules,
     places: dict[int, tuple[str, bool]],
 ) -> Judged:
-    """Return the earliest settlement that these votes still give by the calibration of its time,
-    else the verdict by the current one.
+    """Return the verdict of the earliest settlement that these votes still reproduce under its own
+    calibration, else the verdict under the current one.
     """
     for settlement in earlier:
         if settlement.reviewed or settlement.policy_id != question.policy_id:
@@ -434,8 +438,8 @@ def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]])
 
 class Support(NamedTuple):
     """The votes behind a settlement: votes other than abstentions, how many of them agree with it,
-    and the 95 % interval (Wilson) of that share. The interval is None if the probability is not
-    that share, or missing.
+    and the 95 % interval (Wilson) of that share. The interval is None if the settlement has no
+    probability, or one that differs from that share.
     """
 
     votes: int

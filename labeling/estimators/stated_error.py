@@ -1,8 +1,9 @@
-"""How often settled labels are wrong, estimated from the images whose answer is known.
+"""The error rate of settled labels, estimated from images with a known answer.
 
-Dawid–Skene's own probabilities are far too sure, because everybody errs together on hard images.
-So its labels are kept, and the error is fitted on gold and audited images (METHODS, "Stated
-error"): log odds of being wrong = a − b · log(1 + margin) + c · log(votes / 3). Pure: numpy.
+Dawid–Skene's own probabilities are overconfident, because annotators make the same mistakes on hard
+images. So keep its labels, and fit the error on gold and audited images
+(docs/explanation/quality.md, "Stated error"): log odds of being wrong = a − b · log(1 + margin) + c
+· log(votes / 3). Pure: numpy.
 """
 
 import math
@@ -33,9 +34,9 @@ class CoefficientPrior:
 
 
 FITTED = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.2))
-# A label that settles early is chosen for its margin: c is less certain there.
+# Labels that settle early are selected by their margin, so c is less certain for them.
 SETTLING = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.3))
-# Nothing is known of the crowd: the range of the four crowds that were measured.
+# For a crowd without any known answers: the range over the four crowds that were measured.
 UNKNOWN = CoefficientPrior((0.2, 1.0, 0.3), (0.8, 0.25, 0.0))
 
 
@@ -43,8 +44,8 @@ UNKNOWN = CoefficientPrior((0.2, 1.0, 0.3), (0.8, 0.25, 0.0))
 class ErrorModel:
     """The fitted coefficients a, b and c, their covariance, and what they were fitted on.
 
-    gold: images with a known answer. wrong: those of them that the crowd's label misses, by weight.
-    largest_margin: margins above it count as this one.
+    gold: number of images with a known answer. wrong: total weight of those that are labeled
+    wrongly. largest_margin: larger margins are clipped to it.
     """
 
     coefficients: tuple[float, float, float]
@@ -82,8 +83,8 @@ class ErrorModel:
 class StatedError:
     """The share of labels that are wrong: a value and its interval, or else a range.
 
-    value is None below FEWEST_GOLD gold images. Without a basis only `range` is known: what crowds
-    that were measured would give.
+    value is None below FEWEST_GOLD gold images. Without a basis only `range` is set: the error of
+    the measured crowds at the same margins and votes.
     """
 
     value: float | None
@@ -117,9 +118,10 @@ def fit(
 ) -> ErrorModel:
     """Return the coefficients by penalised logistic regression.
 
-    margins, votes, wrong: (N,), of gold images or of prefixes of their votes. weights: (N,), by
-    default 1 each. gold: the number of images, by default N. Newton's steps are halved until the
-    objective falls: plain steps diverge where nearly all gold is right. b stays at 0 or above.
+    margins, votes, wrong: (N,); one entry per gold image, or per prefix of its votes. weights:
+    (N,), by default 1 each. gold: the number of images, by default N. Newton's steps are halved
+    until the objective falls: plain steps diverge where nearly all gold is right. b stays at 0 or
+    above.
     """
     terms = _terms(np.minimum(np.asarray(margins, float), largest_margin), votes)
     target = np.asarray(wrong, float)
@@ -208,9 +210,8 @@ def smallest_target(gold: int) -> float:
 
 
 def class_scores(answers: AnswerTable, blind: DawidSkene) -> Floats:
-    """Return (I, K) log prior plus the sum of the log confusions, of a run that saw no gold.
-
-    Posteriors would do, did they not round to 0 and 1.
+    """Return (I, K) log prior plus the sum of the log confusions. blind: a run that saw no gold.
+    Posteriors would not do: they round to 0 and 1.
     """
     logs = np.log(np.maximum(blind.confusions, FLOOR))
     scores = np.zeros((len(answers.item_names), len(answers.classes)))
@@ -223,7 +224,7 @@ def class_scores(answers: AnswerTable, blind: DawidSkene) -> Floats:
 def margins_of(scores: Floats, labels: Ints) -> Floats:
     """Return (I,) how far each label's score is above the largest other one, at least 0.
 
-    A label of -1 has no margin, 0. With one class there is no other: the margin is infinite.
+    A label of -1 has margin 0. With a single class the margin is infinite.
     """
     if not scores.shape[1]:
         return np.zeros(len(labels))
@@ -238,9 +239,9 @@ def margins_of(scores: Floats, labels: Ints) -> Floats:
 def settled_margins(probabilities: ArrayLike, votes: ArrayLike, by_majority: bool) -> Floats:
     """Return (I,) the margins of settled labels, from what is stored of them.
 
-    Of a majority, the probability is the share of the votes, and the margin the votes that it is
-    ahead of all others together. Else the margin is the log odds of the probability. On the crowds
-    that were measured both state the error as well as Dawid–Skene's margins.
+    With by_majority the probability is the label's share of the votes, and the margin is the number
+    of votes for it minus the votes for all others. Otherwise the margin is the log odds of the
+    probability. On the measured crowds, both predict the error as well as Dawid–Skene's margins.
     """
     shares = np.clip(np.asarray(probabilities, float), 0, 1 - 1e-15)
     if by_majority:
@@ -249,7 +250,7 @@ def settled_margins(probabilities: ArrayLike, votes: ArrayLike, by_majority: boo
 
 
 def cross_fitted(evidence: Evidence, folds: int = 5) -> Floats:
-    """Return (N,) the error of each label as estimated without it, every folds-th left out."""
+    """Return (N,) the error of each label, by a model fitted without its fold (every folds-th)."""
     errors = np.zeros(len(evidence.wrong))
     for first in range(min(folds, len(errors))):
         fold = np.zeros(len(errors), bool)
@@ -292,10 +293,11 @@ def _derivatives(
 def _interval_of_mean(
     terms: Floats, means: Floats, covariance: Floats, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the interval of the mean over draws of the coefficients, each with binomial chance."""
+    """Return the 90 % interval of the share that is wrong: draw coefficients, then a binomial
+    count.
+    """
     drawn = generator.multivariate_normal(means, covariance, DRAWS)
     drawn[:, 1] = np.maximum(drawn[:, 1], 0)
-    # Equal images count together: a million images have few different margins and vote counts.
     rates = np.array([_logistic(terms @ draw).mean() for draw in drawn])
     shares = generator.binomial(len(terms), rates) / max(len(terms), 1)
     low, high = np.quantile(shares, [0.05, 0.95])

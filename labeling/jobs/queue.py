@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 # How often a handler may raise, and its worker may die, before the job fails for good.
 MAX_FAILURES = 3
 MAX_DEATHS = 5
-# A queued row that nobody claims is sent again after a minute, then ever more rarely: a long queue
-# is no lost message, and must not fill the broker with copies.
+# A queued row that nobody claims is sent again after a minute, then at growing intervals. The
+# message may just be waiting in a long queue, and copies must not fill the broker.
 PATIENCE = timedelta(minutes=1)
 MAX_PATIENCE = timedelta(minutes=10)
 # How long a job waits after TooEarly.
@@ -44,9 +44,8 @@ EARLY_PAUSE = timedelta(seconds=10)
 # How long a job waits for the object store: at first, and in total before it fails.
 AWAY_PAUSE = timedelta(seconds=30)
 MOST_AWAY = timedelta(days=1)
-# What a request waits for the broker at most, whatever the transport's own timeouts are; what the
-# sweep does, and a process before it ends; and how long nobody waits for the broker again after it
-# refused or was silent.
+# Seconds to wait for the broker, whatever the transport's timeouts are: in a request; in the sweep
+# and before a process exits. After a failure, nothing is sent for BROKER_REST_SECONDS.
 SEND_SECONDS = 1.0
 PATIENT_SEND_SECONDS = 10.0
 BROKER_REST_SECONDS = 5.0
@@ -447,14 +446,15 @@ def _finish_sending() -> None:
 def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
     """Send the id to the queue of its kind in ASSAY_JOB_QUEUES; return whether the broker took it.
 
-    Waits a few seconds. An unavailable broker fails no request, since the sweep resends.
+    Waits at most `patience` seconds. An unavailable broker fails no request, since the sweep
+    resends.
     """
     global _broker_rests_until
     if time.monotonic() < _broker_rests_until:
         return False
     errors: list[Exception] = []
-    # In a thread, since no timeout of a transport covers all: the name's address, the connection,
-    # the handshake and the message. One that hangs ends when the transport gives up.
+    # Use a thread, since no transport has one timeout for the DNS lookup, the connection, the
+    # handshake and the message. A thread that hangs ends when the transport gives up.
     _sending.intersection_update([each for each in _sending if each.is_alive()])
     # With the sender's context, so that the message has the id of the request.
     publish = partial(
@@ -476,7 +476,7 @@ def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
 
 
 def _publish(job_id: int, queue: str | None, errors: list[Exception]) -> None:
-    """queue: None for Celery's default one."""
+    """Publish the id; append an exception to `errors`. queue: None for Celery's default queue."""
     try:
         current_app.send_task(
             "labeling.run_job",

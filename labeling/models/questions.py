@@ -10,7 +10,7 @@ from labeling.models.people import new_token
 # Knuth's multiplicative hash: spreads consecutive ids, which share a class or an image.
 SPREAD, RING = 2_654_435_761, 2**32
 PLACE = models.F("id") * SPREAD % RING
-# One question in so many is in the sample of large campaigns.
+# The sample of a large campaign has one question in 64.
 SAMPLED = 64
 
 
@@ -42,12 +42,14 @@ class Question(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="questions", db_index=False
     )
-    # No index: the unique constraint has one, with the campaign. Each index on this table is
-    # written for every seat taken.
+    # No index of its own: the unique constraint has one, together with the campaign. Every claimed
+    # seat writes each index of this table.
     item = models.ForeignKey(
         "labeling.Item", on_delete=models.PROTECT, related_name="questions", db_index=False
     )
+    # What it asks for: a class, a node of a graph, a category of objects.
     topic = models.CharField(max_length=64)
+    # 0 for the first question about an item and topic; follow-ups count up, gold copies down.
     round = models.SmallIntegerField(default=0)
     # For chains of questions (Kind.steps): the step, and what it shows besides the image, which
     # only its kind reads.
@@ -56,6 +58,7 @@ class Question(models.Model):
     # What one person may see only once; null if that is the question itself.
     subject = models.BigIntegerField(null=True, blank=True)
     lane = models.SmallIntegerField(choices=Lane.choices, default=Lane.FRESH)
+    # Its place in the lane.
     ticket = models.BigIntegerField()
     seats_free = models.SmallIntegerField(default=0)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
@@ -66,7 +69,7 @@ class Question(models.Model):
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, db_index=False
     )
-    # Whether its kind hands out pages of one topic (topic_pages); it is then in their index.
+    # Copy of the kind's topic_pages (pages of one topic), for the condition of an index.
     by_topic = models.BooleanField(default=False, db_default=False)
     # Whether the consensus changed and following.py has not yet opened or closed other questions.
     follow_up = models.BooleanField(default=False)
@@ -145,7 +148,7 @@ class QuestionCount(models.Model):
     # Open questions with a free seat, and their free seats.
     free = models.BigIntegerField(default=0)
     seats_free = models.BigIntegerField(default=0)
-    # Number of questions minus number of their subjects, for those with one.
+    # Over questions with a subject: their number minus the number of distinct subjects.
     repeated = models.BigIntegerField(default=0)
     # Images of a question graph.
     images = models.BigIntegerField(default=0)
@@ -278,7 +281,8 @@ class Answer(models.Model):
     )
     # Kept from the second edition; nothing writes or reads it.
     looks = models.JSONField(null=True, blank=True)
-    # It came after its question was settled: counts in audits, never in the consensus.
+    # Its question was settled or full, or its author was stopped. It counts in audits, not in the
+    # consensus; count_late (submitting.py) may clear it.
     late = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -44,8 +44,8 @@ from labeling.question_graph import replaying
 BATCH = 500
 # Most contradictions named in a refusal.
 NAMED = 5
-# A page of failing gold reads so many of the latest answers to gold, then so many questions with
-# most failures among them.
+# The page of failing gold reads the LATEST answers to gold, then the SUSPECTS questions that were
+# failed most often in them.
 LATEST, SUSPECTS = 5_000, 50
 
 
@@ -60,11 +60,11 @@ def add_gold(
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
     last two optional. With a question graph, the topic may also be a class's key. For drawings,
-    "object" names the object in its image, and the topic is its category. An open question cannot
-    become gold, except with `replace` one without answers and seats. An answer must not contradict
-    the question graph together with the image's other gold. For boxes the answer is the boxes of
-    every instance; box_gold.py makes several questions of it and replaces none. Raises Refusal with
-    the row (1-based); then nothing is added.
+    "object" names the object in its image, and the topic is its category. An existing question
+    becomes gold only with `replace`, if it is open or withdrawn and has no answers or seats. The
+    image's gold, old and new, must not contradict the question graph. For boxes, `answer` lists the
+    boxes of all instances; box_gold.py creates several questions from it and replaces none. Raises
+    Refusal with the row (1-based); then nothing is added.
     """
     if KINDS[campaign.kind].asks == CHAINS:
         if replace:
@@ -309,7 +309,8 @@ def _put_away(question: Question) -> None:
     # Round -1 is for gold made from settled questions.
     Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
     if question.graph_id is not None:
-        # Its answer counted as known; now the image may become a question.
+        # While it was active, its answer counted as known. Now the image may get an ordinary
+        # question.
         for _ in following.look_again_at(question.campaign, [question.item_id]):
             pass
 
@@ -375,8 +376,8 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
 def without(campaign: Campaign) -> list[str]:
     """Return titles of the graph's questions without active gold.
 
-    Each page of a graph shows one question, so each needs gold; elsewhere gold is mixed over
-    classes, and the result is empty.
+    With a graph each page shows one question, so each question needs its own gold. Campaigns
+    without a graph mix gold of all classes, so the result is empty.
     """
     if campaign.graph_id is None:
         return []
@@ -434,9 +435,9 @@ class Met:
 def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
     """Return active gold (or these ids) that anybody failed, most failures by trusted people first.
 
-    Trusted are researchers, reviewers, and working annotators whom the sequential test accepted or
-    who are better than a bad annotator with confidence (lower end of the 95 % interval, without
-    this question). Answers during training do not count. Two queries.
+    Trusted people are researchers, reviewers, and working annotators whom the sequential test
+    accepted or whose accuracy without this question is above bad_accuracy even at the lower end of
+    its 95 % interval. Answers during training do not count. Two queries.
     """
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
@@ -456,7 +457,7 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
 
 
 def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
-    """Return `failing` for a page: gold failed most often in the latest answers.
+    """Return `failing` for the gold that was failed most often in the latest answers.
 
     Four bounded queries.
     """
@@ -472,7 +473,7 @@ def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
 def _answered(
     campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
 ) -> list[tuple[Any, ...]]:
-    """Yield (question, annotator, first answered at, latest value, known answer) on active gold."""
+    """Return (question, annotator, first answered at, last value, known answer) of active gold."""
     known = Q(
         assignment__question__campaign=campaign,
         assignment__question__state=Question.State.GOLD,
@@ -523,7 +524,7 @@ def _is_trusted(
         return True
     right, total = tested.get("right", 0), tested.get("total", 0)
     counted_at = member.standing.get("at")
-    # The last figures include this answer only if it came before them; then leave it out.
+    # If this answer came before the last count, the figures include it: subtract it.
     if counted_at is None or first_at <= datetime.fromisoformat(counted_at):
         right, total = right - (not failed_here), total - 1
     if total <= 0:

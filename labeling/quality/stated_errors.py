@@ -17,10 +17,10 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import Audit, Campaign, Question, Settlement
 
-# The mean over so many settled questions, evenly spaced, is as good as over all of them: its own
-# error by chance is far below that of the audit.
+# The mean over this many evenly spaced settled questions is as good as over all of them: its
+# sampling error is far below that of the audit.
 SAMPLE = 4_000
-# Audited labels that a page proposes, and the normal quantile of its 90 % interval.
+# How many more audits a page proposes, and the normal quantile of a 90 % interval.
 PROPOSED, Z90 = 60, 1.645
 SETTLED = ("value", "probability", "answers")
 
@@ -29,9 +29,9 @@ SETTLED = ("value", "probability", "answers")
 class MeasuredError:
     """The stated error of the settled labels, and what it was fitted on.
 
-    believed: the mean of 1 − p over them, which real crowds exceed many times. audited: labels that
-    were audited. errors: of each audited label, as stated without it; wrong: whether it is. model
-    is None without audits.
+    believed: the mean of 1 − p over the labels; real crowds err many times as often. audited:
+    number of audited labels. errors: the stated error of each audited label, fitted without it.
+    wrong: whether each audited label is wrong. model: None without audits.
     """
 
     stated: StatedError
@@ -66,7 +66,7 @@ class MeasuredError:
 
 
 def is_measurable(campaign: Campaign) -> bool:
-    """Return whether answers are words: errors of drawings are measured in other ways."""
+    """Return whether answers are words; box_audit.py measures the errors of boxes."""
     kind = KINDS[campaign.kind]
     return not kind.drawn and kind.asks != CHAINS
 
@@ -101,7 +101,7 @@ def _sample(campaign: Campaign) -> QuerySet[Settlement, Any]:
 
 
 def _evidence(campaign: Campaign, by_majority: bool) -> Evidence | None:
-    """Return the audited labels, of each question its latest audit; None without any."""
+    """Return the audited labels, with the latest audit of each question; None without any."""
     kind = KINDS[campaign.kind]
     rows = (
         Audit.objects.filter(campaign=campaign, answered_at__isnull=False)
