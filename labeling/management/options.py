@@ -20,7 +20,7 @@ Options = TypeVar("Options")
 def option(help: str, default: Any = dataclasses.MISSING, **settings: Any) -> Any:
     """Return the field of an option; settings are those of argparse's add_argument.
 
-    flag: its name, if not the field's; None for a positional argument.
+    flag: name of the option, by default made from the field's; None for a positional argument.
     """
     kept = {"help": help, "default": default, **settings}
     if isinstance(default, list):
@@ -40,7 +40,7 @@ def add_options(parser: CommandParser, options: type) -> None:
 
 
 def from_parsed(options: type[Options], parsed: Mapping[str, Any]) -> Options:
-    """Return the dataclass of argparse's values."""
+    """Return an instance of the dataclass with the values that argparse read."""
     return options(**{field.name: parsed[field.name] for field in _fields(options)})
 
 

@@ -1,4 +1,4 @@
-"""Prints a result for people: facts first, then each list of records as a table."""
+"""Prints results in readable form: facts first, then each list of records as a table."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from labeling.records import Payload, plain
 
-# Rows of a table and values of a list; --json has all.
+# Maximum rows of a table and values of a list; --json prints all.
 SHOWN = 20
 HASH = re.compile("[0-9a-f]{64}")
 HASH_DIGITS = 12
@@ -59,7 +59,7 @@ def _facts(
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether the value is a list of objects, or an object of several alike ones."""
+    """Return whether the value is a list of objects, or several objects with equal keys."""
     if isinstance(value, list):
         return all(isinstance(item, dict) for item in value)
     if not isinstance(value, dict) or len(value) < 2 or _is_estimate(value):
@@ -90,7 +90,7 @@ def _records(value: Any) -> str:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the facts of a record with those inside it, without its lists of records."""
+    """Yield the facts of a record and of objects nested in it, but not its lists of records."""
     for key, value in values.items():
         title = f"{above} {key}".strip().replace("_", " ")
         if isinstance(value, dict) and not _is_estimate(value):

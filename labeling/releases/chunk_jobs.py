@@ -66,8 +66,8 @@ def make_here(snapshot: Snapshot, scratch: Path) -> Iterator[Path]:
 def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
     """Yield the folders of the chunks in order, written by jobs here and on workers.
 
-    Chunks in the storage are reused. watch: receives the chunks written or joined so far, and the
-    total, which is twice their number. Raises ChunkFailed.
+    Chunks in the storage are reused. watch: receives the steps done and the total. Each chunk has
+    two steps, writing and joining. Raises ChunkFailed.
     """
     count = len(snapshot.chunks)
     _work(_enqueue(snapshot), lambda waiting: watch(count - waiting, 2 * count))
@@ -143,7 +143,7 @@ def _enqueue(snapshot: Snapshot) -> set[int]:
 
 
 def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
-    """Run those of these jobs that nobody runs, and wait for the others.
+    """Run the jobs that no worker has claimed, and wait for the others.
 
     watch: receives the number of unfinished jobs. Raises ChunkFailed, StoreAway.
     """
@@ -161,7 +161,7 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
                 # Take only jobs that are free or left by a dead worker.
                 ran = queue.run(pk)
                 if ran is not None and ran.state == Job.State.QUEUED and ran.waits_since:
-                    # Wait as the job does instead of retrying in a loop.
+                    # The store is unavailable: let the caller wait instead of retrying in a loop.
                     raise StoreAway(ran.error)
                 worked |= ran is not None
                 watch(len(waiting))

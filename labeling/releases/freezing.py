@@ -34,7 +34,7 @@ from labeling.releases.stored import place_of, stored_name
 from labeling.releases.stored import read as read
 
 KIND = "freeze"
-# Snapshots of a campaign whose given objects change while chunks are written; the last attempt
+# Attempts to freeze a campaign whose given objects change while chunks are written; the last one
 # writes everything in one transaction.
 ATTEMPTS = 3
 
@@ -50,8 +50,9 @@ def freeze(
 
     out: a folder that does not exist or is empty; it receives a copy. interim: the release was
     made on a schedule while people answer, and `prune` may remove it once there is a newer one. A
-    later freeze without interim keeps it. The release holds the content at one moment; jobs write
-    most of it (chunk_jobs.py). watch: receives the progress of long freezes.
+    later freeze of equal content without interim makes it permanent. The release holds the content
+    at one moment; jobs write most of it (chunk_jobs.py). watch: receives the progress of long
+    freezes.
     Raises BadInput when `out` cannot be written, ChunkFailed.
     """
     if out is not None:
@@ -114,8 +115,8 @@ def release_for(campaign: Campaign, number: int) -> Release:
 def prune(campaign: Campaign, keep: Release) -> int:
     """Remove old interim releases and return their number.
 
-    Keeps the newest `keep` and those that a run or a benchmark uses. A ReplacedRelease records
-    each removed one.
+    Does not remove `keep`, the newest release, or releases that a run or a benchmark uses. A
+    ReplacedRelease records each removed one.
     """
     old = [
         release
@@ -188,8 +189,8 @@ def _write(
                     code_version=code_version(),
                     scratch=scratch,
                 )
-                # Write here, inside the transaction, if jobs could not see it, if it is small, or
-                # if it changes repeatedly while jobs read it.
+                # Write here, inside the transaction, if jobs could not see its uncommitted rows, if
+                # the snapshot is small, or if the content keeps changing while jobs read it.
                 if inside or taken.is_small or attempt == ATTEMPTS:
                     made = chunk_jobs.make_here(taken, scratch)
                     return joined(made) | head, marks, None

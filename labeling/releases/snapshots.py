@@ -2,8 +2,8 @@
 
 Settlements and answers never change, so the last settlement of each question gives its value
 and counted answers at any later time. The snapshot holds what may change: states, late answers,
-images, topics and labels known beforehand. Answers have no order, since clients choose their
-ids, so the snapshot cannot be bounded by them.
+images, topics and labels known beforehand. Clients choose the ids of answers, so "all answers up
+to this id" cannot define a snapshot.
 """
 
 import hashlib
@@ -36,19 +36,19 @@ BATCH = 2_000
 # Questions of a chunk; drawings are long.
 CHUNK = 2_000
 CHUNK_OF_DRAWINGS = 200
-# This many are written within a few seconds.
+# Up to this many chunks are written within a few seconds.
 FEW_CHUNKS = 2
-# Version of the chunk layout: chunks of another are not reused.
+# Version of the chunk layout; chunks of other versions are not reused.
 LAYOUT = 2
 IMAGE_FIELDS = ("name", "sha256", "width", "height", "licence", "source", "queries")
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The listed content of a campaign.
+    """The content of a campaign at one moment.
 
-    files: release files that need no chunks, still open. chunks: files of questions for
-    `read_chunk`. digest: of everything that the chunks depend on.
+    files: the release files that are written directly, still open. chunks: files of questions for
+    `read_chunk`. digest: hash of everything that the chunks depend on.
     """
 
     campaign: Campaign
@@ -57,7 +57,7 @@ class Snapshot:
     files: dict[str, LineFile]
     chunks: list[Path]
     digest: str
-    # Of boxes: the pairs without a settled question.
+    # For boxes only: a file of the pairs without a settled question.
     waiting: Path | None = None
 
     @property
@@ -66,7 +66,7 @@ class Snapshot:
 
 
 class SnapshotContext(NamedTuple):
-    """Values shared by all chunks of a snapshot, by the ids of immutable rows."""
+    """Values shared by all chunks of a snapshot. Immutable rows are given by their ids."""
 
     layout: int
     campaign: int
@@ -75,7 +75,7 @@ class SnapshotContext(NamedTuple):
     categories: dict[str, Any]
     # Fingerprint of the given objects, which chunks read.
     known_parts: dict[str, Any]
-    # Its figures of people who draw boxes.
+    # For boxes only: it has the error figures of people who draw.
     calibration: int | None
 
 
@@ -151,8 +151,10 @@ def read_chunk(path: Path) -> tuple[SnapshotContext, Iterator[FrozenQuestion]]:
 
 
 class _Images:
-    """Lines of images by name; of boxes, between those that were asked about, those of the release
-    that the labels came from."""
+    """Writes images.jsonl in the order of names.
+
+    For boxes it merges in the images of the release that the labels came from.
+    """
 
     def __init__(self, file: LineFile, campaign: Campaign) -> None:
         self.file = file

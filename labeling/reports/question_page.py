@@ -36,7 +36,7 @@ class AnswerTally(AnswerValue):
 
 @dataclass(frozen=True)
 class SettledValue(AnswerValue):
-    """error: the stated error of the label; None where it was not measured."""
+    """A settled answer. error: the stated error of the label; None where it was not measured."""
 
     error: float | None
     support: settling.Support | None
@@ -54,7 +54,7 @@ class QuestionRow:
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
-    """Return a row for each question. Five queries."""
+    """Return a row for each question, with five queries in total."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     page_votes = votes_on_page(pks)
@@ -105,8 +105,8 @@ class SettlementRow:
 
 
 def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
-    """Return what a question in review would settle as if accepted; None if its answers give
-    nothing.
+    """Return the settlement that accepting a question in review would confirm; None if its
+    answers decide nothing.
     """
     latest = question.settlements.order_by("-pk").first()
     if latest is None or latest.value is None:
@@ -198,7 +198,7 @@ def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, 
 
 
 def value_words(campaign: Campaign) -> dict[str, str]:
-    """Return tally name → label."""
+    """Return the label of each tally name, the short form in which answers are counted."""
     return KINDS[campaign.kind].words(campaign.settings)
 
 

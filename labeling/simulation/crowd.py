@@ -35,11 +35,12 @@ class Crowd:
 
     right: mean accuracy on images that are not hard. person_sd: standard deviation between honest
     people. lookalike: with more than two classes, the share of wrong answers that name one class,
-    drawn for each image. These were fitted to real crowds. accuracy: instead of them, the range of
-    a uniform accuracy of honest people; then no image is hard. random, sleepers and copiers are
-    shares of all people: sleepers answer honestly until `awake` answers, then always the first
-    class; a copier repeats the question's last answer, or guesses. prevalence: of yes; more than
-    two classes are equally common. seconds: of an honest answer; cheaters take `cheating_seconds`.
+    drawn for each image. These defaults were fitted to real crowds. accuracy: replaces them by a
+    range; each honest person's accuracy is uniform in it, and no image is hard. random, sleepers
+    and copiers are shares of all people: sleepers answer honestly until `awake` answers, then
+    always the first class; a copier repeats the question's last answer, or guesses. prevalence:
+    share of yes; more than two classes are equally common. seconds: time of an honest answer;
+    cheaters take `cheating_seconds`. audited: number of audited questions.
     """
 
     questions: int = 2_000
@@ -152,7 +153,7 @@ def _clean_hard(value: Any) -> Hard:
 
 @dataclass(frozen=True)
 class SimulatedQuestions:
-    """(Q,) the right class of each question, whether it is hard, and the class it looks like.
+    """The right class of each question, whether it is hard, and the class it looks like, all (Q,).
 
     lookalike is -1 where there are two classes or no image is hard.
     """
@@ -168,7 +169,7 @@ class SimulatedQuestions:
 def ask(
     crowd: Crowd, count: int, chance: np.random.Generator, balanced: bool = False
 ) -> SimulatedQuestions:
-    """Return random questions; balanced: every class is equally common, as gold is dealt."""
+    """Return random questions. balanced: every class is equally common, as in gold."""
     if crowd.classes > 2 or balanced:
         truth = chance.integers(0, crowd.classes, count)
     else:
@@ -232,7 +233,7 @@ class SimulatedPeople:
             return np.asarray(1 - truth)
         confused = (chance.random(len(truth)) < self.crowd.lookalike) & ~guesses
         lookalike = questions.lookalike
-        # One of the classes that are neither right nor the lookalike, where there are such.
+        # A class that is neither the right one nor the lookalike, if there is one.
         shift = chance.integers(1, max(n_classes - 1, 2), len(truth))
         shift += shift >= (lookalike - truth) % n_classes
         elsewhere = (truth + shift) % n_classes

@@ -19,11 +19,11 @@ from labeling.kinds import policies
 from labeling.kinds.votes import votes_wanted
 from labeling.simulation.crowd import HONEST, Crowd, Flags, Floats, Ints, ask, gather
 
-# A crowd that cannot finish, since everybody is blocked, is stopped long before.
+# A safeguard: a crowd that cannot finish, because everybody is blocked, stops long before.
 MAX_ROUNDS = 100_000
-# Rounds in which nobody found a question they had not seen, before reviewers take the rest.
+# Rounds in a row without a vote, after which reviewers take the remaining questions.
 PATIENCE = 3
-# Latest answers that say how common an answer is.
+# Number of latest answers that determine how common each answer is.
 POOL = 2_000
 # Pseudo-counts of a calibration: two right answers that nobody gave, and one wrong one.
 RIGHT, WRONG = 2.0, 1.0
@@ -32,7 +32,7 @@ RIGHT, WRONG = 2.0, 1.0
 def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
     """Return the result of the campaign, as printed by `simulate campaign`.
 
-    policy: a whole one (policies.clean). error: share of all questions with a wrong label; those
+    policy: a complete one (policies.clean). error: share of all questions with a wrong label; those
     left to a reviewer get an auditor's answer. answers_per_question counts votes, gold, training,
     tests, audits and reviewers' verdicts. stated_error is the audit's estimate with its exact 95 %
     interval (Clopper and Pearson); null without an audit.
@@ -110,7 +110,7 @@ class _Run:
             return False
         golden = self._give_gold(workers)
         taken = self._give_votes(workers, self.policy["page_size"] - golden)
-        # Whoever is left has seen what is left: reviewers take it.
+        # The remaining people have seen all remaining questions: reviewers take those.
         self.stuck = 0 if taken else self.stuck + 1
         if self.stuck > PATIENCE:
             return False
@@ -175,9 +175,7 @@ class _Run:
         return latest[question]
 
     def _weigh(self) -> None:
-        """Compute every question's posterior by the current reputations, which are renewed at
-        times.
-        """
+        """Compute every question's posterior, after a calibration if enough answers came in."""
         if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
             self._calibrate()
         counted = ~self.void[self.who]
@@ -195,7 +193,7 @@ class _Run:
         self.calibrated = len(self.who)
         counted = ~self.void[self.who]
         questions = self.crowd.questions
-        # Gold stands as more items, one for each known answer.
+        # Gold is added as one extra item for each class.
         known = np.full(questions + self.classes, -1)
         known[questions:] = np.arange(self.classes)
         confusion_prior = np.full((self.classes, self.classes), WRONG / (self.classes - 1))
@@ -235,7 +233,7 @@ class _Run:
     def _agreement(self) -> Floats:
         """Return (P,) agreement beyond chance, the upper end of its interval; NaN if unknown.
 
-        As annotator_checks.agreement, for everybody at once.
+        The same as annotator_checks.agreement, for all people at once.
         """
         agreement = agreement_beyond_chance(
             self.who,

@@ -37,8 +37,8 @@ FORM_FIELDS: tuple[tuple[type[forms.Field], type[serializers.Field]], ...] = (
 class FormBody(Body):
     """A body with fields of `form`; fields that the class declares take precedence.
 
-    only: names of the fields, all by default. options: arguments that differ, by field.
-    is_patch: every field may be left out.
+    only: names of the form fields to use, all by default. options: arguments of the serializer
+    field that override the derived ones, by field name. is_patch: every field may be left out.
     """
 
     form: ClassVar[type[forms.Form]]
@@ -82,7 +82,7 @@ def _of_form(field: forms.Field, options: Mapping[str, object]) -> serializers.F
 
 
 def body_of(form: type[forms.Form], name: str, **options: Mapping[str, object]) -> type[FormBody]:
-    """Return the class of bodies with all fields of the form. name: in the schema."""
+    """Return a FormBody class with all fields of the form. name: its name in the API schema."""
     return type(f"{name}Serializer", (FormBody,), {"form": form, "options": options})
 
 
@@ -90,7 +90,7 @@ class RowSerializer(Plain):
     """A response row with the fields of `row`: a dataclass, a Record, a NamedTuple or a TypedDict.
 
     Fields that the class declares take precedence. without: fields of the row that are not sent.
-    The schema describes it by the docstring of the row.
+    A class without a docstring takes that of its row for the API schema.
     """
 
     row: ClassVar[type]
@@ -122,7 +122,7 @@ class RowSerializer(Plain):
 
 
 def rows_of(row: type, name: str, *without: str) -> type[RowSerializer]:
-    """Return the class of response rows with the fields of a type. name: in the schema."""
+    """Return a RowSerializer class with the fields of `row`. name: its name in the API schema."""
     return type(f"{name}Serializer", (RowSerializer,), {"row": row, "without": without})
 
 
@@ -151,5 +151,5 @@ def _is_row(hint: Any) -> bool:
 
 
 def _row_class(row: type) -> type[RowSerializer]:
-    """Return the serializer of a nested row; it is called as its type if none was declared."""
+    """Return the declared serializer of a nested row, or a new one named after the row."""
     return RowSerializer.of_row.get(row) or rows_of(row, row.__name__)

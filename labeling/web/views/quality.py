@@ -113,7 +113,7 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
     def price_or_ask() -> HttpResponse:
         per_topic, seed = form.cleaned_data["per_topic"], form.cleaned_data["seed"]
         if seed is None:
-            # In the form from now on, so that what was priced is what is asked.
+            # Keep the seed in the form, so that the priced sample is the one that is asked.
             seed = secrets.randbelow(2**31)
         if "confirmed" in request.POST:
             piloting.ask(campaign, request.user, per_topic, seed)
