@@ -1,4 +1,4 @@
-"""Steps that several kinds of benchmark share: new benchmarks, submissions, result files."""
+"""Steps that several kinds of benchmark share: create benchmarks, add submissions, write files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -20,22 +20,22 @@ Read = TypeVar("Read")
 
 
 def check_names(name: str, title: str) -> None:
-    """Raise Refusal for a name that cannot be part of an address, and for an empty title."""
+    """Raise Refusal for a name that cannot be part of a URL, and for an empty title."""
     lifecycle.check_name(name)
     if not title.strip():
         raise Refusal("Give the benchmark a title.", field="title")
 
 
 def check_settled(campaign: Campaign, refusal: str) -> None:
-    """Raise Refusal with this sentence if no question of the campaign is settled."""
+    """Raise Refusal with the message `refusal` if no question of the campaign is settled."""
     if not campaign.questions.filter(state=Question.State.SETTLED).exists():
         raise Refusal(refusal, field="campaign")
 
 
 def release_of(campaign: Campaign, owner: User, unsettled: str) -> Release:
-    """Return the campaign's latest kept release, or one frozen now.
+    """Return the campaign's latest release that is not interim, or freeze a new one.
 
-    Raises Refusal with the sentence `unsettled` if there is nothing to freeze.
+    Raises Refusal with the message `unsettled` if there is nothing to freeze.
     """
     release = freezing.latest_kept(campaign)
     if release is None:
@@ -49,7 +49,7 @@ def publish(
 ) -> Benchmark:
     """Save a new benchmark with its folder.
 
-    If the name is taken, return what `same` gives, or raise Conflict if it gives None.
+    If the name is taken, return the benchmark that `same` returns; raise Conflict if it is None.
     """
     try:
         with transaction.atomic():
@@ -92,9 +92,9 @@ def enter(benchmark: Benchmark, actor: User, name: str, **fields: object) -> Sub
 
 
 def read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Read]) -> Read:
-    """Return read(submissions of classifiers); reads again if one was replaced meanwhile.
+    """Return read(submissions of classifiers); try again if a file was replaced during the call.
 
-    Raises what `read` raises if no file was replaced.
+    Raises the error of `read` if no file was replaced.
     """
     machines = benchmark.submissions.filter(is_people=False)
     while True:

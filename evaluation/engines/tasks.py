@@ -1,4 +1,4 @@
-"""A task: a module-level function of JSON arguments, whose result is one object in a store."""
+"""Tasks: calls of a module-level function with JSON arguments; each result is one stored object."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class TaskFunction(Protocol):
-    """A function marked by `task`, with everything that its results depend on."""
+    """A function marked by `task`: results also depend on its version and libraries."""
 
     __module__: str
     __qualname__: str
@@ -28,8 +28,8 @@ class TaskFunction(Protocol):
 def task(version: int, libraries: tuple[str, ...] = ()) -> Callable[[Callable[..., bytes]], Any]:
     """Mark a module-level function as one that tasks may call.
 
-    version: raise it with every change of the code that changes the bytes of a result. libraries:
-    those, such as torch, whose version may change the bytes too.
+    version: increase it whenever a change of the code changes the bytes of a result. libraries:
+    names of libraries, such as torch, whose version may change the bytes too.
     """
 
     def mark(function: Callable[..., bytes]) -> Callable[..., bytes]:
@@ -44,9 +44,9 @@ def task(version: int, libraries: tuple[str, ...] = ()) -> Callable[[Callable[..
 class Task:
     """A call of a function that `task` marked.
 
-    arguments: JSON, everything that the result depends on; inputs by their SHA-256. locations:
-    further arguments that locate the inputs; they do not affect the result or the key. gpus: number
-    of GPUs that it takes, on a cluster.
+    arguments: JSON with everything that the result depends on, such as the SHA-256 of its inputs.
+    locations: arguments that locate the inputs; they do not affect the result or the key. gpus:
+    number of GPUs that the task takes on a cluster.
     """
 
     function: str

@@ -58,20 +58,20 @@ READERS = {
     Layout.LIST: label_studio.read,
     Layout.FOLDER: voc.read,
 }
-# What the positions in a truth count, by format; lines in the others.
+# The unit that a position in a truth counts, by format; lines in the other formats.
 UNITS = {Layout.COCO: "annotation", Layout.LIST: "region", Layout.FOLDER: "object"}
 
 
 @dataclass(frozen=True)
 class BoxReading:
-    """How files are read and scored.
+    """Options for reading and scoring boxes.
 
     repair: in a truth, cut outlines that cross themselves and shapes that leave their image.
-    inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a list of the only
+    inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a file that lists all
     images, as `image[,width,height]` rows or the kit's names and numbers. exclude: `image,wnid`
     rows, or the kit's list. devkit: meaning of the kit's ids, its meta.mat or a list of wnids.
     strict: localization needs an IoU above 0.5. ious: thresholds of detection, empty for ILSVRC's
-    thr(B). most_rounds: of the bootstrap; 0: none.
+    thr(B). most_rounds: maximum number of bootstrap rounds; 0 for no intervals.
     """
 
     repair: bool = False
@@ -90,9 +90,9 @@ class BoxReading:
 class BoxTruth:
     """The true boxes of the images.
 
-    objects: every drawn object; difficult: (N,) those that PASCAL VOC marks so. crowds: boxes of
-    regions whose objects were not drawn one by one. unknown: (E, 2) images and classes of which
-    some object has no box, or whose presence is unknown. class_of_id: class numbers by the ids that
+    objects: every object with a box of its own. difficult: (N,) whether PASCAL VOC marks it as
+    difficult. crowds: boxes around groups of objects. unknown: (E, 2) pairs of image and class for
+    which an object has no box or presence is unknown. class_of_id: class number of each id that
     predictions may use. notes: on rows that the reader left out.
     """
 
@@ -153,7 +153,7 @@ def _read_truth(path: Path, layout: Layout, images: ImageNumbers, options: BoxRe
             for photo, labels in READERS[layout](reading):
                 builder.add(photo, labels)
     if layout in {Layout.COCO, Layout.FOLDER}:
-        # These formats list every image, also those without objects.
+        # These formats list every image, including images without objects.
         images.listed = images.listed or path
     images.loose = layout == Layout.FOLDER
     truth = builder.truth(class_of_id)
@@ -162,7 +162,7 @@ def _read_truth(path: Path, layout: Layout, images: ImageNumbers, options: BoxRe
 
 
 def _classes(path: Path, layout: Layout, options: BoxReading) -> tuple[Classes, dict[Any, int]]:
-    """Return the classes that a truth may name, and their numbers by the ids of the kit."""
+    """Return the classes that a truth may name, and the class number of each id of the kit."""
     classes: Classes = class_files.Labels(_wordnet()) if layout == Layout.CSV else NamedClasses()
     if options.devkit is None or layout == Layout.COCO:
         return classes, {}
@@ -177,7 +177,7 @@ def _classes(path: Path, layout: Layout, options: BoxReading) -> tuple[Classes, 
 
 
 class _Builder:
-    """Builds a Truth page by page."""
+    """Builds a BoxTruth, image by image."""
 
     def __init__(self, path: Path, layout: Layout, images: ImageNumbers, classes: Classes) -> None:
         self.path, self.unit, self.images, self.classes = (
@@ -243,10 +243,10 @@ class _Builder:
 def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = False) -> BoxRows:
     """Return the predicted boxes of a file, in its order, checked.
 
-    Images that are not in the truth get numbers after the truth's own, unless the truth lists all
-    images. ranked: the kit's text has a line per image with up to five boxes, best first, which get
-    the confidences 5 to 1. Raises BadInput with the position of the error, and where no image of
-    the predictions is in the truth.
+    Images that are not in the truth get numbers after those of the truth, unless the truth lists
+    all images. ranked: the kit's text has one line per image with up to five boxes, best first,
+    which get the confidences 5 to 1. Raises BadInput with the position of the error, or if no image
+    of the predictions is in the truth.
     """
     layout = layout_of(path)
     if layout == Layout.FOLDER:
@@ -276,7 +276,7 @@ def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = 
 
 
 def read_excluded(truth: BoxTruth, options: BoxReading) -> tuple[NDArray[np.int64], int]:
-    """Return the (E, 2) images and classes that do not count, and the number of rows with an
+    """Return the (E, 2) pairs of image and class that do not count, and the number of rows with an
     unknown image.
 
     Class −1 excludes the whole image. Pairs that the truth leaves unknown are included.
@@ -291,8 +291,8 @@ def read_excluded(truth: BoxTruth, options: BoxReading) -> tuple[NDArray[np.int6
 
 
 def notes_of(truth: BoxTruth, missing: int) -> Iterator[str]:
-    """Yield the notes on a truth that belong beside its scores. missing: the count of
-    read_excluded().
+    """Yield the notes on a truth, for its results. missing: the count that read_excluded()
+    returned.
     """
     yield from truth.notes
     if len(truth.unknown):
@@ -303,7 +303,7 @@ def notes_of(truth: BoxTruth, missing: int) -> Iterator[str]:
 
 
 def layout_of(path: Path) -> Layout:
-    """Return the format of a file. Raises BadInput where there is none."""
+    """Return the format of a file or folder. Raises BadInput if there is no file."""
     if path.is_dir() or path.suffix.lower() == ".xml":
         return Layout.FOLDER
     require_file(path, "check the path")
@@ -341,7 +341,7 @@ def _csv_rows(path: Path, images: ImageNumbers, classes: Classes, inclusive: boo
 
 
 def _list_images(path: Path, images: ImageNumbers) -> None:
-    """Return the images of a list, with their sizes or with the kit's numbers."""
+    """Add the images of a list to `images`, with their sizes or with the kit's numbers."""
     if layout_of(path) == Layout.KIT:
         kit_boxes.read_list(path, images)
     else:

@@ -1,4 +1,4 @@
-"""Computes score maps of images by a network, one batch at a time. No Django."""
+"""Compute score maps of images with a network, one batch at a time. No Django."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -30,11 +30,12 @@ def make(
     batch: int = 32,
     watch: Callable[[int], object] | None = None,
 ) -> int:
-    """Write the missing maps and return how many are constant. frames: id and (H, W, 3).
+    """Write a map for each frame and return how many maps are constant. frames: id and (H, W, 3).
 
-    batch: images, or noised and interpolated copies, per call of the network; fewer if a GPU's
-    memory runs out. watch: called with how many more are done. Raises Unsuited if the network lacks
-    what the method needs, BadInput if a map has NaN or the GPU's memory does not hold one image.
+    batch: number of images per call of the network, or of their noisy or interpolated copies; fewer
+    if a GPU's memory runs out. watch: called with the number of maps done since the last call.
+    Raises Unsuited if the network lacks what the method needs, BadInput if a map has NaN or the
+    GPU's memory does not hold one image.
     """
     constant = 0
     for name, scores in maps(frames, plan, batch):
@@ -80,7 +81,7 @@ def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]
 def _batches(
     frames: Iterable[Frame], plan: ScoremapPlan, batch: int
 ) -> Iterator[tuple[list[str], Tensor]]:
-    """Yield ids and prepared images (B, 3, H, W); fewer at once if a map needs many gradients."""
+    """Yield ids and prepared images (B, 3, H, W). B is smaller if a map needs many gradients."""
     waiting = iter(frames)
     while part := list(islice(waiting, images_at_once(plan, batch))):
         images = [plan.classifier.prepare(torch.from_numpy(pixels)) for _, pixels in part]
@@ -88,7 +89,7 @@ def _batches(
 
 
 def _maps_of(names: list[str], images: Tensor, plan: ScoremapPlan, batch: int) -> Tensor:
-    """Return (B, h, w) maps of these images, as they are written."""
+    """Return (B, h, w) maps of these images, resized as they are written."""
     size = images_at_once(plan, batch)
     parts = (slice(at, at + size) for at in range(0, len(names), size))
     resized = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
@@ -106,7 +107,7 @@ def _maps(names: list[str], images: Tensor, plan: ScoremapPlan, batch: int) -> T
 
 
 def _start(plan: ScoremapPlan, images: Tensor) -> Tensor:
-    """Return (3, 1, 1), the prepared colour at which integrated gradients start."""
+    """Return the (3, 1, 1) prepared colour at which integrated gradients start."""
     if plan.baseline == "zero":
         return images.new_zeros((3, 1, 1))
     mean, std = (

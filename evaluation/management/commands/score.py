@@ -96,7 +96,7 @@ class ClassificationOptions(ScoreOptions):
     images: Path | None = option("image,width,height rows of their images", metavar="FILE")
 
     def request(self) -> AnalysisInput | None:
-        """Return the analysis that is asked for, if any."""
+        """Return the input of the analysis that the options request, or None."""
         if self.properties and not self.boxes:
             raise UsageError("--properties needs --boxes: classes are compared at equal scale")
         if not self.boxes and (self.images or self.inclusive):
@@ -191,7 +191,7 @@ class Command(ContractCommand):
         request, wordnet = options.request(), load()
         paths = named_files(options.predictions)
         classified = _classified(options, paths)
-        # All images of the truth, including those that a release does not settle.
+        # Read before on_named_images(), which removes images that a release does not settle.
         images = next(iter(classified.values())).images
         sets = read_label_sets(options.valid_sets, images, wordnet) if options.valid_sets else None
         classified = class_files.on_named_images(classified)
@@ -241,7 +241,7 @@ class Command(ContractCommand):
 
 
 def _classified(options: ClassificationOptions, paths: Mapping[str, Path]) -> dict[str, Classified]:
-    """Return the submissions by name, with the truth of each."""
+    """Return each submission by its name, together with the truth."""
     wordnet, devkit = load(), options.devkit
     if devkit is None:
         read = release_predictions.read_submission
@@ -265,7 +265,7 @@ def _note_unreviewed(
     classified_by_name: Mapping[str, Classified],
     paths: Mapping[str, Path],
 ) -> None:
-    """Add a note to each submission that the models of the label sets' version lack."""
+    """Add a note to each submission whose mistakes the label sets' version did not review."""
     version = result.label_set
     if version is None:
         return
@@ -292,7 +292,10 @@ def _explained(
     measure: str,
     request: AnalysisInput | None,
 ) -> Scored:
-    """Return the result with its analysis; by_class: values and images of each submission."""
+    """Return the result with its analysis.
+
+    by_class: for each submission, the value and the number of images of each class.
+    """
     if request is None:
         return result
     values = {name: of_classes for name, (of_classes, _) in by_class.items()}

@@ -1,8 +1,9 @@
 """The scores of a CDS benchmark as arrays, and averages of them weighted by objects.
 
-Letters: O objects, G categories, P part schemes, K content schemes, C classifiers, R rounds. An
-array of scores is (O, P, K, C), NaN without a sequence. A round is a resample: how often each
-object was drawn, (R, O); the plain averages use the round that draws each object once.
+Axes: O objects, G categories, P part schemes, K content schemes, C classifiers, R rounds. An array
+of scores is (O, P, K, C), with NaN where there is no sequence. A round is one bootstrap resample;
+rounds are (R, O), the number of times that each object was drawn. The averages that are reported
+use the round that draws each object once.
 """
 
 import itertools
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
-# As in the paper's text, and in the authors' script.
+# How the paper's text averages, and how the authors' script does.
 AVERAGINGS = ("text", "script")
-# Most numbers in memory per batch of rounds, some tens of MB.
+# Maximum number of values in memory per batch of rounds, some tens of MB.
 _HELD = 1_000_000
 
 
@@ -27,9 +28,10 @@ class ScoreArrays:
 
     categories, part_schemes, content_schemes, classifiers: their names, in the order of the axes.
     images, objects: (O,) ids; category: (O,) indices, ascending; cluster: (O,) the image's index
-    within its category. cds, b_cds: (O, P, K, C). frames, wrong: (O, P, K, C) how many frames were
-    seen, and how many were named wrongly; last_wrong: 1 if the last one was. The last three and
-    b_cds are None without a mapping. machines: indices of the classifiers that are compared.
+    within its category. cds, b_cds: (O, P, K, C). frames, wrong: (O, P, K, C), the number of frames
+    seen, and of frames named wrongly. last_wrong: 1 if the last frame was named wrongly. b_cds,
+    wrong and last_wrong are None without a mapping. machines: indices of the classifiers to
+    compare.
     """
 
     categories: tuple[str, ...]
@@ -52,7 +54,7 @@ class ScoreArrays:
         return {"cds": self.cds} | ({"b_cds": self.b_cds} if self.b_cds is not None else {})
 
     def members(self) -> Iterator[slice]:
-        """Return the objects of each category."""
+        """Return the slice of objects of each category."""
         ends = np.searchsorted(self.category, np.arange(len(self.categories) + 1)).tolist()
         return (slice(*pair) for pair in itertools.pairwise(ends))
 
@@ -111,13 +113,13 @@ def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
 
 
 def cells(scores: ScoreArrays, values: Floats, weights: Counts) -> Floats:
-    """Return (R, G, P, K, C): the median over a category's images, for each of their scores."""
+    """Return (R, G, P, K, C): the median over a category's objects, in each scheme."""
     return _by_category(scores, values[:, None], weights)
 
 
 def pooled(scores: ScoreArrays, values: Floats, weights: Counts, axis: int) -> Floats:
-    """Return (R, G, X, C): the median over a category's images and the schemes of one axis
-    together.
+    """Return (R, G, X, C): the median over a category's objects and the schemes of one axis,
+    pooled.
 
     axis 1: over part schemes, X is K; axis 2: over content schemes, X is P.
     """
@@ -139,7 +141,7 @@ def _by_category(scores: ScoreArrays, values: Floats, weights: Counts) -> Floats
 
 
 def mean(values: Floats, axis: int) -> Floats:
-    """Return the mean along an axis without NaN; NaN over nothing."""
+    """Return the mean along an axis, ignoring NaN; NaN if there is no number."""
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     total: Floats = np.where(known, values, 0).sum(axis=axis)
@@ -147,7 +149,7 @@ def mean(values: Floats, axis: int) -> Floats:
 
 
 def median(values: Floats, axis: int) -> Floats:
-    """Return the median along an axis without NaN; NaN over nothing."""
+    """Return the median along an axis, ignoring NaN; NaN if there is no number."""
     ordered = np.sort(values, axis=axis)
     count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)

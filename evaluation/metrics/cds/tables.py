@@ -14,17 +14,17 @@ from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, ScoreArrays
 from evaluation.metrics.cds.rows import CdsRow
 from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
 
-# The scheme that each content scheme is compared with.
+# The content scheme that another one is compared with, for its improvement.
 AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
 # With fewer points a correlation is meaningless.
 LEAST_SCHEMES = 3
-# Up to this many points all orders are tried, 7! = 5040.
+# Up to this many points the p-value is exact: all orders are tried, 7! = 5040.
 _EXACT = 7
 
 
 @dataclass(kw_only=True)
 class ErrorRow(CdsRow):
-    """Table 1: the share wrong at the last frame, median and mean over the categories."""
+    """Table 1: the share of sequences wrong at the last frame, median and mean over categories."""
 
     classifier: str
     error: float | None
@@ -69,10 +69,10 @@ class PartSchemeRow(CdsRow):
 
 @dataclass(kw_only=True)
 class WinnersRow(CdsRow):
-    """Table 3: who is most often lowest, and who highest, over part × content schemes.
+    """Table 3: the classifiers that are most often lowest and highest, over part × content schemes.
 
-    lowest_share, highest_share: the share of rounds with the same winner. ties: schemes at which
-    several shared the lowest or the highest.
+    lowest_share, highest_share: the share of rounds with the same winner. ties: the number of
+    schemes at which several classifiers share the lowest or the highest value.
     """
 
     category: str
@@ -91,7 +91,7 @@ class WinnersRow(CdsRow):
 class CorrelationRow(CdsRow):
     """Correlation of scores and errors: one point per content scheme, averaged over machines.
 
-    error: "frames", the share of wrong frames, or "whole", wrong at the last.
+    error: "frames", the share of wrong frames, or "whole", the share wrong at the last frame.
     """
 
     LATER = ("spearman_low", "spearman_high")
@@ -115,7 +115,8 @@ class CorrelationRow(CdsRow):
 class Tables:
     """The rows of every table.
 
-    point, rounds: `statistics` of the plain round, and of those of the bootstrap, None for none.
+    point: `statistics` of the round that draws every object once. rounds: `statistics` of the
+    bootstrap rounds, or None.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Tables:
         self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
 
     def values(self, key: Hashable) -> tuple[Floats, Floats, Floats]:
-        """Return a statistic's plain value and both ends of its interval."""
+        """Return a statistic's value and both ends of its interval."""
         value = self.point[key][0]
         if self.rounds is None:
             return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
@@ -293,7 +294,7 @@ def p_values(a: Floats, b: Floats) -> tuple[float, float]:
     """
     from scipy import stats
 
-    # As in `spearman`: sums may differ in their last bits.
+    # Round as `spearman` does: equal sums may differ in their last bits.
     a, b = a.round(12), b.round(12)
     if np.ptp(a) <= SAME or np.ptp(b) <= SAME:
         return np.nan, np.nan

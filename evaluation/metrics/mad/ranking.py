@@ -32,20 +32,20 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
 # Scores closer than this are ties: the eigenvector's last digits are noise.
 _DIGITS = 12
-# Agresti and Coull (1998) add two successes and two failures; otherwise few images would be
-# certain.
+# Agresti and Coull (1998) add two successes and two failures. Without them, few images that all
+# agree would count as certain.
 _MORE = 2
 
 
 class RankingError(ValueError):
-    """A ranking that does not exist; the message says why and `cure` what to do."""
+    """Error if no ranking exists: the message says why, and `cure` what to do."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)
         self.cure = cure
 
 
-# Most unanswered questions that the message lists.
+# Maximum number of unanswered questions in the message.
 LISTED = 10
 
 
@@ -66,7 +66,7 @@ class MissingAnswers(ValueError):
 
 @dataclass(frozen=True)
 class SelectedImage:
-    """One line of a selection: the image at a rank of a pair, and both labels (wnids)."""
+    """One line of a selection: the image at one rank of a pair, and both labels (wnids)."""
 
     pair: tuple[str, str]
     rank: int
@@ -82,8 +82,8 @@ class SelectedImage:
 class PairImages:
     """The images of a pair.
 
-    images: in place, by rank, including `pending`, those without an answer so far. dropped: those
-    with an answer of null. reserve: the next image, if any.
+    images: the images that count, by rank, including `pending`. pending: those with an unanswered
+    question. dropped: those with an answer of null. reserve: the next image, if any.
     """
 
     pair: tuple[str, str]
@@ -96,7 +96,7 @@ class PairImages:
 def images_in_place(
     lines: Iterable[SelectedImage], answers: Answers, top_k: int
 ) -> list[PairImages]:
-    """Return for each pair, in order of first mention, its images in place, pending and dropped.
+    """Return the images of each pair, in order of first mention.
 
     An image with an answer of null to either question is dropped; the pair's next reserve (ranks
     above top_k) replaces it, and is dropped in turn if its answer is null. A reserve only replaces
@@ -128,8 +128,8 @@ def images_in_place(
 class Outcomes:
     """The input of a ranking, pair by pair in the order of the classifiers.
 
-    pairs: indices of the two classifiers. right: (n, 2) bool, by rank. images: (n,) ids, the same
-    for one image in several pairs.
+    pairs: indices of the two classifiers. right: (n, 2) bool for each pair, by rank. images: (n,)
+    ids for each pair; an image has the same id in all pairs.
     """
 
     classifiers: list[str]
@@ -138,10 +138,10 @@ class Outcomes:
     images: list[NDArray[np.int64]]
 
     def tally(self, right: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return correct[…, i, j], how many images of the pair {i, j} i has right, and the number
-        of images.
+        """Return correct[…, i, j], the number of images of pair {i, j} on which i is right, and
+        images[i, j], the number of its images.
 
-        right: for each pair (…, n, 2).
+        right: (…, n, 2) for each pair.
         """
         count = len(self.classifiers)
         batch = right[0].shape[:-2] if right else ()
@@ -153,7 +153,7 @@ class Outcomes:
         return correct, images
 
     def first(self, k: int) -> "Outcomes":
-        """Return the same with each pair's first k images."""
+        """Return the outcomes of only the first k images of each pair."""
         return Outcomes(
             self.classifiers, self.pairs, [r[:k] for r in self.right], [i[:k] for i in self.images]
         )
@@ -174,11 +174,11 @@ def rank(
 ) -> Ranking:
     """Return the result of a MAD competition.
 
-    The order of the lines, and of the classifiers in a pair, does not matter. missing: an
-    unanswered question raises MissingAnswers, or its image is left out and counted under `pending`.
-    accuracy: classifier → accuracy, to compare the ranks with. Raises RankingError if no ranking
-    exists: the comparisons are not connected, or, without smoothing, a classifier was never right
-    in a pair.
+    The order of the lines, and of the classifiers in a pair, does not matter. missing: with
+    "error", an unanswered question raises MissingAnswers; with "exclude", its image is left out and
+    counted under `pending`. accuracy: accuracy per classifier, to compare the ranks with. Raises
+    RankingError if no ranking exists: the comparisons are not connected, or, without smoothing, a
+    classifier was never right in a pair.
     """
     placed_pairs = images_in_place(lines, answers, top_k)
     pending = [line for current in placed_pairs for line in current.pending]
@@ -253,7 +253,7 @@ def _outcomes(
         pairs.append((i, j))
         right.append(np.array(rows, bool).reshape(-1, 2))
         ids.append(names)
-    # Indexed by id, not by order in the file, on which the bootstrap must not depend.
+    # Number images in the order of their ids: the bootstrap must not depend on the file's order.
     number = {name: n for n, name in enumerate(sorted({name for names in ids for name in names}))}
     images = [np.array([number[name] for name in names], np.int64) for names in ids]
     return Outcomes(classifiers, pairs, right, images)
@@ -262,7 +262,7 @@ def _outcomes(
 def accuracy_matrix(
     correct: NDArray[Any], images: NDArray[Any], smoothing: Smoothing
 ) -> NDArray[np.float64]:
-    """Return a[…, i, j]: accuracy of i on the images of {i, j}; 1 on the diagonal, NaN without
+    """Return a[…, i, j], the accuracy of i on the images of {i, j}: 1 on the diagonal, NaN without
     images.
 
     laplace: (correct + 1) / (images + 2).
@@ -288,9 +288,10 @@ def dominance(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
 def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the principal eigenvector of (…, m, m) matrices, positive, with sum 1.
 
-    A pair that was never compared (NaN on both sides) counts as 0, and adds 1 to the diagonal of
-    both (Harker 1987), so that consistent comparisons give their weights, complete or not. The
-    paper takes a Cesàro mean, which has the same limit and converges like 1/t.
+    A pair that was never compared (NaN in both entries) counts as 0 and adds 1 to the diagonal
+    entries of both classifiers (Harker 1987). Consistent comparisons then give the exact weights,
+    even if some pairs are missing. The paper takes a Cesàro mean, which has the same limit and
+    converges like 1/t.
 
     >>> w = np.array([0.5, 0.3, 0.2])
     >>> perron(w[:, None] / w).round(12).tolist()
@@ -327,21 +328,21 @@ def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> Hodge:
     return Hodge(
         scores=scores.tolist(),
         ranks=ranks(scores.round(_DIGITS)).tolist(),
-        # If nothing differs, nothing is unexplained.
+        # If all accuracies are equal, there is nothing to explain.
         cyclicity=residual / total if total > 0 else 0.0,
     )
 
 
 def cases(outcomes: Outcomes) -> dict[str, int]:
-    """Return the images, over all pairs, with both classifiers right (I), one (II),
-    neither (III).
+    """Return the number of images over all pairs: both classifiers right (I), one (II), neither
+    (III).
     """
     right = np.concatenate([np.zeros((0, 2), bool), *outcomes.right]).sum(axis=1)
     return {case: int((right == count).sum()) for case, count in (("I", 2), ("II", 1), ("III", 0))}
 
 
 class AgainstAccuracy(NamedTuple):
-    """The fields of Ranking about accuracies."""
+    """The fields of Ranking that compare the ranks with given accuracies."""
 
     accuracy_ranks: list[float]
     rank_changes: list[float]
@@ -350,7 +351,7 @@ class AgainstAccuracy(NamedTuple):
 
 
 def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> AgainstAccuracy:
-    """Return ranks by accuracy, by how many ranks MAD moves each up, and the rank correlations.
+    """Return the ranks by accuracy, how many ranks MAD moves each up, and the rank correlations.
 
     The paper's Table 1: Spearman 0.8727 (its 0.89 comes from correlating lists of positions),
     Kendall 0.7091.
@@ -372,7 +373,10 @@ def _rank_intervals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _widened(intervals: NDArray[np.float64], places: NDArray[np.float64]) -> list[list[float]]:
-    """Return (m, 2) intervals that contain both; without rounds, the confirmed ranks."""
+    """Return (m, 2) intervals that contain the interval and the confirmed ranks, `places`.
+
+    Without rounds, the confirmed ranks alone.
+    """
     low = np.fmin(intervals[:, 0], places[:, 0])
     high = np.fmax(intervals[:, 1], places[:, 1])
     widened: list[list[float]] = np.stack([low, high], axis=1).tolist()
@@ -382,9 +386,9 @@ def _widened(intervals: NDArray[np.float64], places: NDArray[np.float64]) -> lis
 def _drawn_scores(
     outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return (rounds, m) scores of the rounds with a ranking.
+    """Return (rounds, m) scores of the rounds that have a ranking.
 
-    Without smoothing, a round in which a classifier has no image right against another has none.
+    Without smoothing, a round has no ranking if a classifier is wrong on all images of a pair.
     """
     generator = np.random.default_rng(seed)
     kept = []
@@ -410,11 +414,11 @@ def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _order(
     outcomes: Outcomes, placed: Sequence[float], smoothing: Smoothing, rounds: int, seed: int
 ) -> bands.ConfirmedOrder:
-    """Return the confirmed order: pairs in which one is above the other in all but 2.5 % of the
-    rounds.
+    """Return the confirmed order: two are separated if one is above the other in at least 97.5 % of
+    the rounds.
 
-    To every compared pair, _MORE images per side are added on which only that side is right: plain
-    resampling of 4 images that all agree would be certain.
+    Every compared pair gets more images: _MORE on which only the first is right, and _MORE on
+    which only the second is. Without them, 4 images that all agree would separate a pair.
     """
     more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
     number = max(
@@ -451,8 +455,8 @@ def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list
 
 
 def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[AblationRow]:
-    """Return Spearman of the ranks from each pair's first k images with those from all; NaN if
-    none.
+    """Return for each k Spearman's correlation of the ranks from the first k images of each pair
+    with those from all images; NaN if either ranking does not exist.
     """
 
     def ranked(part: Outcomes) -> NDArray[np.float64] | None:

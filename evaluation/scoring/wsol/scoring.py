@@ -23,14 +23,14 @@ from labeling import processors
 Item = TypeVar("Item")
 Part = TypeVar("Part")
 Row = TypeVar("Row", WsolImage, MaskedImage)
-# The truth of an image, and the sums over images.
+# Truth: the truth of one image. Sums: counts over images.
 Truth = TypeVar("Truth")
 Sums = TypeVar("Sums", BoxScore, MaskScore)
 Result = TypeVar("Result", BoxResult, MaskResult)
 Maps = list[NDArray[Any]]
 Read = Callable[[str], NDArray[Any]]
 
-# Most pixels that torch processes at once: 1,300 maps of 224 × 224, some 10 GB.
+# Maximum number of pixels that torch processes at once: 1,300 maps of 224 × 224, some 10 GB.
 BATCH_PIXELS = 1 << 26
 
 
@@ -44,11 +44,11 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
     def score(
         self, scoremaps: Path | None, device: str = devices.CPU, by_torch: bool | None = None
     ) -> Result:
-        """Return the result of `score wsol`. Without scoremaps: of the center-Gaussian baseline.
+        """Return the result of `score wsol`. Without scoremaps, score the center-Gaussian baseline.
 
-        device: a name from devices.checked. by_torch: many maps at once, on any device; the default
-        unless the device is the CPU, where compiled loops are 8 to 180 times as fast. The result is
-        the same.
+        device: a name from devices.checked. by_torch: whether torch scores many maps at once; by
+        default on every device except the CPU, where compiled loops are 8 to 180 times as fast. The
+        result is the same.
         """
         read = reader(scoremaps, self.protocol, [image.name for image in self.images])
         return self.result(self.sums(read, device, by_torch), scoremaps, device)
@@ -65,11 +65,11 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
 
     @abstractmethod
     def result(self, total: Sums, scoremaps: Path | None, device: str) -> Result:
-        """Return the result of the counts over all images."""
+        """Return the result that these counts over all images give."""
 
     @abstractmethod
     def empty(self) -> Sums:
-        """Return sums over no image."""
+        """Return sums that are all 0."""
 
     @abstractmethod
     def truth_of(self, image: Row) -> Truth:
@@ -102,8 +102,8 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
     def _add_in_batches(self, total: Sums, read: Read, device: str) -> None:
         """Add all images to the sums.
 
-        Several threads load while a batch is computed. A batch has at most BATCH_PIXELS, or one
-        map; it is halved if a GPU's memory does not hold it.
+        Several threads load while a batch is computed. A batch has at most BATCH_PIXELS, or a
+        single larger map. It is halved if it does not fit into the GPU's memory.
         """
         batch = devices.BatchSize(max(1, len(self.images)), "score map")
         waiting: list[tuple[NDArray[Any], tuple[Row, Truth]]] = []
@@ -127,7 +127,7 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
 
 
 class BoxScoring(Scoring[WsolImage, None, BoxScore, BoxResult]):
-    """Maps against boxes. class_right: whether a classifier named each image, for top-1."""
+    """Maps against boxes. class_right: whether a classifier is right on each image, for top-1."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class BoxScoring(Scoring[WsolImage, None, BoxScore, BoxResult]):
         predictions: Path | None = None,
         curves: bool = False,
     ) -> "BoxScoring":
-        """Return the images of a folder. predictions: `id,class` rows of a classifier."""
+        """Return the scoring of a metadata folder. predictions: `id,class` rows of a classifier."""
         images = wsol_folders.read_boxes(metadata)
         class_right = wsol_folders.read_named(predictions, images) if predictions else None
         return cls(images, protocol, class_right, curves)
@@ -185,7 +185,7 @@ class BoxScoring(Scoring[WsolImage, None, BoxScore, BoxResult]):
         return image.height, image.width
 
     def in_order(self) -> list[WsolImage]:
-        # Similar sizes together: a batch is as wide and high as its largest maps.
+        # Group images of similar size: a batch is as wide and high as its largest maps.
         return sorted(self.images, key=lambda image: (image.height, image.width))
 
     def _right(self, image: WsolImage) -> bool | None:
@@ -193,7 +193,7 @@ class BoxScoring(Scoring[WsolImage, None, BoxScore, BoxResult]):
 
 
 class MaskScoring(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]):
-    """Maps against masks. metadata: the folder whose localization.txt names them."""
+    """Maps against masks. metadata: the folder whose localization.txt names the masks."""
 
     def __init__(
         self, images: list[MaskedImage], protocol: Protocol, metadata: Path, curves: bool = False
@@ -205,7 +205,7 @@ class MaskScoring(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]
     def read(
         cls, metadata: Path, masks: Path, protocol: Protocol, curves: bool = False
     ) -> "MaskScoring":
-        """Return the images of a folder, and the masks below another."""
+        """Return the scoring of a metadata folder. masks: the folder that mask paths start from."""
         return cls(wsol_folders.read_masked(metadata, masks), protocol, metadata, curves)
 
     def result(self, total: MaskScore, scoremaps: Path | None, device: str) -> MaskResult:
@@ -244,7 +244,7 @@ class MaskScoring(Scoring[MaskedImage, NDArray[np.uint8], MaskScore, MaskResult]
 def _scored_pixels(
     scores: NDArray[Any], shape: tuple[int, ...], protocol: Protocol
 ) -> tuple[int, int]:
-    """Return (height, width) that a map takes in a batch. shape: of its image."""
+    """Return the (height, width) that a map takes in a batch. shape: that of its image."""
     if protocol.name == "reference":
         return protocol.size, protocol.size
     return max(scores.shape[0], shape[0]), max(scores.shape[1], shape[1])
@@ -261,7 +261,7 @@ def settings(protocol: Protocol, scoremaps: Path | None, images: int) -> dict[st
 
 
 def reader(scoremaps: Path | None, protocol: Protocol, names: list[str] | None) -> Read:
-    """Return a function from an image id to its map. Files of `names` are checked at once."""
+    """Return a function from an image id to its map. Check the files of all `names` first."""
     if scoremaps is None:
         middle = center_gaussian(protocol.size, protocol.size)
         return lambda name: middle

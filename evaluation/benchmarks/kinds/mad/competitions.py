@@ -1,8 +1,8 @@
 """MAD competitions: from a selection to questions, replacements and new classifiers.
 
-The only writer of Selection, and of the Benchmark and Submission rows of this kind. The images of a
-pair follow the same rule as in `mad rank` (ranking.images_in_place): the first images of its list
-that were not dropped, as many as it had within top_k.
+Only this module writes Selection, and the Benchmark and Submission rows of this kind. The images of
+a pair follow the same rule as in `mad rank` (ranking.images_in_place): the first n images of its
+list that were not dropped, where n is the number of its images within top_k.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from labeling.reports import forecasts
 
 BATCH = 1000
 LISTED = 10
-# Settings of ranking; the other settings of a benchmark say what is ranked.
+# Default settings of the ranking. The other settings of a benchmark describe its selection.
 DEFAULTS: dict[str, object] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
 Key = tuple[str, str]
 
@@ -51,7 +51,7 @@ class CompetitionPlan:
 def plan(
     selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
 ) -> CompetitionPlan:
-    """Return the counts, the cost by the policy, and the images that the dataset lacks."""
+    """Return the counts, the cost under the policy, and the images that the dataset lacks."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
     there = _images_in(dataset, {line.image for line in selection.lines})
@@ -69,7 +69,7 @@ def plan(
 
 
 def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.CostEstimate:
-    """Return the cost of this many questions without gold, which is added later, if at all."""
+    """Return the cost of this many questions, without gold questions (they may be added later)."""
     return forecasts.estimate(forecasts.known_number(questions), {**policy, "gold_share": 0})
 
 
@@ -88,11 +88,11 @@ def create(
 ) -> Benchmark:
     """Create a benchmark with a draft campaign that asks each (image, class) of the selection once.
 
-    lines: a selection as read, or the objects of its lines, the meta line first. vocabulary: wnids
-    to choose the true label from; by default the classes of the selection. settings: smoothing,
-    bootstrap and seed of its runs. All or nothing; the same selection under the same name by the
-    same user returns the same benchmark. Raises Refusal listing the chosen images that the dataset
-    lacks (reserves may be added later).
+    lines: a selection as read, or its lines as rows, the meta line first. vocabulary: wnids to
+    choose the true label from; by default the classes of the selection. settings: smoothing,
+    bootstrap and seed of its runs. Creates everything or nothing. If the same user created a
+    benchmark with the same name and selection, returns it. Raises Refusal that lists the chosen
+    images that the dataset lacks (reserves may be added later).
     """
     selection = selections.from_rows(lines, wordnet)
     stated = {**DEFAULTS, **(settings or {})}
@@ -138,8 +138,8 @@ def add_classifier(
 ) -> list[str]:
     """Add classifiers with the lines of `mad add` and return their names.
 
-    Only their pairs are asked. Known lines are skipped, so sending a file twice adds nothing; a
-    line that contradicts a known one is a Conflict. All or nothing.
+    Only the questions of their pairs are added. Known lines are skipped, so sending a file twice
+    adds nothing. Raises Conflict for a line that contradicts a known one. Adds all or nothing.
     """
     selection = selections.from_rows(lines, wordnet)
     selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
@@ -165,11 +165,11 @@ def add_classifier(
 
 @retried
 def replace_dropped(job: Job) -> None:
-    """Replace a dropped question's image by the next reserve in each pair that asked it.
+    """Replace the image of a dropped question by the next reserve, in each pair that asked it.
 
-    Job payload: {"question": pk}. Pairs whose reserve is missing from the dataset keep a gap, and
-    the job fails naming the images; a retry fills every gap it can. Does nothing for a campaign
-    without a benchmark.
+    Job payload: {"question": pk}. If a pair's reserve is missing from the dataset, the pair keeps a
+    gap and the job fails with the names of the images; a retry fills every gap it can. Does nothing
+    for a campaign without a benchmark.
     """
     question = Question.objects.select_related("item__image").get(pk=job.payload["question"])
     with transaction.atomic():
@@ -188,7 +188,7 @@ def replace_dropped(job: Job) -> None:
 
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
-    """Return the whole selection including added classifiers, as input of `mad rank`."""
+    """Return the whole selection, including added classifiers, as `mad rank` reads it."""
     meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
     meta = replace(meta, classifiers=meta.in_order(names))
@@ -216,7 +216,10 @@ def meta_of(benchmark: Benchmark) -> Meta:
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
-    """Set accuracies and return how many changed. Raises Refusal for an unknown classifier."""
+    """Set accuracies and return how many changed.
+
+    Raises Refusal for an unknown classifier and for a value outside 0 to 100.
+    """
     rows = {row.name: row for row in benchmark.submissions.all()}
     if unknown := sorted(set(accuracies) - set(rows)):
         raise Refusal(
@@ -238,7 +241,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
 
 
 def topic_of(synset: Synset) -> lifecycle.TopicFields:
-    """Return a class for people: name, synonyms, gloss and a link."""
+    """Return the topic of a class as people see it: name, synonyms, gloss and a link."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
     return {
@@ -251,7 +254,7 @@ def topic_of(synset: Synset) -> lifecycle.TopicFields:
 
 
 def topics_of(keys: Iterable[str], wordnet: WordNet | None) -> list[lifecycle.TopicFields]:
-    """Return the classes for people; one that WordNet does not know is named by its key."""
+    """Return the topics of these classes; a class unknown to WordNet is named by its key."""
 
     def topic(key: str) -> lifecycle.TopicFields:
         try:
@@ -267,7 +270,7 @@ def _plain(key: str) -> lifecycle.TopicFields:
 
 
 def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) -> list[str] | None:
-    """Return the vocabulary. wordnet: None if classes may have any name."""
+    """Return the vocabulary without duplicates. wordnet: None if classes may have any name."""
     if not wnids:
         return None
     if wordnet is None:
@@ -336,7 +339,7 @@ def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet 
         ],
         batch_size=BATCH,
     )
-    # Including those of reserves: WordNet may be missing when a reserve is used.
+    # Define the topics of reserves too: WordNet may be missing when a reserve is used.
     lifecycle.define_topics(benchmark.campaign, topics_of(selection.wnids(), wordnet))
     dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen()})
     _ask(benchmark, [key for key in selection.questions() if key not in dropped])
@@ -346,7 +349,7 @@ def _ask(benchmark: Benchmark, keys: Sequence[Key], lane: int = Question.Lane.FR
     if keys:
         added = asking.add_questions(benchmark.campaign, keys, lane=lane)
         if added.missing_images:
-            # Deleted in the meantime.
+            # The images were deleted after the check.
             raise Conflict(f"Images left the dataset: {_some(added.missing_images)}. Try again.")
 
 
@@ -384,7 +387,7 @@ def _dropped_keys(benchmark: Benchmark, images: Iterable[str]) -> set[Key]:
 
 
 def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
-    """Drop the images of these questions, fill the gaps, and return missing reserves.
+    """Drop the images of these questions, fill the gaps, and return the missing reserve images.
 
     The caller holds the benchmark's lock, so that concurrent drops run one after the other.
     """
@@ -397,7 +400,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
     ]
     Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
     taken, waiting = _fill(benchmark)
-    # Before asking, which locks the campaign's row: questions are locked first (sql.py).
+    # Withdraw before asking, which locks the campaign's row: questions are locked first (sql.py).
     _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
     _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
     Decision.objects.bulk_create(
@@ -408,7 +411,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
 
 
 def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
-    """Return the reserves that enter pairs with a gap, and those that the dataset lacks."""
+    """Fill each pair that has a gap; return the reserves used, and the images the dataset lacks."""
     top_k = benchmark.settings["meta"]["top_k"]
     chosen, reserve = Selection.State.CHOSEN, Selection.State.RESERVE
     gaps = (

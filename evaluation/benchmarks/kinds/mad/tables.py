@@ -12,7 +12,7 @@ MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
 @dataclass(frozen=True)
 class RankRow:
-    """The classifier at index `i` of the result, and the ranks that are confirmed for it."""
+    """The classifier at index `i` of the result, with its best and worst confirmed rank."""
 
     result: MadResult
     i: int
@@ -31,7 +31,7 @@ class RankRow:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair: its number of images and both accuracies."""
+    """A pair of classifiers: its numbers of images and both accuracies."""
 
     first: str
     second: str
@@ -44,7 +44,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CaseRow:
-    """A case. share: of the images of all pairs; None if there are none."""
+    """A case of MEANINGS. share: its share of the images of all pairs; None without images."""
 
     case: str
     meaning: str
@@ -69,7 +69,7 @@ def pairs(result: MadResult) -> list[PairRow]:
 
 
 def cases(result: MadResult) -> list[CaseRow]:
-    """Return the number of images of each case and their share."""
+    """Return a row per case."""
     total = sum(result.cases.values())
     return [
         CaseRow(case, MEANINGS[case], count, count / total if total else None)
@@ -78,7 +78,7 @@ def cases(result: MadResult) -> list[CaseRow]:
 
 
 class Square(Table):
-    """A matrix of the result: a row and a column per classifier."""
+    """A table of a square matrix of the result: a row and a column per classifier."""
 
     def content(self, result: MadResult) -> tuple[list[str], list[list[object]]]:
         named_rows = zip(result.classifiers, getattr(result, self.name), strict=True)
@@ -102,7 +102,10 @@ class Square(Table):
 
 
 def _of(path: str) -> Callable[[RankRow], object]:
-    """Return the classifier's entry in a list of the result, if there is one."""
+    """Return a function from a row to its classifier's entry in the list at `path` of the result.
+
+    The function returns None if the result has no such list.
+    """
     values = attrgetter(path)
 
     def cell(row: RankRow) -> object:
@@ -112,7 +115,7 @@ def _of(path: str) -> Callable[[RankRow], object]:
     return cell
 
 
-# Columns of pages and CSV files; `page` lists those of pages in order.
+# Columns of CSV files, in order. `page` lists the columns of pages, in their order.
 _OWN = "evaluation/mad/_cell.html"
 RANKS = Table(
     "ranks",
