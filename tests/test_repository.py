@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_354,
     "benchmarks": 3_847,
     "deploy": 737,
-    "docs": 5_350,
+    "docs": 5_380,
     "evaluation": 475,
     "evaluation/benchmarks": 10_058,
     "evaluation/classifiers": 2_256,
