@@ -20,6 +20,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 
+from labeling.web.serializers.derived import FormBody, RowSerializer
 from tests.access import ROWS
 from tests.test_access import fill
 
@@ -47,6 +48,11 @@ ALLOWED = {
 HOSTILE = "s3://bucket/../etc/passwd --on ray:auto"
 
 
+# Modules that define forms or serializers, or derive them.
+WITH_FIELDS = r"^from (django import forms|rest_framework|labeling\.web\.serializers)"
+ABSTRACT = (FormBody, RowSerializer)
+
+
 def modules() -> Iterator[Path]:
     for app in ("labeling", "evaluation", "annotator"):
         yield from (Path(settings.BASE_DIR) / app).rglob("*.py")
@@ -61,7 +67,7 @@ def subclasses(base: type) -> Iterator[type]:
 def fields() -> Iterator[tuple[str, str, Any]]:
     """Class, name and field of every form and serializer of the project."""
     for path in modules():
-        if re.search(r"^from (django import forms|rest_framework)", path.read_text(), re.M):
+        if re.search(WITH_FIELDS, path.read_text(), re.M):
             name = ".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts)
             importlib.import_module(name.removesuffix(".__init__"))
     ours = ("labeling.", "evaluation.", "annotator.")
@@ -70,7 +76,7 @@ def fields() -> Iterator[tuple[str, str, Any]]:
             for name, field in form.base_fields.items():  # type: ignore[attr-defined]
                 yield form.__name__, name, field
     for serializer in subclasses(serializers.Serializer):
-        if serializer.__module__.startswith(ours):
+        if serializer.__module__.startswith(ours) and serializer not in ABSTRACT:
             for name, field in serializer().fields.items():
                 if not field.read_only:
                     yield serializer.__name__, name, field

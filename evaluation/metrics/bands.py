@@ -57,7 +57,7 @@ class ConfirmedOrder:
     def words(self) -> str:
         """Return the confirmed order as a sentence; "" for fewer than two names.
 
-        >>> Order(("A", "B", "C"), (("A", "B"), ("A", "C")), 0.95).words
+        >>> ConfirmedOrder(("A", "B", "C"), (("A", "B"), ("A", "C")), 0.95).words
         'Sure at 95 %: A, then B and C. Within a band no order is sure.'
         """
         if len(self.names) < 2:
@@ -86,7 +86,7 @@ class ConfirmedOrder:
     def first(self) -> str:
         """Return who may be first, for a heading; "" if that is not confirmed.
 
-        >>> Order(("A", "B", "C"), (("A", "C"), ("B", "C")), 0.95).first
+        >>> ConfirmedOrder(("A", "B", "C"), (("A", "C"), ("B", "C")), 0.95).first
         'A or B'
         """
         return _listed(self.leaders, "or") if self.leaders else ""

@@ -50,7 +50,7 @@ class AnswerTable:
 
         Raises ValueError where an annotator answers an item twice.
 
-        >>> got = Answers.from_rows([("ann", "b", "yes"), ("bob", "a", "no"), ("ann", "a", "")])
+        >>> got = AnswerTable.from_rows([("ann", "b", "yes"), ("bob", "a", "no"), ("ann", "a", "")])
         >>> got.items, got.labels, got.classes
         (array([0, 1], dtype=int32), array([0, 1], dtype=int32), ('no', 'yes'))
         """

@@ -71,15 +71,16 @@ def is_measurable(campaign: Campaign) -> bool:
     return not kind.drawn and kind.asks != CHAINS
 
 
-def measure(campaign: Campaign) -> MeasuredError | None:
-    """Return the stated error of the campaign's settled labels; None for drawings. Four queries."""
+def measure(campaign: Campaign, is_audited: bool = True) -> MeasuredError | None:
+    """Return the stated error of the campaign's settled labels; None for drawings. Two
+    queries, and two more where many questions are settled."""
     if not is_measurable(campaign):
         return None
     by_majority = policies.of(campaign)["method"] == "majority"
-    rows = list(_sample(campaign))
+    rows = _sample(campaign)
     votes = np.array([len(answers) for _, answers in rows], float)
     margins = stated_error.settled_margins([share for share, _ in rows], votes, by_majority)
-    evidence = _evidence(campaign, by_majority)
+    evidence = _evidence(campaign, by_majority) if is_audited else None
     stated, model = stated_error.measure(margins, votes, evidence)
     errors = stated_error.cross_fitted(evidence).tolist() if evidence else []
     wrong = [bool(row) for row in evidence.wrong] if evidence else []
@@ -87,17 +88,24 @@ def measure(campaign: Campaign) -> MeasuredError | None:
     return MeasuredError(stated, believed, model, by_majority, errors, wrong)
 
 
-def _sample(campaign: Campaign) -> QuerySet[Settlement, Any]:
+def _sample(campaign: Campaign) -> list[tuple[float, list[str]]]:
     """Return (probability, answers) of settled questions that people's votes decided."""
     questions = Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
-    count = questions.aggregate(n=Count("pk"), low=Min("pk"))
-    if (step := count["n"] // SAMPLE) > 1:
-        questions = questions.annotate(place=Mod("pk", step)).filter(place=count["low"] % step)
+    rows = list(_decided(questions)[: SAMPLE + 1])
+    if len(rows) <= SAMPLE:
+        return rows
+    every = questions.aggregate(n=Count("pk"), low=Min("pk"))
+    step = max(1, every["n"] // SAMPLE)
+    spaced = questions.annotate(place=Mod("pk", step)).filter(place=every["low"] % step)
+    return list(_decided(spaced))
+
+
+def _decided(questions: QuerySet[Question]) -> QuerySet[Settlement, Any]:
     newer = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
-    decided = Settlement.objects.filter(
+    current = Settlement.objects.filter(
         ~Exists(newer), question__in=questions.values("pk"), probability__isnull=False
     )
-    return decided.exclude(answers=[]).order_by("pk").values_list("probability", "answers")
+    return current.exclude(answers=[]).order_by("pk").values_list("probability", "answers")
 
 
 def _evidence(campaign: Campaign, by_majority: bool) -> Evidence | None:

@@ -198,7 +198,7 @@ def best_overlaps(
 
     by: a measure to use instead of IoU.
 
-    >>> boxes = Boxes(np.array([7]), np.array([3]), np.array([[0.0, 0.0, 10.0, 10.0]]))
+    >>> boxes = ClassBoxes(np.array([7]), np.array([3]), np.array([[0.0, 0.0, 10.0, 10.0]]))
     >>> best_overlaps(boxes, boxes, inclusive=False).tolist()
     [1.0]
     """

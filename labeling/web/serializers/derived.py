@@ -83,7 +83,8 @@ def _of_form(field: forms.Field, options: Mapping[str, object]) -> serializers.F
 
 def body_of(form: type[forms.Form], name: str, **options: Mapping[str, object]) -> type[FormBody]:
     """Return a FormBody class with all fields of the form. name: its name in the API schema."""
-    return type(f"{name}Serializer", (FormBody,), {"form": form, "options": options})
+    content = {"form": form, "options": options, "__module__": __name__}
+    return type(f"{name}Serializer", (FormBody,), content)
 
 
 class RowSerializer(Plain):
@@ -123,7 +124,8 @@ class RowSerializer(Plain):
 
 def rows_of(row: type, name: str, *without: str) -> type[RowSerializer]:
     """Return a RowSerializer class with the fields of `row`. name: its name in the API schema."""
-    return type(f"{name}Serializer", (RowSerializer,), {"row": row, "without": without})
+    content = {"row": row, "without": without, "__module__": __name__}
+    return type(f"{name}Serializer", (RowSerializer,), content)
 
 
 def _of_hint(hint: Any, **options: Any) -> serializers.Field:

@@ -324,7 +324,7 @@ def test_queries_grow_with_chunks_not_with_questions(
 
     # On PostgreSQL a chunk is a transaction whose plans are by keys.
     begins_and_ends = 3 if connection.vendor == "postgresql" else 0
-    with django_assert_num_queries((2 + begins_and_ends) * 4 + 17):
+    with django_assert_num_queries((2 + begins_and_ends) * 4 + 16):
         freezing.freeze(campaign)
 
 

@@ -364,7 +364,7 @@ def test_a_newer_release_changes_nothing(scored, alice, run_jobs):
 
 def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
     monkeypatch.setattr(running.Analyst, "objects", None)
-    scored = running.scoring.Scored(results.detection(0.5), iter, having={CAT: 7})
+    scored = running.scoring.SubmissionScores(results.detection(0.5), iter, having={CAT: 7})
 
     analysis = running.Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
 
