@@ -85,8 +85,8 @@ class ProposalFigures(Record):
 
     time_ratio: seconds per part with the model over those without. iou_difference: of gold_iou.
     asked: parts for which the model was queried; taken, mended: proposals that became drawings;
-    refused: the others. bad_proposals: of proposals for gold with an IoU below 0.5, those submitted
-    unchanged.
+    refused: the others. bad_proposals: of proposals for gold with an IoU below 0.5, those whose
+    submitted drawing stays below it.
     """
 
     network: Network | None
