@@ -21,8 +21,6 @@ DRAWS = 400
 DIGITS = 6
 # The Laplace covariance is too small where few gold images are wrong; measured on real crowds.
 WIDER = 1.5
-# Standard deviations of the linear form above its mean: the 80 % bound.
-UPPER = 0.84
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,6 @@ class CoefficientPrior:
 
 
 FITTED = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.2))
-# Labels that settle early are selected by their margin, so c is less certain for them.
-SETTLING = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.3))
 # For a crowd without any known answers: the range over the four crowds that were measured.
 UNKNOWN = CoefficientPrior((0.2, 1.0, 0.3), (0.8, 0.25, 0.0))
 
@@ -57,12 +53,6 @@ class ErrorModel:
     def error(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
         """Return the probability that each label is wrong. margins, votes: (I,), votes from 1."""
         return _logistic(self._terms(margins, votes) @ np.array(self.coefficients))
-
-    def upper_error(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
-        """Return the 80 % upper bound of each label's error, which a target is compared with."""
-        terms = self._terms(margins, votes)
-        variances = ((terms @ np.array(self.covariance)) * terms).sum(axis=1)
-        return _logistic(terms @ np.array(self.coefficients) + UPPER * np.sqrt(variances))
 
     def mean_interval(
         self, margins: ArrayLike, votes: ArrayLike, seed: int = 0
@@ -204,11 +194,6 @@ def unmeasured_range(margins: ArrayLike, votes: ArrayLike, seed: int = 0) -> tup
     )
 
 
-def smallest_target(gold: int) -> float:
-    """Return the smallest target that so many gold images can support."""
-    return 3 / max(gold, 1)
-
-
 def class_scores(answers: AnswerTable, blind: DawidSkene) -> Floats:
     """Return (I, K) log prior plus the sum of the log confusions. blind: a run that saw no gold.
     Posteriors would not do: they round to 0 and 1.
@@ -259,20 +244,6 @@ def cross_fitted(evidence: Evidence, folds: int = 5) -> Floats:
         model = fit(*(column[~fold] for column in columns))
         errors[fold] = model.error(evidence.margins[fold], evidence.votes[fold])
     return errors
-
-
-def share_among_others(error: Floats, probabilities: Floats, labels: Ints) -> Floats:
-    """Return (I, K): 1 − error for the label; the other classes share the error in proportion."""
-    others = probabilities.copy()
-    rows = np.arange(len(labels))
-    others[rows, labels] = 0
-    totals = others.sum(axis=1, keepdims=True)
-    n_classes = probabilities.shape[1]
-    even = np.full_like(others, 1 / max(n_classes - 1, 1))
-    even[rows, labels] = 0
-    shares = np.divide(others, totals, out=even, where=totals > 0) * error[:, None]
-    shares[rows, labels] = 1 - error
-    return shares
 
 
 def _terms(margins: ArrayLike, votes: ArrayLike) -> Floats:

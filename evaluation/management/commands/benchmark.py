@@ -79,11 +79,11 @@ class Command(ContractCommand):
     @verb("make a benchmark")
     def open(self, options: OpenBenchmarkOptions) -> Result:
         kind, release = options.kind, options.release
-        given = ("kind", "campaign", "name", "release")
+        common = ("kind", "campaign", "name", "release")
         chosen = {
             key: value
             for key, value in vars(options).items()
-            if key not in given and value is not None
+            if key not in common and value is not None
         }
         if unknown := sorted(chosen.keys() - DEFAULTS[kind].keys()):
             raise UsageError(f"--{unknown[0]} is not for {kind}")

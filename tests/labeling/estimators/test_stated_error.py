@@ -83,14 +83,6 @@ def test_the_order_of_the_gold_changes_nothing_and_weights_count_like_copies():
     assert weighted.coefficients == pytest.approx(doubled.coefficients)
 
 
-def test_the_upper_error_is_above_the_error_and_less_so_with_more_gold():
-    few, many = (stated_error.fit(*gold_of_a_crowd(n)) for n in (30, 3_000))
-
-    gaps = [m.upper_error([2.0], [5])[0] - m.error([2.0], [5])[0] for m in (few, many)]
-
-    assert gaps[0] > gaps[1] > 0
-
-
 def test_margins_above_the_largest_count_as_the_largest():
     model = stated_error.fit(*gold_of_a_crowd(), largest_margin=5.0)
 
@@ -138,14 +130,6 @@ def test_scores_are_the_logs_of_the_posteriors_but_for_a_constant():
 
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     assert odds / odds.sum(axis=1, keepdims=True) == pytest.approx(blind.posteriors, abs=1e-4)
-
-
-def test_the_other_classes_share_the_error_in_proportion():
-    shares = stated_error.share_among_others(
-        np.array([0.2, 0.6]), np.array([[0.9, 0.075, 0.025], [1.0, 0.0, 0.0]]), np.array([0, 0])
-    )
-
-    assert shares == pytest.approx(np.array([[0.8, 0.15, 0.05], [0.4, 0.3, 0.3]]))
 
 
 def test_a_prior_without_spread_keeps_its_coefficient():

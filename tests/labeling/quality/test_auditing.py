@@ -1,7 +1,5 @@
 """Asking again, blind and at random: how often the settled labels are wrong."""
 
-from uuid import UUID
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -11,52 +9,8 @@ from labeling.models import Audit, Question, Settlement
 from labeling.quality import auditing, stated_errors
 from tests import factories
 from tests.cases import for_each
-from tests.labeling.crowd import give, make_gold, query_count
-
-
-@pytest.fixture
-def settled(alice, bob, dataset):
-    """A campaign of forty settled questions, half yes, stated with 0.9, and two gold ones."""
-    campaign = factories.make_campaign(alice, dataset, "settled", images=40)
-    make_gold(campaign, alice, ["yes", "no"])
-    factories.join(bob, campaign)
-    settle(campaign, campaign.questions.filter(state="open"))
-    return campaign
-
-
-def answer_ids(count):
-    return [str(UUID(int=number)) for number in range(count)]
-
-
-def settle(campaign, questions, probability=0.9):
-    rows = list(questions)
-    Settlement.objects.bulk_create(
-        [
-            Settlement(
-                question=row,
-                policy=campaign.policy,
-                value=["yes", "no"][index % 2],
-                probability=probability,
-                answers=answer_ids(3),
-            )
-            for index, row in enumerate(rows)
-        ]
-    )
-    Question.objects.filter(pk__in=[row.pk for row in rows]).update(state="settled", seats_free=0)
-
-
-def audit_all(campaign, user, wrong=0, hard=0):
-    """Answers the whole sample: the first otherwise than settled, then some as too hard."""
-    count = 0
-    while (audit := auditing.next_for(user, campaign)) is not None:
-        value = audit.settlement.value
-        if count < wrong:
-            value = "no" if value == "yes" else "yes"
-        elif count < wrong + hard:
-            value = "hard"
-        auditing.answer(audit, user, value)
-        count += 1
-    return count
+from tests.labeling.audits import audit_all
+from tests.labeling.crowd import give, query_count
 
 
 def test_a_sample_is_drawn_from_settled_questions_and_never_from_gold(settled, alice):

@@ -3,8 +3,8 @@ import pytest
 from labeling.models import Question, Settlement
 from labeling.quality import auditing, stated_errors
 from tests.clients import logged_in, text_of
+from tests.labeling.audits import answer_ids, audit_all
 from tests.labeling.crowd import query_count
-from tests.labeling.quality.test_auditing import answer_ids, audit_all, settled  # noqa: F401
 
 
 def settle_with(campaign, votes, probability):
@@ -13,7 +13,7 @@ def settle_with(campaign, votes, probability):
     )
 
 
-def test_without_audits_the_error_is_not_measured_and_a_range_is_given(settled):  # noqa: F811
+def test_without_audits_the_error_is_not_measured_and_a_range_is_given(settled):
     settle_with(settled, 3, 1.0)
 
     measured = stated_errors.measure(settled)
@@ -24,7 +24,7 @@ def test_without_audits_the_error_is_not_measured_and_a_range_is_given(settled):
     assert measured.error_of(1.0, 3) is None
 
 
-def test_audits_give_the_error_of_the_labels_and_of_each_label(settled, alice):  # noqa: F811
+def test_audits_give_the_error_of_the_labels_and_of_each_label(settled, alice):
     settle_with(settled, 3, 1.0)
     auditing.draw(settled, alice, 40, seed=0)
     audit_all(settled, alice, wrong=8)
@@ -41,7 +41,7 @@ def test_audits_give_the_error_of_the_labels_and_of_each_label(settled, alice): 
     assert len(measured.errors) == 40
 
 
-def test_below_twenty_audits_only_an_interval_is_stated(settled, alice):  # noqa: F811
+def test_below_twenty_audits_only_an_interval_is_stated(settled, alice):
     auditing.draw(settled, alice, 19, seed=0)
     audit_all(settled, alice)
 
@@ -51,7 +51,7 @@ def test_below_twenty_audits_only_an_interval_is_stated(settled, alice):  # noqa
     assert stated.interval is not None
 
 
-def test_too_hard_says_nothing_and_a_question_counts_once(settled, alice):  # noqa: F811
+def test_too_hard_says_nothing_and_a_question_counts_once(settled, alice):
     for seed in (0, 1):
         auditing.draw(settled, alice, 40, seed=seed)
         audit_all(settled, alice, hard=10)
@@ -67,7 +67,7 @@ def hard_in_both(campaign):
     return [question for question, values in answers.items() if values == {"hard"}]
 
 
-def test_a_campaign_with_nothing_settled_has_neither_number_nor_range(settled):  # noqa: F811
+def test_a_campaign_with_nothing_settled_has_neither_number_nor_range(settled):
     Question.objects.update(state="open")
 
     stated = stated_errors.measure(settled).stated
@@ -75,7 +75,7 @@ def test_a_campaign_with_nothing_settled_has_neither_number_nor_range(settled): 
     assert (stated.value, stated.interval, stated.range) == (None, None, None)
 
 
-def test_more_audits_narrow_the_interval_that_is_foretold(settled, alice):  # noqa: F811
+def test_more_audits_narrow_the_interval_that_is_foretold(settled, alice):
     before = stated_errors.measure(settled)
     auditing.draw(settled, alice, 40, seed=0)
     audit_all(settled, alice, wrong=4)
@@ -83,7 +83,7 @@ def test_more_audits_narrow_the_interval_that_is_foretold(settled, alice):  # no
     assert 0 < stated_errors.measure(settled).gain < before.gain
 
 
-def test_the_queries_do_not_grow_with_the_audits(settled, alice):  # noqa: F811
+def test_the_queries_do_not_grow_with_the_audits(settled, alice):
     few = query_count(lambda: stated_errors.measure(settled))
     auditing.draw(settled, alice, 40, seed=0)
     audit_all(settled, alice)
@@ -91,7 +91,7 @@ def test_the_queries_do_not_grow_with_the_audits(settled, alice):  # noqa: F811
     assert query_count(lambda: stated_errors.measure(settled)) == few <= 4
 
 
-def test_the_page_says_not_measured_before_an_audit_and_the_basis_after(settled, alice):  # noqa: F811
+def test_the_page_says_not_measured_before_an_audit_and_the_basis_after(settled, alice):
     client = logged_in(alice)
     address = f"/campaigns/{settled.name}/quality/"
 
