@@ -24,13 +24,15 @@ NEGLIGIBLE = 1e-6
 MOST_VOTES = 100
 # When Dawid–Skene stops.
 LIMITS: dict[str, Any] = {"max_iterations": 1_000, "tolerance": 1e-6}
+# In this many parts gold is hidden from methods that learn from it.
+FOLDS = 5
 # In place of a gold label that is no answer of anybody: all answers to the image are wrong.
 UNANSWERED = -2
 
 
 @dataclass(frozen=True)
 class Blind:
-    """Labels (I,) and scores (I, K) of a run that saw no gold."""
+    """Labels (I,) and scores (I, K) of a run that saw no gold, at least not that of the image."""
 
     labels: NDArray[np.int32]
     scores: Floats
@@ -38,7 +40,10 @@ class Blind:
 
 @dataclass(frozen=True)
 class AggregationOutcome:
-    """The result of a method. labels: (I,), -1 unanswered. accuracies: (A,), NaN unknown."""
+    """The result of a method. labels: (I,), -1 unanswered. accuracies: (A,), NaN unknown.
+
+    blind: None where the method learns from gold and cannot work without.
+    """
 
     labels: NDArray[np.int32]
     probabilities: Floats
@@ -223,27 +228,20 @@ METHODS: dict[str, Callable[[AggregationTask], AggregationOutcome]] = {
 
 
 def errors_of(
-    task: AggregationTask, outcome: AggregationOutcome
+    task: AggregationTask, outcome: AggregationOutcome, method: str
 ) -> tuple[stated_error.StatedError, dict[str, float]]:
-    """Return the stated error of the labels outside the gold, and the error of each of them.
-
-    Only the methods with a blind run have one. Other methods learn from gold what they would be
-    judged by.
-    """
+    """Return the stated error of the labels outside the gold, and the error of each of them."""
     votes = task.answers.counts.sum(axis=1).astype(float)
-    answered = votes > 0
-    rest = answered & (task.known == -1)
-    if outcome.blind is None:
-        with np.errstate(divide="ignore"):
-            scores = np.log(outcome.probabilities[rest])
-        margins = np.minimum(stated_error.margins_of(scores, outcome.labels[rest]), 700)
-        return stated_error.measure(margins, votes[rest], None)[0], {}
-    scores, gold = outcome.blind.scores, answered & (task.known != -1)
-    margins = stated_error.margins_of(scores, outcome.labels)[rest]
+    gold = (votes > 0) & (task.known != -1)
+    rest = (votes > 0) & (task.known == -1)
+    blind = outcome.blind or _cross_fitted(task, outcome, METHODS[method])
+    if blind is None:
+        blind, gold = _of_probabilities(outcome.labels, outcome.probabilities), np.zeros_like(gold)
+    margins = stated_error.margins_of(blind.scores, outcome.labels)[rest]
     evidence = stated_error.Evidence(
-        stated_error.margins_of(scores, outcome.blind.labels)[gold],
+        stated_error.margins_of(blind.scores, blind.labels)[gold],
         votes[gold],
-        outcome.blind.labels[gold] != task.known[gold],
+        blind.labels[gold] != task.known[gold],
         "gold",
     )
     stated, model = stated_error.measure(margins, votes[rest], evidence)
@@ -253,10 +251,35 @@ def errors_of(
     return stated, dict(zip(names, model.error(margins, votes[rest]).tolist(), strict=True))
 
 
+def _cross_fitted(
+    task: AggregationTask,
+    outcome: AggregationOutcome,
+    method: Callable[[AggregationTask], AggregationOutcome],
+) -> Blind | None:
+    """Return labels and scores of a method that learns from gold; those of gold images are learned
+    without their fifth of the gold. None if the rest of the gold teaches nothing.
+    """
+    labels, probabilities = outcome.labels.copy(), outcome.probabilities.copy()
+    gold = np.flatnonzero(task.known != -1)
+    for first in range(min(FOLDS, len(gold))):
+        fold, known = gold[first::FOLDS], task.known.copy()
+        known[fold] = -1
+        try:
+            without = method(replace(task, known=known))
+        except BadInput:
+            return None
+        labels[fold], probabilities[fold] = without.labels[fold], without.probabilities[fold]
+    return _of_probabilities(labels, probabilities)
+
+
+def _of_probabilities(labels: NDArray[np.int32], probabilities: Floats) -> Blind:
+    return Blind(labels, np.log(np.maximum(probabilities, 1e-300)))
+
+
 def report(task: AggregationTask, outcome: AggregationOutcome, method: str) -> dict[str, Any]:
     """Return the result without the accuracy."""
     answers = task.answers
-    stated, errors = errors_of(task, outcome)
+    stated, errors = errors_of(task, outcome, method)
     classes, counts = answers.classes, answers.counts
     answers_by_person = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
     labels = {

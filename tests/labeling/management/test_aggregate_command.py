@@ -432,7 +432,7 @@ def test_the_bluebirds_from_the_shell(result):
     two_coin = result(answers, "--truth", known, "--method", "dawid-skene")
 
     assert round(majority["accuracy"] * 108) == 82
-    assert round(two_coin["accuracy"] * 108) >= 96
+    assert round(two_coin["accuracy"] * 108) == 97
     assert two_coin["settings"]["prior"] == 0.01
     assert two_coin["settings"]["converged"]
     assert set(two_coin["annotators"]["1005"]) == {"accuracy", "answers", "confusion"}
@@ -440,6 +440,15 @@ def test_the_bluebirds_from_the_shell(result):
         got = result(answers, "--truth", known, "--gold", known, "--method", method)
         assert got["accuracy"] > majority["accuracy"]
         assert got["accuracy_outside_gold"] is None
+
+
+def test_the_dogs_have_the_labels_of_dawid_skene(result):
+    crowds.real_crowd("crowds/dogs")
+    folder = crowds.DATA / "crowds" / "dogs"
+
+    got = result(folder / "answers.csv", "--truth", folder / "truth.csv", "--method", "dawid-skene")
+
+    assert round(got["accuracy"] * 807) == 680
 
 
 def test_people_read_a_summary(run, write):
@@ -486,14 +495,22 @@ def test_the_class_of_an_image_may_be_called_topic_or_wnid(result, write, column
     assert result(answers, "--method", "vote-table")["settings"]["topics"] == 1
 
 
-@pytest.mark.parametrize("method", ["majority", "dawid-skene"])
+@pytest.mark.parametrize(
+    ("folder", "method"),
+    [
+        ("crowds/dogs", "majority"),
+        ("crowds/dogs", "dawid-skene"),
+        ("crowds/dogs", "posterior"),
+        ("bluebirds", "vote-table"),
+    ],
+)
 def test_the_stated_error_comes_from_gold_and_stands_beside_each_label(
-    result, write, method, tmp_path
+    result, write, folder, method, tmp_path
 ):
-    answers, right = crowds.real_crowd("crowds/dogs")
+    answers, right = crowds.real_crowd(folder)
     names = answers.item_names
     truth_of = {name: answers.classes[label] for name, label in zip(names, right, strict=True)}
-    drawn = np.random.default_rng(1).choice(len(names), 160, replace=False)
+    drawn = np.random.default_rng(1).choice(len(names), len(names) // 5, replace=False)
     gold = {names[item]: truth_of[names[item]] for item in drawn}
     codes = zip(answers.annotators, answers.items, answers.labels, strict=True)
     rows = [
@@ -529,6 +546,17 @@ def test_without_gold_no_error_is_stated_but_a_range(result, write, method, tmp_
     assert 0 <= stated["range"][0] < stated["range"][1] <= 1
     assert "error" not in got
     assert (tmp_path / "labels.csv").read_text().startswith("image,answer,probability\n")
+
+
+def test_gold_that_teaches_nothing_without_its_fifth_states_no_error(result, write):
+    votes = {f"i{n}": "yyn" for n in range(60)}
+    gold = write(truth({"i0": "y", "i1": "y"}) + "i99,y\n", "gold.csv")
+    sparse = write(sheet(votes | {"i1": ""}), "sparse.csv")
+
+    stated = result(sparse, "--method", "posterior", "--gold", gold)["stated_error"]
+
+    assert (stated["value"], stated["basis"]) == (None, None)
+    assert 0 <= stated["range"][0] < stated["range"][1] <= 1
 
 
 def test_few_gold_images_give_an_interval_and_no_number(result, write):
