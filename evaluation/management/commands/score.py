@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.management import cds_grids
 from evaluation.management.commands.wordnet import SimilarityOptions, load
 from evaluation.management.computing import CpuOptions, on_device
 from evaluation.management.named_files import named_files
@@ -164,7 +165,7 @@ class DetectionOptions(BoxOptions):
 class Command(ContractCommand):
     help = "Scores of the predictions of classifiers, from files."
 
-    @verb("how much of an object a classifier must see")
+    @verb("how much of an object a classifier must see", show=cds_grids.show)
     @on_device
     def cds(self, options: CdsOptions) -> CdsResult:
         wordnet, lines = load(), read_sequences(options.sequences)

@@ -95,18 +95,22 @@ def test_predictions_of_several_files_are_scored_together(files, tmp_path):
     assert result["classifiers"] == ["one", "two", "three"]
 
 
-def test_tables_are_printed_without_json(files):
+def test_the_papers_grids_are_printed_without_json(files):
     code, out, err = run(*files.mapped)
 
     assert (code, err) == (0, "")
     tables = result_of(*files.mapped)["tables"]
-    titles = [f"tables {name.replace('_', ' ')}" for name in tables if name != "averaging"]
-    lines = out.splitlines()
-    assert [title for title in titles if title not in lines] == []
-    first = tables["by_content_scheme"][0]
-    assert f"{first['value']:.6g}" in out
-    assert f"{first['low']:.6g}  {first['high']:.6g}" in out
-    assert ["category", "names", DOG, "dog"] in [line.split() for line in lines]
+    blocks = {block.split("\n")[0].split(":")[0]: block for block in out.split("\n\n")}
+    grid = blocks["CDS by content scheme"].splitlines()
+    rows = [row for row in tables["by_content_scheme"] if row["averaging"] == "text"]
+    schemes = list(dict.fromkeys(row["content_scheme"] for row in rows))
+    assert grid[1].split() == ["classifier", *schemes]
+    machine = grid[2].split()[0]
+    first = next(row for row in rows if row["classifier"] == machine)
+    assert grid[2].split()[1].startswith(f"{first['value']:.4f}")
+    assert f"[{first['low']:.4f}, {first['high']:.4f}]" in grid[3]
+    assert {"CDS by part scheme", "B-CDS by part scheme", "correlation with error"} <= set(blocks)
+    assert ["category", "names", DOG, "dog"] in [line.split() for line in out.splitlines()]
 
 
 def test_what_is_not_there_is_not_printed_and_notes_say_why(files):
