@@ -118,6 +118,7 @@ def test_what_is_not_there_is_not_printed_and_notes_say_why(files):
 
     assert code == 0
     assert "b_cds" not in out
+    assert "CL-ratio of all" not in out
     assert "- without a mapping there is no B-CDS" in out
 
 
