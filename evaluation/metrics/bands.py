@@ -58,24 +58,23 @@ class ConfirmedOrder:
         """Return the confirmed order as a sentence; "" for fewer than two names.
 
         >>> ConfirmedOrder(("A", "B", "C"), (("A", "B"), ("A", "C")), 0.95).words
-        'Sure at 95 %: A, then B and C. Within a band no order is sure.'
+        'Confirmed at 95 %: A, then B and C. Within a band, no order is confirmed.'
         """
         if len(self.names) < 2:
             return ""
         at, bands = f"{100 * self.level:g} %", self.bands
         if not self.apart:
-            if len(self.names) > 3:
-                return f"No order is sure: no two of the {len(self.names)} are told apart at {at}."
-            return f"No order is sure: nothing tells {_listed(self.names)} apart at {at}."
+            return f"No order is confirmed at {at}."
         if len(bands) == len(self.names):
-            return f"The order is sure at {at}: {', then '.join(self.names)}."
+            return f"The order is confirmed at {at}: {', then '.join(self.names)}."
         inside = {(a, b) for band in bands for a in band for b in band}
         pairs = [f"{a} before {b}" for a, b in self.apart if (a, b) in inside]
         if len(bands) == 1:
-            return f"Of the order only this is sure at {at}: {'; '.join(pairs)}."
-        words = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
-        only = f"only this is sure: {'; '.join(pairs)}" if pairs else "no order is sure"
-        return f"{words} Within a band {only}."
+            return f"Only this is confirmed at {at}: {'; '.join(pairs)}."
+        words = f"Confirmed at {at}: {', then '.join(_listed(band) for band in bands)}."
+        if pairs:
+            return f"{words} Within a band, only this is confirmed: {'; '.join(pairs)}."
+        return f"{words} Within a band, no order is confirmed."
 
     @property
     def leaders(self) -> list[str]:

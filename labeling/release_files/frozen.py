@@ -374,22 +374,22 @@ def check_goal(out: Path) -> None:
 def appearing(out: Path) -> Iterator[Path]:
     """Yield a folder to fill; it is renamed to `out` on success and removed on failure."""
     goal = out.resolve()
-    part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
     try:
-        yield part
-        os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
+        yield unfinished
+        os.chmod(unfinished, 0o755)  # noqa: S103 - as mkdir would
         if goal.exists():
             goal.rmdir()
-        os.rename(part, goal)
+        os.rename(unfinished, goal)
     except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise
 
 
 def copy(folder: Path, out: Path) -> None:
-    with appearing(out) as part:
+    with appearing(out) as unfinished:
         for path in sorted(folder.iterdir()):
-            shutil.copyfile(path, part / path.name)
+            shutil.copyfile(path, unfinished / path.name)
 
 
 def _check_file(path: Path, stated: str) -> None:

@@ -173,14 +173,13 @@ def _failure(job: Job) -> str:
     """Return a sentence that names the chunk, the cause and the cure."""
     fault = FAULT.fullmatch(job.error)
     reason = (
-        f"a fault of the program ({fault[1]}), which the log has under job {job.pk}. "
-        "Ask whoever runs the site to look there."
+        f"program error {fault[1]}. Ask the site's operator to check the log for job {job.pk}."
         if fault
         else f"{job.error.rstrip('.')}."
     )
     return (
-        f"Range {job.payload['range'] + 1} of the release could not be made: {reason} "
-        "Freezing again goes on from the ranges that are made."
+        f"Part {job.payload['range'] + 1} of the release failed: {reason} "
+        "Freezing again continues from the finished parts."
     )
 
 

@@ -190,7 +190,7 @@ def answer_rows(
 
 def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
     if settlement.value is None:
-        return "no majority: to a reviewer"
+        return "no majority; sent to a reviewer"
     if settlement.value == "dropped":
         return "dropped"
     name = KINDS[campaign.kind].tally_name(settlement.value)

@@ -252,7 +252,7 @@ STEPS = [
     Step("/campaigns/coots/people/", "Remove {bob}"),
     Step("/campaigns/coots/review/?q={reviewed}", ".verdict button[value]"),
     Step("/campaigns/coots/audit/", "form[action*='/audit/'] button[name=value]"),
-    Step("/campaigns/coots/audit/", "Draw it", {"#id_n": "1"}),
+    Step("/campaigns/coots/audit/", "Draw sample", {"#id_n": "1"}),
     Step("/campaigns/coots/quality/", "Recompute reputations"),
     Step("/campaigns/coots/policy/", "Save rules", {"#id_votes": "2"}),
     Step("/campaigns/birds/graph/", "Search", {"[name=q]": "coot"}),

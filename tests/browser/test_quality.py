@@ -246,7 +246,7 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
 
 def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, run_jobs):
     page.goto(site("/campaigns/cats/quality/"))
-    page.click("text=Ask one")
+    page.click("text=Start one")
     page.wait_for_url("**/pilot/")
 
     page.fill("#id_per_topic", "8")

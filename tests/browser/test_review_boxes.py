@@ -213,7 +213,7 @@ def test_an_auditor_draws_what_stands_again_without_seeing_it(page, site, campai
     boxers.settle(made, crowd, box(HEAD), "good", "complete")
     page.goto(site("/campaigns/boxes/audit/"))
     page.fill("[name=n]", "1")
-    page.click("text=Draw it")
+    page.click("text=Draw sample")
     page.wait_for_selector("[data-editor]:not([hidden])")
     assert page.locator(".boxes-standing").get_attribute("d") in (None, "")
     looked_at(page, "boxes-audit")

@@ -94,9 +94,9 @@ class Command(ContractCommand):
         paths = named_files(options.predictions)
         inputs = _read(options.truth, paths, options.valid_sets, wordnet)
         strata = reviewing.strata_of(questions, inputs, wordnet)
-        with frozen.appearing(options.out) as part:
+        with frozen.appearing(options.out) as unfinished:
             return reviewing.write_version(
-                part,
+                unfinished,
                 inputs,
                 questions,
                 strata,

@@ -77,8 +77,8 @@ class Command(ContractCommand):
         if scenes is not None:
             path = queries.SCENES if scenes == SHIPPED else Path(scenes)
             built += queries.scenes(text_lines(path))
-        with frozen.appearing(out) as part:
-            files = [_write(part, engine, built) for engine in known]
+        with frozen.appearing(out) as unfinished:
+            files = [_write(unfinished, engine, built) for engine in known]
         return Built(
             classes=len(class_list.synsets),
             by_kind=dict(Counter(query.kind for query in built)),

@@ -97,9 +97,9 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
     if "boxes" in request.POST:
-        message = "Learning from the answers; the figures of this page follow. Jobs says when."
+        message = "The figures are being recomputed from the answers. See Jobs for progress."
         return done(request, message, "boxes", campaign.name)
-    message = "Reputations are being recomputed; Jobs says when they are done."
+    message = "Reputations are being recomputed. See Jobs for progress."
     return done(request, message, "quality", campaign.name)
 
 
@@ -117,7 +117,7 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
             seed = secrets.randbelow(2**31)
         if "confirmed" in request.POST:
             piloting.ask(campaign, request.user, per_topic, seed)
-            message = "The pilot is being asked; Jobs says how far it is."
+            message = "The pilot is being created. See Jobs for progress."
             return done(request, message, "pilot", campaign.name)
         priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
         return _pilot(request, campaign, priced, piloting.plan(campaign, per_topic, seed))

@@ -41,7 +41,7 @@ def verification(request: SignedIn, name: str) -> HttpResponse:
     def change() -> HttpResponse:
         lifecycle.change(campaign, request.user, settings=form.cleaned_data)
         verifying.ask(campaign)
-        message = "Saved. The classes are being looked at by these rules."
+        message = "Saved. Precision is being recomputed with these rules."
         return done(request, message, "verification", campaign.name)
 
     return carried_out(form, change) or _page(request, campaign, form)
@@ -85,7 +85,7 @@ def verification_look(request: SignedIn, name: str) -> HttpResponse:
     """Check the classes in the background."""
     campaign = _fitting(own_campaign(request, name))
     verifying.ask(campaign)
-    message = "The classes are being looked at; Jobs says when that is done."
+    message = "Precision is being computed. See Jobs for progress."
     return done(request, message, "verification", campaign.name)
 
 

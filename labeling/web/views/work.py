@@ -97,7 +97,7 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     if freezing.takes_long(campaign):
         freezing.request(campaign, request.user)
-        messages.info(request, "The release is being made. It stands under Releases once done.")
+        messages.info(request, "The release is being created. Releases lists it once it is ready.")
         return redirect("labeling:jobs", campaign.name)
     latest = campaign.releases.order_by("-number").first()
     release = freezing.freeze(campaign, request.user)

@@ -78,7 +78,7 @@ def test_ranks_appear_by_themselves_when_people_have_answered(browser_as, site, 
     runs.rescore_changed()
     queue.run_all()
 
-    page.wait_for_selector("text=Ranks, and the places that are sure")
+    page.wait_for_selector("text=Ranks and confirmed ranks")
     assert page.locator("tbody tr").first.locator("th").inner_text() == "alpha"
 
 

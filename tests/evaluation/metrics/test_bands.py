@@ -32,10 +32,10 @@ def test_a_band_ends_where_all_above_are_told_apart_from_all_below(pairs, bands,
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        ((), "No order is sure: nothing tells A, B and C apart at 95 %."),
-        (("AB", "AC", "BC"), "The order is sure at 95 %: A, then B, then C."),
-        (("AC", "BC"), "Sure at 95 %: A and B, then C. Within a band no order is sure."),
-        (("AC",), "Of the order only this is sure at 95 %: A before C."),
+        ((), "No order is confirmed at 95 %."),
+        (("AB", "AC", "BC"), "The order is confirmed at 95 %: A, then B, then C."),
+        (("AC", "BC"), "Confirmed at 95 %: A and B, then C. Within a band, no order is confirmed."),
+        (("AC",), "Only this is confirmed at 95 %: A before C."),
     ],
 )
 def test_a_sentence_says_what_is_sure(pairs, words):
@@ -47,8 +47,8 @@ def test_within_a_band_a_pair_may_be_sure():
 
     assert band_order.bands == [["A", "B", "C"], ["D"]]
     assert (
-        band_order.words
-        == "Sure at 95 %: A, B and C, then D. Within a band only this is sure: A before C."
+        band_order.words == "Confirmed at 95 %: A, B and C, then D. "
+        "Within a band, only this is confirmed: A before C."
     )
 
 

@@ -128,10 +128,10 @@ def test_what_is_sure_is_what_mcnemars_test_tells_apart():
     # A and C err on other images: 10 and 30, McNemar's p is .002, at 99.9 % not enough.
     assert (order.bands, order.level) == ([["A", "C", "B"]], 0.999)
     assert order.apart == [["A", "B"]]
-    assert order.words == "Of the order only this is sure at 99.9 %: A before B."
-    assert sure(A=few, B=few).words.startswith("No order is sure")
+    assert order.words == "Only this is confirmed at 99.9 %: A before B."
+    assert sure(A=few, B=few).words.startswith("No order is confirmed")
     assert sure(A=np.zeros(400, bool), B=np.ones(400, bool)).words == (
-        "The order is sure at 99.9 %: A, then B."
+        "The order is confirmed at 99.9 %: A, then B."
     )
     # Four images that all say the same say nothing.
     four = compare({"A": np.zeros(4, bool), "B": np.ones(4, bool)}, ["n1"] * 4)

@@ -150,7 +150,9 @@ def test_several_submissions_say_who_won_which_class(files):
     # Of two images nothing is sure.
     assert low <= -0.5 <= 0 < high
     assert result["comparison"]["sure"]["apart"] == []
-    assert "No order is sure" in run(*files.arguments("--predictions", f"ours={path}", *FEW))[1]
+    assert (
+        "No order is confirmed" in run(*files.arguments("--predictions", f"ours={path}", *FEW))[1]
+    )
     assert result["comparison"]["optimistic"]["by_class"]["mean_ap"] == 0.75
 
 

@@ -117,7 +117,7 @@ def test_a_researcher_by_invitation_is_led_to_everything_that_is_theirs(nora, co
             assert f'href="{link}"' not in text, (address, link)
     assert "/campaigns/coots/" in html_of(client.get("/campaigns/"))
     assert "/datasets/pond/" in html_of(client.get("/datasets/"))
-    assert "New campaign on it" not in html_of(client.get("/datasets/pond/"))
+    assert "New campaign" not in html_of(client.get("/datasets/pond/"))
 
 
 def test_a_reviewer_is_led_to_the_campaigns_and_an_annotator_only_home(coots, bob, charlie):

@@ -261,7 +261,10 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     ("fault", "reason"),
     [
         (OSError(28, "No space left on device"), "The disk is full. Free some space"),
-        (KeyError("n01847000"), "a fault of the program (KeyError), which the log has under job "),
+        (
+            KeyError("n01847000"),
+            "program error KeyError. Ask the site's operator to check the log",
+        ),
     ],
 )
 def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
@@ -289,8 +292,8 @@ def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(
         f"{fault_said['message']} {fault_said['cure']}",
         refused[2].splitlines()[-1],
     ):
-        assert f"Range 2 of the release could not be made: {reason}" in text
-        assert "Freezing again goes on from the ranges that are made." in text
+        assert f"Part 2 of the release failed: {reason}" in text
+        assert "Freezing again continues from the finished parts." in text
         assert "n01847000" not in text
     assert not pond.releases.exists()
 

@@ -344,13 +344,13 @@ def test_a_large_campaign_is_frozen_by_a_job_that_the_page_shows(
     monkeypatch.setattr(snapshots, "FEW_CHUNKS", 0)
 
     page = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
-    assert "The release is being made" in page
+    assert "The release is being created" in page
     assert not coots.releases.exists()
-    assert "is being made" in text_of(desk.get("/campaigns/coots/releases/"))
+    assert "is being created" in text_of(desk.get("/campaigns/coots/releases/"))
     run_jobs()
 
     assert coots.releases.get().counts["settled"]
-    assert "is being made" not in text_of(desk.get("/campaigns/coots/releases/"))
+    assert "is being created" not in text_of(desk.get("/campaigns/coots/releases/"))
 
 
 def test_a_release_that_is_not_there_is_not_found(desk, coots):

@@ -104,7 +104,7 @@ def test_the_dataset_says_how_much_is_known_and_leads_there(desk, pond):
 
     page = text_of(desk.get("/datasets/elsewhere/"))
 
-    assert "<dt>labels known already</dt><dd>2</dd>" in page
+    assert "<dt>known labels</dt><dd>2</dd>" in page
     assert f'href="{LABELS}"' in page
 
 

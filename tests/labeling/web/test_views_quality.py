@@ -371,7 +371,7 @@ def test_a_persons_page_shows_signals_decisions_and_answers_beside_what_stands(
     assert "a word first" in page
     assert "Known questions" in page
     assert "Right on 0 of" in page
-    assert "otherwise" in page
+    assert "differs" in page
     assert "Let them work …" in page
     assert "Pause …" not in page
 

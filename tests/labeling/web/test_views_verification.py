@@ -52,7 +52,7 @@ def words_of(response):
 
 def test_the_page_has_every_class_with_its_precision_cost_and_state(pets, as_alice):
     empty = words_of(as_alice.get(page(pets)))
-    assert "The classes are being looked at." in empty
+    assert "Precision is being computed." in empty
     queue.run_all()
 
     text = words_of(as_alice.get(page(pets)))
@@ -109,7 +109,7 @@ def test_the_rules_are_changed_on_the_page_and_bad_ones_change_nothing(pets, as_
     rules = {"precision": 0.99, "wanted": 3, "audited": 0, "budget": 5}
     text = words_of(post(as_alice, pets, "verification", **rules))
 
-    assert "looked at by these rules" in text
+    assert "recomputed with these rules" in text
     pets.refresh_from_db()
     assert pets.settings == rules
     queue.run_all()
@@ -124,7 +124,7 @@ def test_the_rules_are_changed_on_the_page_and_bad_ones_change_nothing(pets, as_
 def test_looking_is_asked_for_on_the_page(pets, as_alice):
     Job.objects.all().delete()
 
-    assert "Jobs says when that is done" in words_of(post(as_alice, pets, "verification_look"))
+    assert "See Jobs for progress." in words_of(post(as_alice, pets, "verification_look"))
     assert Job.objects.get().kind == "verify"
 
 

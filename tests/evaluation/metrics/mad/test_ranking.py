@@ -82,7 +82,7 @@ def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
     assert few.sure.bands == [["a", "b"]]
     assert few.sure.places == [[1, 2], [1, 2]]
     assert few.rank_intervals_wide == [[1, 2], [1, 2]]
-    assert few.sure.words == "No order is sure: nothing tells a and b apart at 95 %."
+    assert few.sure.words == "No order is confirmed at 95 %."
     assert many.sure.bands == [["a"], ["b"]]
     assert (few.images, many.images) == ([4, 4], [30, 30])
     # As often right as the other: no order, however many.

@@ -233,7 +233,7 @@ def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, obje
 
     # 2 · 0.5⁶ = 0.03, and of five objects it is 0.06.
     assert sure.bands == ([["dog"], ["cat"]] if is_sure else [["dog", "cat"]])
-    assert ("No order is sure" in sure.words) is not is_sure
+    assert ("No order is confirmed" in sure.words) is not is_sure
 
 
 def test_measures_and_conventions_change_the_score(lines, predictions, wordnet):

@@ -44,8 +44,8 @@ def test_page_says_which_classifier_needs_least(run, as_alice):
 
     assert "lowest in 4 of them" in page
     # So few objects that no test tells anybody apart, however clear it looks.
-    assert "Which needs the least of the object is not confirmed" in page
-    assert "No order is sure" in page
+    assert "No classifier is confirmed to need the least" in page
+    assert "No order is confirmed" in page
     for text in ("wup", "20 rounds over images, seed 0", run.release.sha256, "Scored"):
         assert text in page
 
@@ -225,7 +225,7 @@ def test_one_classifier_at_one_content_scheme_is_not_called_the_best_of_several(
 
     assert "How much of the object early needs" in page
     assert "Add another classifier" in page
-    for comparison in ("needs the least", "is sure", "lowest in", "Percentages"):
+    for comparison in ("to need the least", "is confirmed", "lowest in", "Percentages"):
         assert comparison not in page
 
 

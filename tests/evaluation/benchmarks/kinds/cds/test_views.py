@@ -150,7 +150,7 @@ def test_only_parts_campaigns_that_i_research_in_are_offered(
     assert list(mine.fields["campaign"].queryset) == [cats]
     assert not theirs.fields["campaign"].queryset.exists()
     page = html_of(logged_in(stranger).get(NEW))
-    assert "You research in no campaign in which people draw parts." in page
+    assert "You are not a researcher of any campaign in which people draw parts." in page
 
 
 def test_another_persons_campaign_cannot_be_chosen(cats):

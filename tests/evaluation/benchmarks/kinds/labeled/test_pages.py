@@ -113,7 +113,7 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     best = "beta" if kind in ("detection", "wsol") else "alpha"
     # Made by hand, of five images: the one that stands first is not surely the best.
     assert f"{best} <strong>" in page
-    assert "Which is the best is not confirmed" in page or f"{best} is the best" in page
+    assert "No submission is confirmed to be the best" in page or f"{best} is the best" in page
     result = kind_of(run.benchmark).result_of(run.benchmark, run)
     for name in Labeled(result.kind).figures(result):
         assert address("figure", run, name, "svg") in page, name

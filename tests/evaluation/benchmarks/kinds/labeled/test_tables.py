@@ -52,7 +52,7 @@ def test_answer_says_whether_anything_tells_two_apart():
     far = rows.answer(results.result("detection", 0.7, 0.2))
 
     assert (near.sure.apart, far.sure.apart) == ((), (("alpha", "beta"),))
-    assert "No order is sure" in near.sure.words
+    assert "No order is confirmed" in near.sure.words
     assert rows.answer(results.result("localization", 0.2, 0.2)).sure.apart == ()
     assert (near.best.name, near.second.name) == ("alpha", "beta")
     # Of five images 0.2 and 0.9 are not told apart.
