@@ -1,36 +1,75 @@
-"""Bootstrap draws of pairs that share images."""
+"""Bootstrap counts of pairs that share images."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Most random numbers in memory at once, 32 MB.
+# Most random numbers in memory at once: 32 MB in single precision.
 _HELD = 8_000_000
+# What the two of a pair got right on an image, by its outcome: neither, the second, the first,
+# both.
+_CORRECT = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-def joint_draws(
-    images: Sequence[NDArray[np.int64]], rounds: int, generator: np.random.Generator
-) -> Iterator[list[NDArray[np.int64]]]:
-    """Yield batches of bootstrap draws: per pair (batch, n) indices among its n images.
+def joint_counts(
+    right: Sequence[NDArray[np.bool_]],
+    images: Sequence[NDArray[np.int64]],
+    rounds: int,
+    generator: np.random.Generator,
+) -> Iterator[NDArray[np.int64]]:
+    """Yield batches of bootstrap rounds: (batch, pairs, 2) images on which each of the two was
+    right.
 
-    images: per pair (n,) ids of its images from 0; the same id means the same image. Each pair
-    draws n of its n images with replacement, every draw uniform and independent; a shared image is
-    drawn jointly across pairs: in draw s every image has one random number, and each pair takes its
-    image with the smallest. Equal pairs draw the same images, disjoint pairs independently.
+    right: (n, 2) per pair. images: (n,) different ids per pair, from 0; the same id means the same
+    image. Each pair draws n of its n images with replacement. How often an image of several pairs
+    is drawn follows from one random number of that image, the same for all of its pairs; images of
+    one pair only are counted by a multinomial draw over the four outcomes. So equal pairs draw the
+    same images, and disjoint pairs draw independently.
     """
-    count = max(
-        (int(pair_images.max()) + 1 for pair_images in images if len(pair_images)), default=0
-    )
-    draws = max((len(pair_images) for pair_images in images), default=0)
-    batch = max(1, _HELD // max(1, count * draws))
+    pairs = np.repeat(np.arange(len(images)), [len(pair_images) for pair_images in images])
+    ids = np.concatenate([np.zeros(0, np.int64), *images])
+    outcomes = np.concatenate([np.zeros((0, 2), bool), *right]) @ (2, 1)
+    single = np.bincount(ids, minlength=1)[ids] == 1
+    by_outcome = np.zeros((len(images), 4))
+    np.add.at(by_outcome, (pairs[single], outcomes[single]), 1)
+    rest = by_outcome.sum(axis=1)
+    shares = np.where(rest[:, None] > 0, by_outcome / np.maximum(rest, 1)[:, None], (1, 0, 0, 0))
+    totals = np.bincount(pairs, minlength=len(images))
+    # The shared images of each pair in the order of their ids: the first of all pairs, the second …
+    order = np.lexsort((ids, pairs))[~single[np.lexsort((ids, pairs))]]
+    turns = np.arange(len(order)) - np.searchsorted(pairs[order], pairs[order])
+    columns, numbers = np.unique(ids[order], return_inverse=True)
+    batch = max(1, _HELD // (len(columns) + 16 * len(images) + 1))
     for start in range(0, rounds, batch):
         size = min(batch, rounds - start)
-        numbers = generator.random((size, draws, count), np.float32)
-        yield [_least(numbers, pair_images) for pair_images in images]
+        left, counts = np.tile(totals, (size, 1)), np.zeros((size, len(images), 4), np.int64)
+        uniform = generator.random((size, len(columns)))
+        for turn in range(int(turns.max(initial=-1)) + 1):
+            now = order[turns == turn]
+            drawn = _binomial(
+                uniform[:, numbers[turns == turn]], left[:, pairs[now]], totals[pairs[now]] - turn
+            )
+            counts[:, pairs[now], outcomes[now]] += drawn
+            left[:, pairs[now]] -= drawn
+        counts += generator.multinomial(left, shares)
+        yield counts @ _CORRECT
 
 
-def _least(numbers: NDArray[np.float32], pair_images: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(pair_images) == 0:
-        return np.zeros((len(numbers), 0), np.int64)
-    return numbers[:, : len(pair_images), pair_images].argmin(axis=-1)
+def _binomial(
+    uniform: NDArray[np.float64], draws: NDArray[np.int64], images: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return (batch, N) how many of the draws take one of so many images: the quantile at
+    `uniform`. draws: (batch, N). images: (N,).
+    """
+    others = np.maximum(images - 1, 1)
+    mass = (others / (others + 1)) ** draws
+    total, counts = mass.copy(), np.zeros(draws.shape, np.int64)
+    for count in range(int(draws.max(initial=0))):
+        above = uniform > total
+        if not above.any():
+            break
+        counts += above
+        mass *= (draws - count) / ((count + 1) * others)
+        total += mass
+    return np.where(images == 1, draws, np.minimum(counts, draws))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics import bands
-from evaluation.metrics.bootstrap import joint_draws
+from evaluation.metrics.bootstrap import joint_counts
 from evaluation.metrics.mad.results import (
     LEAST,
     LEVEL,
@@ -32,6 +32,9 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
 # Scores closer than this are ties: the eigenvector's last digits are noise.
 _DIGITS = 12
+_STEPS = 60
+# Steps of power iteration end where no score moves by more than this.
+_STILL = 1e-14
 # Agresti and Coull (1998) add two successes and two failures. Without them, few images that all
 # agree would count as certain.
 _MORE = 2
@@ -137,20 +140,23 @@ class Outcomes:
     right: list[NDArray[np.bool_]]
     images: list[NDArray[np.int64]]
 
-    def tally(self, right: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return correct[…, i, j], the number of images of pair {i, j} on which i is right, and
+    def tally(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return correct[i, j], the number of images of pair {i, j} on which i is right, and
         images[i, j], the number of its images.
-
-        right: (…, n, 2) for each pair.
         """
-        count = len(self.classifiers)
-        batch = right[0].shape[:-2] if right else ()
-        correct = np.zeros((*batch, count, count), np.int64)
-        images = np.zeros((count, count), np.int64)
-        for (i, j), outcome in zip(self.pairs, right, strict=True):
-            correct[..., i, j], correct[..., j, i] = np.moveaxis(outcome.sum(axis=-2), -1, 0)
-            images[i, j] = images[j, i] = outcome.shape[-2]
-        return correct, images
+        correct = self.matrices(np.array([r.sum(axis=0) for r in self.right]).reshape(-1, 2))
+        counts = [len(pair_images) for pair_images in self.images]
+        return correct, self.matrices(np.column_stack([counts, counts]))
+
+    def matrices(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (…, m, m) matrices of (…, pairs, 2) counts: the first of pair (i, j) at [i, j],
+        the second at [j, i].
+        """
+        size = len(self.classifiers)
+        i, j = np.array(self.pairs, np.int64).reshape(-1, 2).T
+        whole = np.zeros((*counts.shape[:-2], size, size), np.int64)
+        whole[..., i, j], whole[..., j, i] = counts[..., 0], counts[..., 1]
+        return whole
 
     def first(self, k: int) -> "Outcomes":
         """Return the outcomes of only the first k images of each pair."""
@@ -186,7 +192,7 @@ def rank(
         unanswered = {q: None for line in pending for q in line.questions if q not in answers}
         raise MissingAnswers(list(unanswered))
     outcomes = _outcomes(placed_pairs, answers, list(classifiers))
-    correct, images = outcomes.tally(outcomes.right)
+    correct, images = outcomes.tally()
     _refuse_parts(outcomes.classifiers, images)
     a = accuracy_matrix(correct, images, smoothing)
     _refuse_zeros(outcomes.classifiers, a)
@@ -301,11 +307,22 @@ def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
     b = np.where(never, 0.0, dominance)
     diagonal = np.arange(b.shape[-1])
     b[..., diagonal, diagonal] += never.sum(axis=-1)
-    values, vectors = np.linalg.eig(b)
-    best = np.argmax(values.real, axis=-1)
-    vector = np.take_along_axis(vectors, best[..., None, None], axis=-1)[..., 0]
-    scores = np.abs(vector.real)
-    return scores / scores.sum(axis=-1, keepdims=True)
+    if b.ndim == 2:
+        values, vectors = np.linalg.eig(b)
+        scores = np.abs(vectors[:, np.argmax(values.real)].real)
+        return scores / scores.sum()
+    # One eigenvalue of a matrix of ratios is far above the rest, so a few steps are enough.
+    scores = np.full((len(b), b.shape[-1]), 1 / b.shape[-1])
+    for _ in range(_STEPS):
+        before = scores
+        scores = (b @ before[..., None])[..., 0]
+        scores /= scores.sum(axis=-1, keepdims=True)
+        moving = np.abs(scores - before).max(axis=-1) > _STILL
+        if not moving.any():
+            break
+    for row in np.flatnonzero(moving):
+        scores[row] = perron(dominance[row])
+    return scores
 
 
 def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> Hodge:
@@ -392,9 +409,8 @@ def _drawn_scores(
     """
     generator = np.random.default_rng(seed)
     kept = []
-    for draws in joint_draws(outcomes.images, rounds, generator):
-        right = [r[d] for r, d in zip(outcomes.right, draws, strict=True)]
-        a = accuracy_matrix(outcomes.tally(right)[0], images, smoothing)
+    for counts in joint_counts(outcomes.right, outcomes.images, rounds, generator):
+        a = accuracy_matrix(outcomes.matrices(counts), images, smoothing)
         whole = ~(a == 0).any(axis=(-1, -2))
         kept.append(perron(dominance(a[whole])).round(_DIGITS))
     return np.concatenate([np.zeros((0, len(outcomes.classifiers))), *kept])
@@ -432,7 +448,7 @@ def _order(
         ids.append(np.concatenate([images, np.arange(number, number + added)]))
         number += added
     padded = Outcomes(outcomes.classifiers, outcomes.pairs, right, ids)
-    counts = padded.tally(right)[1]
+    counts = padded.tally()[1]
     names = outcomes.classifiers
     index_of = {name: i for i, name in enumerate(names)}
     beats = _beats(_drawn_scores(padded, counts, smoothing, rounds, seed))
@@ -460,7 +476,7 @@ def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[Abla
     """
 
     def ranked(part: Outcomes) -> NDArray[np.float64] | None:
-        a = accuracy_matrix(*part.tally(part.right), smoothing)
+        a = accuracy_matrix(*part.tally(), smoothing)
         return None if (a == 0).any() else ranks(perron(dominance(a)).round(_DIGITS))
 
     whole = ranked(outcomes)

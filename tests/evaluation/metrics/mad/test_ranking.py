@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.metrics.bootstrap import joint_draws
+from evaluation.metrics.bootstrap import joint_counts
 from evaluation.metrics.mad.ranking import (
     MissingAnswers,
     RankingError,
     SelectedImage,
     against_accuracy,
+    dominance,
     hodge,
     images_in_place,
     perron,
@@ -348,25 +349,77 @@ def test_intervals_hold_the_rank_of_a_clear_winner_and_beats_add_to_one():
     assert result.beats != rank(lines, answers, "abcde", 20, bootstrap=300, seed=2).beats
 
 
-def test_every_draw_is_uniform_and_pairs_share_the_draws_of_shared_images():
-    images = [np.array([3, 0, 7]), np.array([3, 0, 7]), np.array([1, 2])]
-
-    (draws,) = joint_draws(images, 6000, np.random.default_rng(0))
-
-    assert (draws[0] == draws[1]).all()
-    for pair_images, chosen in zip(images, draws, strict=True):
-        assert chosen.shape == (6000, len(pair_images))
-        counts = np.bincount(chosen.reshape(-1)) / chosen.size
-        np.testing.assert_allclose(counts, 1 / len(pair_images), atol=0.02)
-    together = (draws[0][:, 0] == 0) & (draws[2][:, 0] == 0)
-    assert together.mean() == pytest.approx(1 / 6, abs=0.02)
+def drawn_counts(images, right, rounds, seed=0):
+    arrays = [np.array(pair_images, np.int64) for pair_images in images]
+    outcomes = [np.array(pair_right, bool) for pair_right in right]
+    draws = joint_counts(outcomes, arrays, rounds, np.random.default_rng(seed))
+    return np.concatenate(list(draws))
 
 
-def test_draws_of_one_pair_vary_as_the_plain_bootstrap_does():
-    (draws,) = joint_draws([np.arange(10)], 8000, np.random.default_rng(3))
+def test_equal_pairs_draw_the_same_images_and_disjoint_pairs_independently():
+    right = [[1, 0], [0, 1], [0, 0]]
 
-    # The number of successes in 10 draws of which 4 succeed: variance 10 · 0.4 · 0.6.
-    assert (draws[0] < 4).sum(axis=1).var() == pytest.approx(2.4, rel=0.06)
+    counts = drawn_counts([[3, 0, 7], [3, 0, 7], [1, 2, 4]], [right, right, right], 6000)
+
+    assert counts.shape == (6000, 3, 2)
+    assert (counts[:, 0] == counts[:, 1]).all()
+    assert counts.mean(axis=0) == pytest.approx(1, abs=0.04)
+    assert abs(np.corrcoef(counts[:, 0, 0], counts[:, 2, 0])[0, 1]) < 0.04
+
+
+@pytest.mark.parametrize("shared", [0, 1, 4, 9, 10])
+def test_counts_of_a_pair_vary_as_the_plain_bootstrap_does(shared):
+    images = list(range(10))
+    # The second pair has the first images too, and otherwise its own.
+    second = [i if i < shared else i + 100 for i in images]
+    right = [[i < 4, i % 2] for i in images]
+
+    counts = drawn_counts([images, second], [right, right], 8000, seed=3)
+
+    plain = np.array(right)[np.random.default_rng(4).integers(10, size=(8000, 10))].sum(axis=1)
+    for pair in (0, 1):
+        assert counts[:, pair].mean(axis=0) == pytest.approx(plain.mean(axis=0), rel=0.02)
+        assert np.cov(counts[:, pair].T) == pytest.approx(np.cov(plain.T), abs=0.15)
+        for number in range(11):
+            assert (counts[:, pair, 0] == number).mean() == pytest.approx(
+                (plain[:, 0] == number).mean(), abs=0.02
+            )
+
+
+def test_an_image_of_two_pairs_is_drawn_as_often_in_both():
+    right = [[1, 1], *[[0, 0]] * 9]
+
+    counts = drawn_counts([range(10), [0, *range(20, 29)]], [right, right], 4000)
+
+    assert (counts[:, 0] == counts[:, 1]).all()
+
+
+def test_images_that_all_agree_have_one_count_in_one_batch_and_in_many(monkeypatch):
+    images = [range(5), [], range(3, 8)]
+    right = [[[1, 0]] * 5, np.zeros((0, 2)), [[0, 1]] * 5]
+
+    counts = drawn_counts(images, right, 50)
+    monkeypatch.setattr("evaluation.metrics.bootstrap._HELD", 1)
+
+    assert counts[:, [0, 2]].tolist() == [[[5, 0], [0, 5]]] * 50
+    assert counts[:, 1].tolist() == [[0, 0]] * 50
+    assert drawn_counts(images, right, 50).tolist() == counts.tolist()
+
+
+def test_many_matrices_have_the_principal_eigenvectors_of_each():
+    random = np.random.default_rng(0)
+    a = random.uniform(0.02, 1, (40, 6, 6))
+    ratios = dominance(a)
+    ratios[:, np.arange(6), np.arange(6)] = 1
+    # Two classifiers that only a chain of comparisons joins: steps converge slowly.
+    ratios[3, :, :] = np.nan
+    for i in range(5):
+        ratios[3, i, i + 1], ratios[3, i + 1, i] = 1e3, 1e-3
+
+    scores = perron(ratios)
+
+    for matrix, vector in zip(ratios, scores, strict=True):
+        np.testing.assert_allclose(vector, perron(matrix), rtol=1e-9, atol=1e-12)
 
 
 def test_table_1_moves_up_and_down_as_printed():
