@@ -7,6 +7,7 @@ images. So keep its labels, and fit the error on gold and audited images
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -232,6 +233,15 @@ def settled_margins(probabilities: ArrayLike, votes: ArrayLike, by_majority: boo
     if by_majority:
         return np.maximum((2 * shares - 1) * np.asarray(votes, float), 0)
     return np.maximum(np.log(np.maximum(shares, 1e-300)) - np.log1p(-shares), 0)
+
+
+def settled_error(
+    coefficients: Sequence[float], by_majority: bool, probability: float, votes: int
+) -> float:
+    """Return the error of one settled label. coefficients: a, b and c of its campaign."""
+    terms = _terms(settled_margins([probability], [votes], by_majority), [votes])
+    # The last digits differ from machine to machine.
+    return round(float(_logistic(terms @ np.array(coefficients))[0]), DIGITS)
 
 
 def cross_fitted(evidence: Evidence, folds: int = 5) -> Floats:

@@ -40,8 +40,9 @@ class Label:
     """Whether an image shows a class, and where.
 
     key: the class, a wnid. origin: one of ORIGINS. source: of a given label. entry: its position in
-    the file, for people. votes, interval: the people behind the probability, and the 95 % interval
-    of that share. is_covered: whether every instance has a box, if people were asked.
+    the file, for people. error: of a settled label, where gold or audits measured it. votes,
+    interval: the people behind the probability, and the 95 % interval of that share. is_covered:
+    whether every instance has a box, if people were asked.
     """
 
     image: str
@@ -53,6 +54,7 @@ class Label:
     name: str = ""
     source: str = ""
     entry: str = field(default="", compare=False)
+    error: float | None = field(default=None, compare=False)
     votes: int | None = field(default=None, compare=False)
     interval: tuple[float, float] | None = field(default=None, compare=False)
     is_covered: bool | None = None
@@ -65,6 +67,7 @@ class Label:
             "value": self.value,
             "origin": self.origin,
             "probability": self.probability,
+            **({} if self.error is None else {"error": self.error}),
             **support,
             **({} if self.is_covered is None else {"is_covered": self.is_covered}),
         }
@@ -148,7 +151,8 @@ class ExportContext:
     class's parts in order.
 
     makes_rest: the format computes what no part covers. names: of COCO's categories, one of NAMES.
-    image_base: prefix of image addresses for Label Studio. images: names of all images, for formats
+    image_base: prefix of image addresses for Label Studio. has_errors: whether the error of labels
+    was measured. images: names of all images, for formats
     that need them first.
     """
 
@@ -158,6 +162,7 @@ class ExportContext:
     makes_rest: bool = False
     names: str = "unique"
     image_base: str = ""
+    has_errors: bool = False
     images: Iterable[str] = ()
 
     @cached_property

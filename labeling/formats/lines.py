@@ -24,6 +24,7 @@ from labeling.parts.model import Photograph
 KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"} | {
     "votes",
     "interval",
+    "error",
     "is_covered",
     "flags",
 }

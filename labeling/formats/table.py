@@ -22,7 +22,7 @@ CLASS = ("class", "wnid", "topic", "category")
 SUPPORT = ("votes", "low", "high")
 COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
 # name: of an object.
-READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "name")
+READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "error", "name")
 # The box of an object that fills its image, of unknown size.
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
@@ -31,9 +31,11 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write labels.csv into the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow((*COLUMNS, "error") if release_info.has_errors else COLUMNS)
         for photo, labels in pages:
             for label in labels:
+                error = [""] if label.error is None else [repr(label.error)]
+                error = error if release_info.has_errors else []
                 for instance in label.instances or (None,):
                     writer.writerow(
                         [
@@ -47,6 +49,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
                             "" if label.votes is None else label.votes,
                             *(map(repr, label.interval) if label.interval else ("", "")),
                             " ".join(instance.flags or ()) if instance else "",
+                            *error,
                         ]
                     )
 

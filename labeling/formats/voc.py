@@ -135,6 +135,8 @@ def _write_image(
         _add(stated, "value", label.value)
         _add(stated, "origin", label.origin)
         _add(stated, "probability", "" if label.probability is None else repr(label.probability))
+        if label.error is not None:
+            _add(stated, "error", repr(label.error))
         if label.votes is not None and label.interval is not None:
             _add(stated, "votes", str(label.votes))
             for name, bound in zip(("low", "high"), label.interval, strict=True):

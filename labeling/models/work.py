@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
@@ -84,6 +86,12 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.campaign.name} release {self.number}"
+
+    @property
+    def stated_error(self) -> dict[str, Any] | None:
+        """Return the error of its labels as in release.json; None in older ones, of drawings."""
+        stated: dict[str, Any] | None = self.counts.get("stated_error")
+        return stated
 
     @property
     def unsettled(self) -> int:

@@ -61,8 +61,9 @@ class MeasuredError:
         """Return the error of one settled label; None where nothing was measured."""
         if self.model is None or probability is None or not votes:
             return None
-        margins = stated_error.settled_margins([probability], [votes], self.by_majority)
-        return float(self.model.error(margins, [votes])[0])
+        return stated_error.settled_error(
+            self.model.coefficients, self.by_majority, probability, votes
+        )
 
 
 def is_measurable(campaign: Campaign) -> bool:

@@ -153,6 +153,7 @@ def export(
         release.parts(),
         names=options.names,
         image_base=options.image_base,
+        has_errors=bool(release.meta.get("stated_error", {}).get("basis")),
         images=(line["name"] for line in release.images()),
     )
     module = formats[format_name]
@@ -302,6 +303,7 @@ def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> La
         value=row["value"],
         origin=row["origin"],
         probability=row["probability"],
+        error=row.get("error"),
         instances=instances_of(geometry),
         name=names.get(row["wnid"], ""),
         source=known["source"] if known else "; ".join(row.get("queries", ())),

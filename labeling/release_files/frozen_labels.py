@@ -35,8 +35,8 @@ class AnswerLine(TypedDict):
     contains: None for a dropped question; absent where wnid is the answer. judged: instead of
     contains where people judge how right the class is; None for a dropped question. votes: by
     answer. tags: how many votes for the settled answer have each tag. ranked: the listed classes,
-    the settled one first. node, order, probability: with a graph. box: of objects. queries: that
-    found the image of a candidate.
+    the settled one first. node, order, probability: with a graph. error: where it was measured.
+    box: of objects. queries: that found the image of a candidate.
     """
 
     image: str
@@ -47,6 +47,7 @@ class AnswerLine(TypedDict):
     tags: NotRequired[dict[str, int]]
     ranked: NotRequired[list[str]]
     probability: NotRequired[float | None]
+    error: NotRequired[float]
     node: NotRequired[str]
     order: NotRequired[int]
     box: NotRequired[list[float]]
@@ -68,8 +69,9 @@ class GivenLine(TypedDict):
 class LabelLine(TypedDict):
     """The label of a class of an image; see Frozen.labels.
 
-    votes: people who could answer. interval: of the share that the probability is. flags: of each
-    box. coverage: one of frozen_boxes.STATES. queries: that found the image.
+    probability: the model's own. error: the probability that the label is wrong, where gold or
+    audits measured it. votes: people who could answer. interval: of the share that the probability
+    is. flags: of each box. coverage: one of frozen_boxes.STATES. queries: that found the image.
     """
 
     image: str
@@ -78,6 +80,7 @@ class LabelLine(TypedDict):
     origin: str
     decided: bool
     probability: float | None
+    error: NotRequired[float]
     boxes: NotRequired[list[list[float]]]
     flags: NotRequired[list[list[str]]]
     coverage: NotRequired[str]
@@ -220,6 +223,8 @@ def _label(
         "decided": bool(origin),
         "probability": probability,
     }
+    if line is not None and "error" in line:
+        label_line["error"] = line["error"]
     if line is not None and "queries" in line:
         label_line["queries"] = line["queries"]
     if line is not None and probability is not None and "votes" in line:

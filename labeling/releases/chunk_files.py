@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labeling.db import batch
+from labeling.estimators.stated_error import settled_error
 from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, CLASS, CONTAINS, GRAPH, JUDGED, OBJECTS
 from labeling.models import Answer, Policy, Question, Settlement
@@ -67,6 +68,7 @@ class _ChunkWriter:
         self.folder = folder
         self.kind = KINDS[context.kind]
         self.counts: Counter[str] = Counter()
+        self.error = context.error
         # Ids of the calibrations behind the settlements of this chunk.
         self.calibrations: set[int] = set()
         self.answers = opened.enter_context(LineFile(folder / "answers.jsonl"))
@@ -133,6 +135,15 @@ def _write_batch(writer: _ChunkWriter, rows: list[FrozenQuestion]) -> None:
                 "order": orders[question.pk],
                 "probability": settled.probability if settled else None,
             }
+        if (
+            writer.error
+            and settled
+            and settled.answers
+            and settled.probability is not None
+            and question.state == Question.State.SETTLED
+        ):
+            votes_counted = len(settled.answers)
+            line["error"] = settled_error(*writer.error, settled.probability, votes_counted)
         if question.step:
             subject["step"], subject["number"] = question.step, question.number
             line = subject | line

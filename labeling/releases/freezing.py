@@ -181,7 +181,7 @@ def _write(
                 marks = fingerprint(now)
                 measured = stated_errors.measure(now)
                 head = {"stated_error": measured.stated.to_json()} if measured else {}
-                taken = snapshots.take(now, building, scratch, opened)
+                taken = snapshots.take(now, building, scratch, opened, measured)
                 joined = partial(
                     joining.join,
                     taken,
@@ -244,6 +244,8 @@ def _publish(
         if same is not None:
             return _keep(same, marks, interim)
         counts = meta["counts"] | {"marks": marks, "interim": interim}
+        if "stated_error" in meta:
+            counts["stated_error"] = meta["stated_error"]
         return Release.objects.create(
             campaign=campaign,
             number=number,

@@ -24,6 +24,7 @@ from labeling.json_text import canonical
 from labeling.kinds import KINDS
 from labeling.kinds.base import BOXES, OBJECTS
 from labeling.models import Answer, Campaign, Question, Settlement, Topic
+from labeling.quality.stated_errors import MeasuredError
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
@@ -77,12 +78,22 @@ class SnapshotContext(NamedTuple):
     known_parts: dict[str, Any]
     # For boxes only: it has the error figures of people who draw.
     calibration: int | None
+    # Of words: a, b and c of the error of labels, and whether the majority decides; None without a
+    # basis.
+    error: tuple[tuple[float, float, float], bool] | None = None
 
 
-def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -> Snapshot:
+def take(
+    campaign: Campaign,
+    building: Path,
+    scratch: Path,
+    opened: ExitStack,
+    measured: MeasuredError | None = None,
+) -> Snapshot:
     """Return the campaign's snapshot; the caller opens a repeatable-read transaction.
 
     building: receives files of the release, which `opened` closes. scratch: receives the chunks.
+    measured: the error of its labels.
     """
     by_graph = graph.Nodes.of(campaign.graph_id)
     known_parts = parts.fingerprint(campaign)
@@ -110,6 +121,9 @@ def take(campaign: Campaign, building: Path, scratch: Path, opened: ExitStack) -
         campaign.settings["categories"] if KINDS[campaign.kind].release == OBJECTS else {},
         dict(known_parts),
         campaign.calibration_id if KINDS[campaign.kind].release == BOXES else None,
+        (measured.model.coefficients, measured.by_majority)
+        if measured and measured.model
+        else None,
     )
     chunks = _Chunks(scratch, context, chunk_size(campaign))
     images = _Images(files["images.jsonl"], campaign) if by_graph is None else None

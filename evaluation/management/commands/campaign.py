@@ -329,7 +329,8 @@ class Command(ContractCommand):
                 f"{count_of(release.unsettled, 'question is', 'questions are')} not settled yet, "
                 "and not in the release"
             )
-        counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
+        beside = ("marks", "interim", "stated_error")
+        counts = {k: v for k, v in release.counts.items() if k not in beside}
         return {
             "campaign": options.name,
             "release": release.number,

@@ -26,7 +26,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
-from labeling.quality import asking_more
+from labeling.quality import asking_more, stated_errors
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from labeling.reports import question_page
 from labeling.web.api.base import MIB, CampaignViewSet
@@ -208,8 +208,15 @@ class QuestionViewSet(CampaignViewSet):
         rows = CURRENT_SETTLEMENTS.filter(question__in=[row.pk for row in page]).order_by("pk")
         current = {row.question_id: row for row in rows}
         if not current:
-            return {"support": {}}
-        return {"support": settling.support(page[0].campaign, current.values())}
+            return {}
+        campaign = page[0].campaign
+        measured = stated_errors.measure(campaign)
+        errors = {
+            row.pk: measured.error_of(current[row.pk].probability, len(current[row.pk].answers))
+            for row in page
+            if measured and row.state == Question.State.SETTLED and row.pk in current
+        }
+        return {"support": settling.support(campaign, current.values()), "errors": errors}
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:

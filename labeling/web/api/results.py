@@ -1,5 +1,7 @@
 """Results of a campaign: releases with their files, and background jobs."""
 
+from typing import Any
+
 import django_filters
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
@@ -23,12 +25,18 @@ NAMES = frozenset(("release.json", *ALL_FILES))
 
 
 class ReleaseSerializer(serializers.ModelSerializer):
-    counts = serializers.DictField()
+    counts = serializers.SerializerMethodField()
+    stated_error = serializers.DictField(
+        allow_null=True, help_text="As in release.json; null in older releases and of drawings."
+    )
     files = serializers.SerializerMethodField()
 
     class Meta:
         model = Release
-        fields = ("number", "sha256", "counts", "created_at", "files")
+        fields = ("number", "sha256", "counts", "stated_error", "created_at", "files")
+
+    def get_counts(self, release: Release) -> dict[str, Any]:
+        return {key: count for key, count in release.counts.items() if key != "stated_error"}
 
     def get_files(self, release: Release) -> list[str]:
         return ["release.json", *FILES]

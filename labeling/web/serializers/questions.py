@@ -76,7 +76,12 @@ class ChangedTopicSerializer(FormBody):
 class QuestionSerializer(serializers.ModelSerializer):
     image = serializers.CharField(source="item.image.name")
     value = AnyField(help_text="What stands; null unless the question is settled or dropped.")
-    probability = serializers.FloatField(allow_null=True)
+    probability = serializers.FloatField(
+        allow_null=True, help_text="The model's own, which is too sure; see error."
+    )
+    error = serializers.SerializerMethodField(
+        help_text="That the settled label is wrong; null where neither gold nor audits measure it."
+    )
     votes = serializers.SerializerMethodField(
         help_text="People who could answer, of those that what stands counts."
     )
@@ -94,6 +99,7 @@ class QuestionSerializer(serializers.ModelSerializer):
             "seats_free",
             "value",
             "probability",
+            "error",
             "votes",
             "interval",
             "step",
@@ -102,6 +108,10 @@ class QuestionSerializer(serializers.ModelSerializer):
     def get_votes(self, row: Question) -> int | None:
         support = self.context.get("support", {}).get(row.pk)
         return support.votes if support else None
+
+    def get_error(self, row: Question) -> float | None:
+        error: float | None = self.context.get("errors", {}).get(row.pk)
+        return error
 
     def get_interval(self, row: Question) -> list[float] | None:
         support = self.context.get("support", {}).get(row.pk)

@@ -19,6 +19,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Job
 from labeling.plurals import count_of
+from labeling.quality import stated_errors
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from labeling.web.forms.common import refusals_shown
@@ -86,6 +87,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         replaced_query=query_of(request, "replaced"),
         formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
         has_objects=KINDS[campaign.kind].release == OBJECTS,
+        is_measurable=stated_errors.is_measurable(campaign),
         being_made=freezing.is_being_made(campaign),
     )
 
