@@ -34,7 +34,7 @@ class NamedForm(KeepsFiles):
 
     title = forms.CharField(max_length=200)
     name = forms.SlugField(
-        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
+        max_length=80, help_text="Used in the address: lower-case letters, digits and hyphens."
     )
     from_address: tuple[str, ...] = ("title", "name", "campaign")
     # The field for errors that name none.

@@ -71,7 +71,7 @@ class BenchmarkKind(Generic[ResultT]):
     has_plan: ClassVar[bool] = False
     made: ClassVar[str] = "Benchmark created. Add submissions."
     # Shown while a run is being scored.
-    scoring: ClassVar[str] = "Every submission is compared with the truth."
+    scoring: ClassVar[str] = "Every submission is compared with the ground truth."
     # Whether a submitted file names its classifiers; whether one can be removed; whether a
     # new one is scored at once.
     names_in_file: ClassVar[bool] = False
@@ -133,7 +133,7 @@ class BenchmarkKind(Generic[ResultT]):
 
     def accepted(self, names: Sequence[str]) -> str:
         """Return the site's message after submissions were added or changed."""
-        return f"Taken in: {', '.join(names)}. The score appears on this page."
+        return f"Added: {', '.join(names)}. The result appears on this page."
 
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         """Return the release to score."""

@@ -27,10 +27,10 @@ def releases_for(user: User) -> QuerySet[Release]:
 def release_field(user: User) -> forms.ModelChoiceField:
     return forms.ModelChoiceField(
         releases_for(user),
-        label="… or people’s labels",
+        label="… or a release of a naming campaign",
         required=False,
         empty_label="No release",
-        help_text="A release of a naming campaign: its images are scored.",
+        help_text="Its images are scored like a classifier’s.",
     )
 
 

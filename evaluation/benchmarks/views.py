@@ -166,7 +166,7 @@ def _accepted(
     changed = runs.submit(row, request.user, path, file_name, name)
     form.forget_files()
     if not changed:
-        messages.info(request, "The file changes nothing: all of it is already here.")
+        messages.info(request, "The file is already here; nothing changed.")
         return redirect("evaluation:submissions", row.name)
     messages.success(request, kind.accepted(changed))
     return redirect("evaluation:benchmark", row.name)

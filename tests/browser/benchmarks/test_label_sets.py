@@ -21,7 +21,7 @@ def test_mistakes_are_reviewed_and_every_number_says_its_version(
     page.get_by_role("link", name="Label sets").first.click()
     page.get_by_label("Title").fill("Second look")
     page.get_by_label("Name", exact=True).fill("looks")
-    page.get_by_label("People who judge each pair").fill("1")
+    page.get_by_label("Answers for each pair of image and class").fill("1")
     page.get_by_role("button", name="Create draft campaign").click()
     page.get_by_role("button", name="Open campaign").click()
     campaign = Campaign.objects.get(name="looks")

@@ -88,6 +88,6 @@ def test_true_label_is_asked_from_the_gallery(browser_as, site, researcher, scor
 
     page.get_by_role("button", name="Ask for the true label of alpha-beta-3.png").click()
 
-    page.wait_for_selector("text=The true label is being asked")
+    page.wait_for_selector("text=Annotators are being asked for the true label")
     scored.refresh_from_db()
     assert scored.naming.questions.count() == 1

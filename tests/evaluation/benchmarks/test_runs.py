@@ -131,7 +131,7 @@ def test_the_classifiers_that_nothing_joins_are_named(birds, people):
         lambda image, topic: "yes" if image.startswith("alpha-beta") else None,
     )
 
-    assert "no settled image joins alpha, beta | gamma." in runs.obstacle(birds)
+    assert "no settled image connects alpha, beta | gamma." in runs.obstacle(birds)
     # Neither the clock nor the night leaves a failed run.
     assert runs.rescore_changed() == []
 

@@ -145,8 +145,8 @@ def test_page_of_a_draft_says_that_nobody_is_asked_and_what_it_costs(
 
     page = text_of(as_alice.get(PAGE))
 
-    assert "Nobody is asked yet" in page
-    assert "15 questions make about 75 answers" in page
+    assert "Not open yet" in page
+    assert "15 questions need about 75 answers" in page
 
 
 def test_benchmark_page_shows_ranks_cases_and_conventions(run, as_alice):
@@ -270,7 +270,7 @@ def test_asking_for_a_true_label_from_the_gallery(birds, as_alice, run_jobs):
 
     answer = as_alice.post(f"{PAGE}true-labels/", {"selection": line.pk}, follow=True)
 
-    assert "The true label is being asked" in html_of(answer)
+    assert "Annotators are being asked for the true label" in html_of(answer)
     birds.refresh_from_db()
     assert birds.naming.questions.count() == 1
 

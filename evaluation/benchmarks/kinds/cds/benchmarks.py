@@ -220,7 +220,7 @@ def _check_predictions(benchmark: Benchmark, path: Path) -> None:
                 f"{wnid[:MAX_NAME]!r} is not a noun of WordNet 3.0",
                 path,
                 line,
-                "give a wnid such as n02084071, or none where nothing was named",
+                "give a wnid such as n02084071, or leave it empty if nothing was named",
             ) from None
 
     def check_classifiers(names: Sequence[str]) -> None:
@@ -235,7 +235,7 @@ def _check_predictions(benchmark: Benchmark, path: Path) -> None:
 def _check_classifier(name: str) -> None:
     if name.strip().casefold() == PEOPLE:
         raise Refusal(
-            f"The name {name!r} is kept for the people of the benchmark's own campaign. Give "
+            f"The name {name!r} is reserved for the people of the benchmark's own campaign. Give "
             "the classifier another name.",
             field="file",
         )

@@ -163,9 +163,9 @@ def check(choice: CdsChoice) -> None:
                 f"{getattr(choice, field)!r} is not one of {', '.join(known)}.", field=field
             )
     if not 0 <= choice.bootstrap <= MAX_BOOTSTRAP:
-        raise Refusal(f"Take 0 to {MAX_BOOTSTRAP:,} bootstrap rounds.", field="bootstrap")
+        raise Refusal(f"Use 0 to {MAX_BOOTSTRAP:,} bootstrap rounds.", field="bootstrap")
     if not 0 <= choice.seed < 2**32:
-        raise Refusal("Take a seed from 0 to 4294967295.", field="seed")
+        raise Refusal("Use a seed from 0 to 4294967295.", field="seed")
 
 
 def _check_names(field: str, names: Sequence[str], known: Sequence[str]) -> None:
@@ -177,7 +177,7 @@ def _check_names(field: str, names: Sequence[str], known: Sequence[str]) -> None
         if name not in known:
             cure = ""
             if field == "part_schemes":
-                cure = " Bring an order file that has it (manage.py sequences writes orders.json)."
+                cure = " Upload an order file that has it (manage.py sequences writes orders.json)."
             raise Refusal(f"{name!r} is not one of: {', '.join(known)}.{cure}", field=field)
     if len(set(names)) < len(names):
         raise Refusal("Name each scheme once.", field=field)

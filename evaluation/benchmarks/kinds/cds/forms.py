@@ -31,8 +31,8 @@ MEASURED = {
     "vector": "glosses (vector)",
     "vector_pairs": "glosses of neighbours too (vector_pairs)",
 }
-WAYS = {"clean": "clean: ours", "wnsim": "wnsim: WordNet::Similarity, as the paper"}
-NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense, as the paper"}
+WAYS = {"clean": "clean: Assay’s", "wnsim": "wnsim: WordNet::Similarity, as in the paper"}
+NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense, as in the paper"}
 # Enough for all of WordNet's nouns in each of twenty categories.
 MAX_FILE = 16 * 1024 * 1024
 
@@ -47,20 +47,20 @@ class CDSForm(NewBenchmarkForm):
         required=False,
         label="Other orders",
         help_text=(
-            "orders.json, as manage.py sequences writes it from eye fixations. All its orders "
-            "are revealed."
+            "orders.json, as manage.py sequences writes it from eye fixations. All its orders are "
+            "used."
         ),
         widget=KeptFileInput(attrs={"accept": ".json,application/json"}),
     )
     content_schemes = forms.MultipleChoiceField(
         choices=wording.content_choices(),
         initial=CONTENT_SCHEMES,
-        label="What frames show outside the parts",
+        label="Frame content outside the parts",
         widget=forms.CheckboxSelectMultiple,
     )
     include_empty = forms.BooleanField(
         required=False,
-        label="Begin with a frame without any part",
+        label="Start with a frame without parts",
         help_text="As in the authors’ program, but not in their text.",
     )
     mapping = forms.FileField(

@@ -30,8 +30,8 @@ class Cds(CdsScoring, CdsPages):
     title = "CDS benchmark"
     key = "c"
     purpose = (
-        "reveals objects part by part and asks how much of one a classifier must see. It takes a "
-        "campaign in which people draw parts."
+        "reveals objects part by part and measures how much of an object a classifier must see. It "
+        "needs a campaign in which people draw parts."
     )
     templates = "evaluation/cds/{part}.html"
     styles = ("css/cds.css",)

@@ -166,7 +166,7 @@ def ask(
         current = submissions.locked(benchmark)
         if current.naming_id is not None:
             raise Conflict(
-                "People are asked already about frames of this benchmark. Make another benchmark "
+                "People are already asked about frames of this benchmark. Create another benchmark "
                 "to ask about other frames."
             )
         campaign = lifecycle.create(

@@ -27,7 +27,7 @@ class TruthCampaignForm(forms.Form):
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",
-        help_text="Its latest release becomes the truth and never changes.",
+        help_text="Its latest release becomes the ground truth and never changes.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:

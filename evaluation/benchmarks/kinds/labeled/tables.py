@@ -53,7 +53,7 @@ def _class_columns(result: LabeledResult) -> tuple[Column, ...]:
     return (
         Column("name", "Class", is_number=False),
         *_cells(rows.names(result)),
-        Column("positives", "Things", WHOLE),
+        Column("positives", "Objects", WHOLE),
         Column("images", "Images", WHOLE),
     )
 

@@ -32,19 +32,18 @@ EXAMPLES = {
     "classification": (
         "image,rank,wnid,confidence",
         ("{image},1,{wnid},0.91", "{image},2,n02124075,0.05"),
-        "a row for each of up to five or more labels of an image, rank 1 first; the confidence may "
-        "be left out",
+        "a row for each label of an image, usually five, rank 1 first; confidence is optional",
     ),
     "localization": (
         "image,wnid,confidence,x0,y0,x1,y1",
         ("{image},{wnid},0.91,12,8,140,120",),
-        "a row for each of up to five labels of an image with its box, most confident first",
+        "a row for each label of an image with its box, up to five, most confident first",
     ),
     "detection": (
         "image,wnid,confidence,x0,y0,x1,y1",
         ("{image},{wnid},0.91,12,8,140,120",),
-        "a row for each detected object, also on images without objects; COCO’s result JSON works "
-        "too",
+        "a row for each detected object, on images without objects too; COCO’s result JSON also "
+        "works",
     ),
     "wsol": (
         "maps.zip",

@@ -364,8 +364,8 @@ def _lines_of_new_pairs(
             continue
         if same is not None or set(line.pair) <= old:
             raise Conflict(
-                f"The pair {line.pair[0]} – {line.pair[1]} competes already, with other images. "
-                "Send only the lines of the classifier that joins (mad add).",
+                f"The pair {line.pair[0]} – {line.pair[1]} exists already, with other images. Send "
+                f"only the lines of the new classifier (mad add).",
                 field="selection",
             )
         fresh.append(line)
@@ -487,9 +487,9 @@ def _record(benchmark: Benchmark, row: Selection, action: str) -> Decision:
             "rank": row.rank,
             "image": row.image,
         },
-        reason="Too hard for people; the pair takes the next image of its reserve."
+        reason="Too hard for annotators; replaced by the pair's next reserve image."
         if action == "left"
-        else "Takes the place of an image that was too hard.",
+        else "Replaces an image that was too hard.",
     )
 
 

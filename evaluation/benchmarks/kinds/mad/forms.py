@@ -49,8 +49,8 @@ class CompetitionForm(NamedForm):
         required=False,
         label="Classes",
         help_text=(
-            "classes.txt, one wnid a line: what people choose a true label from. "
-            "Without it, the classes of the selection."
+            "classes.txt, one wnid per line: the choices for true labels. By default the classes "
+            "of the selection."
         ),
         widget=KeptFileInput(attrs={"accept": ".txt,text/plain"}),
     )

@@ -23,7 +23,7 @@ class Mad(MadScoring, MadPages):
     key = "m"
     purpose = (
         "asks people about the images on which classifiers differ most. Choose them with manage.py "
-        "mad select, add them to a dataset, then bring the selection here."
+        "mad select, add them to a dataset, then upload the selection here."
     )
     templates = "evaluation/mad/{part}.html"
     urls = "evaluation.benchmarks.kinds.mad.urls"
@@ -55,7 +55,7 @@ class Mad(MadScoring, MadPages):
         return competitions.add_classifier(benchmark, actor, lines, net)
 
     def accepted(self, names: Sequence[str]) -> str:
-        return f"Added: {', '.join(names)}. Only the new pairs are asked."
+        return f"Added: {', '.join(names)}. Annotators are asked only about the new pairs."
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         lines = competitions.selection_of(benchmark).text_lines()

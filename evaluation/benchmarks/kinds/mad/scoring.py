@@ -106,8 +106,8 @@ class MadScoring(BenchmarkKind[MadResult]):
             return ""
         groups = " | ".join(", ".join(part) for part in parts)
         return (
-            f"Not every classifier can be compared yet: no settled image joins {groups}. Have "
-            "images of a pair that joins them answered."
+            f"Not every classifier can be compared yet: no settled image connects {groups}. Settle "
+            f"images of a pair that connects them."
         )
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:

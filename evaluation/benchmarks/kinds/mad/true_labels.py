@@ -46,7 +46,7 @@ def ask_true_label(
     if len(wrong) < len(rows):
         raise Refusal(
             f"{len(rows) - len(wrong)} of these images have a prediction that people did not "
-            "call wrong. The true label is asked only where both are."
+            "call wrong. True labels are asked only if both predictions are wrong."
         )
     with transaction.atomic():
         benchmark = locked(benchmark)

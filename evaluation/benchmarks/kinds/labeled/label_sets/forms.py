@@ -13,33 +13,33 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
 class OpenReviewForm(forms.Form):
-    """Whose mistakes are reviewed, and the new campaign."""
+    """The submissions to review, and the new campaign."""
 
-    title = forms.CharField(max_length=200, help_text="Of the campaign; people see it.")
+    title = forms.CharField(max_length=200, help_text="Title of the campaign, shown to annotators.")
     name = forms.SlugField(
-        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
+        max_length=80, help_text="Used in the address: lower-case letters, digits and hyphens."
     )
     models = forms.MultipleChoiceField(
-        label="Whose mistakes",
+        label="Submissions to review",
         widget=forms.CheckboxSelectMultiple,
-        help_text="Every image on which one of them says another class than the label sets.",
+        help_text="All images on which one of them contradicts the label sets are reviewed.",
     )
     agreements = forms.FloatField(
         min_value=0,
         max_value=1,
         initial=reviews.SHARE,
         label="Share of the other images",
-        help_text="Drawn by hash. Without any, nothing is learned of labels on which all agree.",
+        help_text="Drawn by hash. With 0, labels on which all agree are not checked.",
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     seed = forms.IntegerField(
-        min_value=0, max_value=2**32 - 1, initial=0, help_text="Of the images that are drawn."
+        min_value=0, max_value=2**32 - 1, initial=0, help_text="For drawing the other images."
     )
     votes = forms.IntegerField(
         min_value=1,
         max_value=int(policies.DEFAULTS["max_votes"]),
         initial=policies.DEFAULTS["votes"],
-        label="People who judge each pair",
+        label="Answers for each pair of image and class",
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
@@ -56,20 +56,19 @@ class ApplyReviewForm(KeepsFiles):
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",
-        help_text="Of the kind mistake.",
+        help_text="A label review of this benchmark.",
     )
     release = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=2**31 - 1,
-        help_text="Its number. Leave it empty to freeze what is settled now.",
+        help_text="Release number. Leave empty to freeze the settled answers now.",
     )
     queue = forms.FileField(
         required=False,
         label="Queue",
         help_text=(
-            "queue.jsonl, as mistakes queue wrote it, if the campaign was opened by command. A "
-            "review that was opened here knows its own."
+            "queue.jsonl from “mistakes queue”; only needed if the campaign was opened by command."
         ),
         widget=KeptFileInput(attrs={"accept": ".jsonl"}),
     )

@@ -253,7 +253,7 @@ def in_order(sets: LabelSets, images: Iterable[str]) -> dict[str, frozenset[int]
 def check_kind(benchmark: Benchmark) -> None:
     if benchmark.kind != CLASSIFICATION:
         raise Refusal(
-            f"Label sets are of benchmarks of classification; this is one of {benchmark.kind}."
+            f"Only classification benchmarks have label sets; this one is about {benchmark.kind}."
         )
 
 
@@ -328,8 +328,8 @@ def _applied(
             return now
         if version.version != (last := newest(review.benchmark)) + 1:
             raise Conflict(
-                f"This review is of version {version.version - 1} of the label sets, and there is "
-                f"version {last} by now. Open a new review."
+                f"This review is based on version {version.version - 1} of the label sets, which "
+                f"are now at version {last}. Open a new review."
             )
         review.version, review.release, review.sha256 = version.version, release, version.sha256
         review.result = version.to_json()

@@ -67,7 +67,7 @@ def _opened(request: SignedIn, row: Benchmark, form: OpenReviewForm) -> HttpResp
     policy = {"votes": chosen.pop("votes")}
     made = reviews.open_review(row, request.user, wordnet=load(), policy=policy, **chosen)
     text = f"{made.campaign.title} is a draft that asks about {made.meta['counts']['pairs']:,} "
-    messages.success(request, f"{text}pairs of image and class. Look at it, then open it.")
+    messages.success(request, f"{text}pairs of image and class. Check it, then open it.")
     return redirect("labeling:campaign", made.campaign.name)
 
 
@@ -78,6 +78,6 @@ def _applied(request: SignedIn, row: Benchmark, form: ApplyReviewForm) -> HttpRe
         chosen = data["campaign"], data["release"], path
         made = apply_answers(row, request.user, *chosen, file.name if file else "")
     form.forget_files()
-    text = f"The label sets have version {made.version}. Every submission is scored by it now."
+    text = f"The label sets have version {made.version}. Every submission is now scored by it."
     messages.success(request, text)
     return redirect("evaluation:benchmark", row.name)

@@ -147,29 +147,29 @@ class TruthTally:
             (
                 waiting,
                 ("question was", "questions were"),
-                "open when the release was frozen and missing from the truth",
+                "open when the release was frozen and missing from the ground truth",
             ),
             (
                 self.undecided,
                 ("image is", "images are"),
-                "kept of which another class is undecided",
+                "kept although another class is undecided",
             ),
             (
                 self.excluded,
                 ("pair of image and class is", "pairs of image and class are"),
                 f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
-                "for their other classes: nobody decided whether the class is there, or not all "
-                "of its objects are known to have a box of their own",
+                "for their other classes: the class is undecided there, or some of its objects "
+                "have no box of their own",
             ),
             (
                 self.unboxed,
                 ("object is", "objects are"),
-                "without ground truth: the row that brought it in had no box, and nobody drew one",
+                "without ground truth: imported without a box, and none was drawn",
             ),
             (
                 self.unsettled,
                 ("object was", "objects were"),
-                "asked about and not settled: the truth lacks their boxes" + ignored,
+                "asked about but not settled: the ground truth lacks their boxes" + ignored,
             ),
         )
         return [f"{count_of(number, *forms)} {words}" for number, forms, words in counted if number]

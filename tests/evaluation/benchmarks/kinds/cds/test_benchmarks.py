@@ -327,7 +327,7 @@ def test_the_people_s_name_is_kept_for_them(wordnet, alice, reveal, tmp_path):
     for name in ["people", "People", " people "]:
         rows = [[a, name, c] for a, _, c in world.rows_of(reveal, x=world.always_right)]
 
-        with pytest.raises(Refusal, match="is kept for the people"):
+        with pytest.raises(Refusal, match="is reserved for the people"):
             benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "p.csv", rows))
 
         assert not reveal.submissions.exists(), name

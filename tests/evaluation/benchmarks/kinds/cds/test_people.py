@@ -236,7 +236,7 @@ def test_asking_twice_or_about_what_is_not_revealed_is_refused(benchmark, alice)
     assert Benchmark.objects.get(pk=benchmark.pk).naming is None
 
     ask(benchmark, alice)
-    with pytest.raises(Conflict, match="asked already"):
+    with pytest.raises(Conflict, match="already asked"):
         ask(benchmark, alice)
 
 
@@ -401,7 +401,7 @@ def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, 
 
 def test_the_page_makes_the_campaign_and_says_what_is_next(benchmark, alice, as_alice):
     assert as_alice.post(PAGE, FORM | {"ask": "1", "vocabulary": f"{CAT}\n{DOG}\n"}).url == PAGE
-    assert "The frames are being made" in html_of(as_alice.get(PAGE))
+    assert "The frames are being created" in html_of(as_alice.get(PAGE))
     work()
     page = html_of(as_alice.get(PAGE))
 

@@ -264,7 +264,7 @@ def test_the_page_tells_columns_the_command_and_who_is_here(reveal, as_alice, al
     assert first_rows in response.content.decode()
     assert "manage.py classify cats --number 1" in page
     assert "--content-scheme intra-object" in page
-    assert "takes the new predictions in place of its old ones" in page
+    assert "New predictions replace the earlier ones of the same classifier" in page
     for name in ("alpha", "beta", "gamma"):
         assert f'<th scope="row">{name}</th>' in page
 
@@ -274,7 +274,7 @@ def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_ali
     for _ in range(2):
         answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows)}, follow=True)
 
-    assert "The file changes nothing: all of it is already here." in html_of(answer)
+    assert "The file is already here; nothing changed." in html_of(answer)
     assert Run.objects.count() == 1
 
 

@@ -424,7 +424,9 @@ def test_only_detection_says_that_an_image_may_have_no_row(scored, as_alice):
 
         page = read(as_alice, reverse("evaluation:submissions", args=[kind]))
 
-        assert ("one without a row counts as nothing found" in page) == (kind == "detection"), kind
+        assert ("an image without a row counts as one without detections" in page) == (
+            kind == "detection"
+        ), kind
         assert ("for every one of the" in page) == (kind != "detection"), kind
 
 

@@ -44,7 +44,7 @@ def applied(drakes, alice, bob):
 
 
 def test_a_review_is_opened_and_applied_on_the_page(drakes, alice, bob, as_alice):
-    assert "the truth’s one class" in text_of(as_alice.get(PAGE))
+    assert "class of the ground truth" in text_of(as_alice.get(PAGE))
     fields = {"title": "Second look", "name": "looks", "models": ["alpha", "beta"], "votes": 1}
 
     made = as_alice.post(PAGE, fields | {"agreements": 0.25, "seed": 0, "open": "1"})
@@ -158,7 +158,7 @@ def test_label_sets_are_of_classifications_alone(alice, bob, dataset, as_alice):
     page = as_alice.get("/benchmarks/boxes/label-sets/")
 
     assert page.status_code == 400
-    assert "this is one of detection" in text_of(page)
+    assert "this one is about detection" in text_of(page)
 
 
 def test_a_review_is_opened_and_applied_by_the_api(drakes, alice, bob, as_alice):

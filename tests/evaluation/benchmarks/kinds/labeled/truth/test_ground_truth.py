@@ -265,7 +265,7 @@ def test_a_class_with_an_unsettled_object_is_excluded_from_detection(tmp_path):
     assert rows(tmp_path / "t" / "excluded.csv") == [("a.png", CAT)]
     assert counts.objects == 1
     assert ground_truth.count(frozen, "localization").notes == [
-        "1 object was asked about and not settled: the truth lacks their boxes"
+        "1 object was asked about but not settled: the ground truth lacks their boxes"
     ]
 
 
@@ -283,7 +283,7 @@ def test_open_questions_are_told(tmp_path):
     frozen = world.frozen_of(tmp_path, {"a.png": {CAT: [[1, 1, 9, 9]]}}, counts=counts)
 
     assert ground_truth.count(frozen, "wsol").notes == [
-        "4 questions were open when the release was frozen and missing from the truth"
+        "4 questions were open when the release was frozen and missing from the ground truth"
     ]
 
 
