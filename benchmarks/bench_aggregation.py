@@ -35,7 +35,7 @@ def main(answers: int = sized(1_000_000, 2_000)) -> list[Row]:
 def on_bluebirds() -> list[Row]:
     if not BLUEBIRDS.is_dir():
         return [row("Bluebirds", "the data is not here")]
-    answers, truth = bluebirds()
+    answers, truth = answers_of(BLUEBIRDS)
     right = int((fit(answers).labels == truth).sum())
     plain = int((majority(answers)[0] == truth).sum())
     exact = exactly(answers.annotators, answers.items, answers.labels, sizes_of(answers), 100)
@@ -48,12 +48,13 @@ def on_bluebirds() -> list[Row]:
     ]
 
 
-def bluebirds() -> tuple[AnswerTable, Any]:
-    with open(BLUEBIRDS / "answers.csv", newline="") as file:
+def answers_of(folder: Path) -> tuple[AnswerTable, Any]:
+    """Return the answers of a crowd and the right label of each image."""
+    with open(folder / "answers.csv", newline="") as file:
         answers = AnswerTable.from_rows(
             (row["annotator"], row["image"], row["answer"]) for row in csv.DictReader(file)
         )
-    with open(BLUEBIRDS / "truth.csv", newline="") as file:
+    with open(folder / "truth.csv", newline="") as file:
         known = {row["image"]: row["answer"] for row in csv.DictReader(file)}
     return answers, np.array([answers.classes.index(known[name]) for name in answers.item_names])
 
