@@ -43,7 +43,17 @@ ORDER = {
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
-        *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
+        *(
+            "",
+            "models",
+            "metrics",
+            "readers",
+            "engines",
+            "selection",
+            "sequences",
+            "scoring",
+            "splits",
+        ),
         *("collecting", "classifiers", "benchmarks", "benchmarks/kinds", "pools", "django"),
     ),
 }

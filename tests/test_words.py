@@ -98,14 +98,14 @@ def test_columns_and_comparisons_may_have_such_names():
 
 # The first word of a public docstring says what the function does (PEP 257).
 VERB_WORDS = (
-    "Return Raise Yield Accept Add Answer Append Apply Ask Bar Block Calibrate Change Check "
+    "Return Raise Yield Accept Add Answer Append Apply Ask Assign Bar Block Calibrate Change Check "
     "Classify Clear Close Complete Compute Continue Convert Copy Correct Count Create Cut "
     "Decide Decode Define Delete Deliver Download Draw Edit Embed End Extend Extract Fetch Fill "
     "Flag Flush Free Freeze Give Grant Group Hand Ignore Import Join Judge Keep Label Learn "
     "Lease Let Lift List Load Lock Log Lower Make Mark Move Number Open Pack Pass Pause Place "
     "Plan Predict Print Put Queue Rank Read Recompute Record Recount Redirect Register Remove "
     "Rename Render Renew Reopen Replace Replan Reply Request Resend Reserve Retire Retry Revoke "
-    "Run Save Search Send Set Settle Show Skip Start Stop Store Submit Sync Take Tell Turn "
+    "Run Save Score Search Send Set Settle Show Skip Start Stop Store Submit Sync Take Tell Turn "
     "Unpack Update Upload Void Wait Withdraw Write Zip"
 )
 VERBS = set(VERB_WORDS.split())

@@ -1,10 +1,18 @@
-"""Several named files: NAME=PATH, or a path whose stem is its name."""
+"""Options that name files: several as NAME=PATH or a path whose stem is the name; DIR:PART."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from evaluation.splits.files import read_part
 from labeling.files import refuse_address
 from labeling.management.contract import UsageError
+from labeling.management.options import option
+
+
+def part_option() -> Any:
+    """Return the field of --part."""
+    return option("of a split: only its images count", None, type=read_part, metavar="DIR:PART")
 
 
 def named_files(arguments: Sequence[str]) -> dict[str, Path]:

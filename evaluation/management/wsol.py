@@ -15,12 +15,14 @@ from evaluation.management.computing import (
     in_tasks,
     on_device,
 )
+from evaluation.management.named_files import part_option
 from evaluation.management.release_truth import of_release
 from evaluation.metrics.wsol import box_scores
 from evaluation.scoring.wsol import cues as cue_files
 from evaluation.scoring.wsol import scoring, splits, stretch_tasks
 from evaluation.scoring.wsol.results import BoxResult, MaskResult
 from labeling.bounded_numbers import whole
+from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import option
 from labeling.records import Record
@@ -87,6 +89,7 @@ class WsolOptions(ShardOptions):
     curves: bool = option("accuracies at every threshold, too")
     # Whether the masks are those of a release, in a folder that is removed after the command.
     temporary: bool = False
+    part: frozenset[str] | None = part_option()
 
 
 @verb("how well score maps localize objects", "wsol")
@@ -111,6 +114,10 @@ def score_wsol(
         truth = scoring.MaskScoring.read(metadata, masks, rules, options.curves)
     else:
         truth = scoring.BoxScoring.read(metadata, rules, options.predictions, options.curves)
+    if options.part is not None:
+        truth.keep(options.part)
+        if not truth.images:
+            raise BadInput("no image of the part is in it", metadata, None, "give a split of it")
     with in_tasks(command, options, options.shard) as work:
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
     if isinstance(result, TaskShare):
@@ -129,7 +136,7 @@ def _by_tasks(
 ) -> BoxResult | MaskResult | TaskShare:
     """Return the scores, computed by tasks, or with --shard the share of tasks that were run."""
     scoremaps, device = options.scoremaps, options.device
-    scoring.reader(scoremaps, truth.protocol, [image.name for image in truth.images])
+    truth.reader(scoremaps)
     if isinstance(truth, scoring.MaskScoring):
         stretches = work.mine(stretch_tasks.stretches_of(truth.images))
         is_lost = options.temporary and work.engine.on_other_machines

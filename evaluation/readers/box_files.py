@@ -7,7 +7,7 @@ COCO's list of results, or ILSVRC's texts. The first line of a file tells its fo
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -30,6 +30,7 @@ from evaluation.readers.box_rows import (
     ListedClasses,
     NamedClasses,
 )
+from labeling.csv_rows import nfc
 from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput, require_file
 from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
@@ -70,8 +71,9 @@ class BoxReading:
     inclusive: x1 and y1 of CSV rows are the last pixels of their box. images: a file that lists all
     images, as `image[,width,height]` rows or the kit's names and numbers. exclude: `image,wnid`
     rows, or the kit's list. devkit: meaning of the kit's ids, its meta.mat or a list of wnids.
-    strict: localization needs an IoU above 0.5. ious: thresholds of detection, empty for ILSVRC's
-    thr(B). most_rounds: maximum number of bootstrap rounds; 0 for no intervals.
+    strict: localization needs an IoU above 0.5. part: the only images that count. ious: thresholds
+    of detection, empty for ILSVRC's thr(B). most_rounds: maximum number of bootstrap rounds; 0 for
+    no intervals.
     """
 
     repair: bool = False
@@ -80,6 +82,7 @@ class BoxReading:
     exclude: Path | None = None
     devkit: Path | None = None
     strict: bool = False
+    part: frozenset[str] | None = None
     ious: tuple[float, ...] = ()
     confidence: float = 0.999
     seed: int = 0
@@ -273,6 +276,38 @@ def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = 
         raise BadInput(fault, path, None, cure)
     box_rows.check(predictions, truth.images, box_rows.MOST_DETECTIONS)
     return predictions
+
+
+def on_part(
+    truth: BoxTruth, predictions: Mapping[str, BoxRows], options: BoxReading
+) -> tuple[BoxTruth, dict[str, BoxRows]]:
+    """Return the truth and its submissions, by name, on the images of options.part alone.
+
+    Images of the predictions that are not in the part are left out, whether the truth has them or
+    not. Raises BadInput if no image is left.
+    """
+    if options.part is None:
+        return truth, dict(predictions)
+    names = [nfc(name) for name in options.part]
+    kept = np.zeros(len(truth.images.places), np.bool_)
+    kept[[number for name in names if (number := truth.images.places.get(name)) is not None]] = True
+    numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+    images = truth.images.renumbered(numbers.tolist())
+    if not images.places:
+        raise BadInput("no image of the part is in it", truth.path, None, "give a split of it")
+    objects = truth.objects.renumbered(numbers)
+    crowds = truth.crowds.of(kept[truth.crowds.images])
+    unknown = truth.unknown[kept[truth.unknown[:, 0]]]
+    unknown[:, 0] = numbers[unknown[:, 0]]
+    whole = replace(
+        truth,
+        images=images,
+        objects=objects,
+        difficult=truth.difficult[kept[truth.objects.boxes.images]],
+        crowds=replace(crowds, images=numbers[crowds.images]),
+        unknown=unknown,
+    )
+    return whole, {name: rows.renumbered(numbers) for name, rows in predictions.items()}
 
 
 def read_excluded(truth: BoxTruth, options: BoxReading) -> tuple[NDArray[np.int64], int]:

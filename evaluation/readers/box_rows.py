@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
@@ -141,6 +141,16 @@ class ImageNumbers:
             self.sizes[number] = size
         return good
 
+    def renumbered(self, numbers: Sequence[int]) -> "ImageNumbers":
+        """Return the images with new numbers; images with −1 are left out."""
+        images = ImageNumbers()
+        kept = {at: number for at, number in enumerate(numbers) if number >= 0}
+        images.places = {name: kept[at] for name, at in self.places.items() if at in kept}
+        images.sizes = {kept[at]: size for at, size in self.sizes.items() if at in kept}
+        images.by_id = {id_: kept[at] for id_, at in self.by_id.items() if at in kept}
+        images.listed = self.listed
+        return images
+
     def size_table(self) -> NDArray[np.float64]:
         """Return (N, 2) widths and heights, infinite where they are unknown."""
         table = np.full((len(self.places), 2), np.inf)
@@ -164,6 +174,21 @@ class BoxRows:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def renumbered(self, numbers: NDArray[np.int64]) -> "BoxRows":
+        """Return the rows with new numbers of their images; those with −1 are left out."""
+        kept = numbers[self.boxes.images] >= 0
+        boxes = self.boxes.of(kept)
+        files = self.files
+        if files is not None:
+            files = [file for file, keep in zip(files, kept.tolist(), strict=True) if keep]
+        return replace(
+            self,
+            boxes=replace(boxes, images=numbers[boxes.images]),
+            confidences=self.confidences[kept],
+            places=self.places[kept],
+            files=files,
+        )
 
     def bad(self, row: int, message: str, cure: str) -> BadInput:
         """Return BadInput for a row, counted from 0."""

@@ -174,18 +174,20 @@ def read_named(path: Path, images: list[WsolImage]) -> dict[str, bool]:
 class ScoreMaps:
     """The score maps of a folder, `<id>.npy` each; all of names are looked up at once.
 
-    names: all ids; None where the caller has checked them. Raises BadInput for a missing map, and
-    for one that belongs to no id.
+    names: all ids; None where the caller has checked them. besides: ids whose maps are not needed.
+    Raises BadInput for a missing map, and for one that belongs to no id.
     """
 
-    def __init__(self, folder: Path, names: list[str] | None) -> None:
+    def __init__(
+        self, folder: Path, names: list[str] | None, besides: Collection[str] = ()
+    ) -> None:
         if not folder.is_dir():
             raise BadInput("is no folder", folder, None, "name the folder of the score maps")
         self.folder = folder
         if names is not None:
-            self._look_for(names)
+            self._look_for(names, besides)
 
-    def _look_for(self, names: list[str]) -> None:
+    def _look_for(self, names: list[str], besides: Collection[str]) -> None:
         folder = self.folder
         there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.npy")}
         expected = {f"{name}.npy" for name in names}
@@ -194,8 +196,8 @@ class ScoreMaps:
                 raise BadInput(
                     f"the score map of {name} is missing", folder / f"{name}.npy", None, "write it"
                 )
-        if there != expected:
-            extra = min(there - expected)
+        if extras := there - expected - {f"{name}.npy" for name in besides}:
+            extra = min(extras)
             raise BadInput(
                 "belongs to no id of image_ids.txt", folder / extra, None, "remove it, or list it"
             )

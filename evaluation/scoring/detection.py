@@ -31,6 +31,7 @@ from evaluation.readers.box_files import (
     BoxReading,
     BoxTruth,
     notes_of,
+    on_part,
     read_excluded,
     read_found,
     read_truth,
@@ -147,6 +148,9 @@ def read_all(
     known = read_truth(truth, options)
     true_images = len(known.images.places)
     rows = {name: read_found(path, known, options) for name, path in predictions.items()}
+    if options.part is not None:
+        known, rows = on_part(known, rows, options)
+        true_images = len(known.images.places)
     excluded, unknown = read_excluded(known, options)
     shared = list(_notes(known, true_images, unknown))
     matching = _Matching.of(known, excluded, options)

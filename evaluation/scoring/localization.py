@@ -14,6 +14,7 @@ from evaluation.readers.box_files import (
     BoxReading,
     BoxTruth,
     notes_of,
+    on_part,
     read_excluded,
     read_found,
     read_truth,
@@ -90,11 +91,15 @@ def read_all(
     truth: Path, predictions: Mapping[str, Path], options: BoxReading
 ) -> dict[str, Localized]:
     """Return several submissions by name on the same images; the truth is read once."""
-    counted = _Counted.of(read_truth(truth, options), options)
-    return {
-        name: counted.localized(read_found(path, counted.known, options, ranked=True))
-        for name, path in predictions.items()
+    known = read_truth(truth, options)
+    if options.part is None:
+        known.images.listed = known.images.listed or known.path
+    rows = {
+        name: read_found(path, known, options, ranked=True) for name, path in predictions.items()
     }
+    known, rows = on_part(known, rows, options)
+    counted = _Counted.of(known, options)
+    return {name: counted.localized(of_file) for name, of_file in rows.items()}
 
 
 def score(predicted: Localized, options: BoxReading) -> LocalizationResult:
@@ -199,7 +204,6 @@ class _Counted:
             raise BadInput("every image is excluded", options.exclude, None, "leave some")
         index_of = np.full(len(class_of), ABSENT, np.int64)
         index_of[kept] = np.arange(len(kept))
-        known.images.listed = known.images.listed or known.path
         objects = _by_image(_renumbered(known.objects.boxes, index_of))
         notes = list(_notes(known, int((~drawn).sum()), unknown))
         return cls(

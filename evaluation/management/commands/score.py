@@ -8,7 +8,7 @@ from pathlib import Path
 from evaluation.management import cds_grids
 from evaluation.management.commands.wordnet import SimilarityOptions, load
 from evaluation.management.computing import CpuOptions, on_device
-from evaluation.management.named_files import named_files
+from evaluation.management.named_files import named_files, part_option
 from evaluation.management.release_truth import of_release
 from evaluation.management.wsol import score_cues, score_wsol
 from evaluation.metrics.significance import MOST_ROUNDS
@@ -48,6 +48,7 @@ class CdsOptions(SimilarityOptions, CpuOptions):
     similarity: str = option("how alike two classes are (wup)", "wup", choices=scoring.MEASURES)
     bootstrap: int = option("0: no intervals", 1000, type=whole(), metavar="ROUNDS")
     seed: int = option("of the bootstrap (0)", 0, type=whole())
+    part: frozenset[str] | None = part_option()
 
 
 @dataclass(kw_only=True)
@@ -60,6 +61,7 @@ class ScoreOptions(CpuOptions):
     confidence: float = option("of the intervals", 0.999, type=level, metavar="LEVEL")
     seed: int = option("of the bootstrap (0)", 0, type=whole())
     per_class: bool = option("each class, the easiest and the hardest ones")
+    part: frozenset[str] | None = part_option()
     properties: Path | None = option(
         "wnid,size,deformability,texture,natural rows: figures by property at equal scale",
         metavar="FILE",
@@ -172,6 +174,11 @@ class Command(ContractCommand):
         mapped = read_mapping(options.mapping, wordnet).classes if options.mapping else None
         frames = frame_places(lines)
         read = [read_predictions(path, lines, frames) for path in options.predictions]
+        if options.part is not None:
+            lines = [line for line in lines if line.image in options.part]
+            if not lines:
+                cure = "give a split of it"
+                raise BadInput("no image of the part is in it", options.sequences, None, cure)
         names = ("convention", "by", "bootstrap", "seed")
         settings = CdsSettings(
             options.similarity, **{name: getattr(options, name) for name in names}
@@ -196,6 +203,10 @@ class Command(ContractCommand):
         images = next(iter(classified.values())).images
         sets = read_label_sets(options.valid_sets, images, wordnet) if options.valid_sets else None
         classified = class_files.on_named_images(classified)
+        if options.part is not None:
+            classified = {
+                name: class_files.on_part(each, options.part) for name, each in classified.items()
+            }
         result = classification.score_all(
             classified, wordnet, options.valid_labels, options.confidence, options.seed, sets
         )

@@ -1,0 +1,1 @@
+"""Splits of labeled images: rules, assignment, and the files of a split. No Django."""
