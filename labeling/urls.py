@@ -96,6 +96,7 @@ urlpatterns = [
     path(C + "gold/objects/<int:pk>/", drawn_gold.gold_draw, name="gold_draw"),
     path(C + "gold/objects/<int:pk>/image", drawn_gold.gold_image, name="gold_image"),
     path(C + "gold/upload/", gold.gold_upload, name="gold_upload"),
+    path(C + "gold/random/", gold.gold_random, name="gold_random"),
     path(C + "gold/promote/", gold.gold_promote, name="gold_promote"),
     path(C + "gold/<int:pk>/retire/", gold.gold_retire, name="gold_retire"),
     path(C + "quality/", quality.quality, name="quality"),

@@ -266,6 +266,7 @@ ROWS = (
         GET campaigns/<slug:name>/gold/objects/<int:pk>/image
         POST campaigns/<slug:name>/gold/upload/
         POST campaigns/<slug:name>/gold/promote/
+        POST campaigns/<slug:name>/gold/random/
         POST campaigns/<slug:name>/gold/<int:pk>/retire/
         GET,POST campaigns/<slug:name>/topics/
         GET,POST campaigns/<slug:name>/topics/<int:pk>/
@@ -452,6 +453,7 @@ ROWS = (
         POST api/v1/campaigns/<slug:campaign>/objects/
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/
+        POST api/v1/campaigns/<slug:campaign>/gold/random/
         POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
         GET api/v1/campaigns/<slug:campaign>/flags/
         POST api/v1/campaigns/<slug:campaign>/flags/<uuid:pk>/reply/

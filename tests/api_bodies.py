@@ -146,6 +146,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "replace": True,
         },
         f"POST {CAMPAIGN}gold/<int:pk>/retire/": {"reason": "Unclear."},
+        f"POST {CAMPAIGN}gold/random/": {"n": 1, "seed": 0},
         f"POST {CAMPAIGN}gold/promote/": {"questions": [parts["question"]]},
         f"PUT {CAMPAIGN}texts/": {"texts": {"de": {"title": "Vögel"}}},
         f"PUT {CAMPAIGN}graph/": {"graph": GRAPH, "reason": "pilot", "version": 1},
@@ -201,6 +202,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "title": "Coots",
             "instructions": "Look.",
             "settings": {},
+            "nightly_audit": 20,
         },
         "POST api/v1/datasets/": {"name": "sea", "description": "The sea."},
         "POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/": {

@@ -26,7 +26,7 @@ from labeling.db import question_counts
 from labeling.errors import Conflict, StoreAway
 from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
-from labeling.quality import monitoring, verifying
+from labeling.quality import auditing, monitoring, verifying
 from labeling.records import Record
 from labeling.releases import freezing
 
@@ -312,6 +312,10 @@ def _calibrate(campaign: Campaign) -> bool:
     return calibrated
 
 
+def _audit(campaign: Campaign) -> int:
+    return auditing.draw_nightly(campaign) if campaign.state in AT_WORK else 0
+
+
 def _freeze(campaign: Campaign) -> bool:
     """Freeze the campaign if it changed; return whether there is a new release."""
     if not _differs(campaign):
@@ -326,6 +330,7 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "settle": _settle,
     "watch": _watch,
     "calibrate": _calibrate,
+    "audit": _audit,
     "freeze": _freeze,
 }
 

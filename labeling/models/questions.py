@@ -164,6 +164,11 @@ class Gold(models.Model):
     answer = models.JSONField()
     explanation = models.TextField(blank=True)
     source = models.CharField(max_length=200, blank=True)
+    # The random draw that it comes from; null if chosen by hand. Only drawn gold feeds the stated
+    # error; gold that a person retires is detached from its draw.
+    draw = models.OneToOneField(
+        "labeling.Audit", on_delete=models.SET_NULL, null=True, blank=True, related_name="gold"
+    )
     retired_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -171,6 +176,11 @@ class Gold(models.Model):
 
     def __str__(self) -> str:
         return f"gold of {self.question}"
+
+    @property
+    def at_random(self) -> bool:
+        """Return whether it was drawn at random and so measures the error of the labels."""
+        return self.draw_id is not None
 
 
 class SeatState(models.TextChoices):
@@ -363,7 +373,9 @@ class Settlement(models.Model):
 
 
 class Audit(models.Model):
-    """A settled question drawn at random and answered again, blind, by a trusted person."""
+    """A question drawn at random and answered, blind, by a trusted person: a settled one, or one
+    that becomes gold.
+    """
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="audits")
     campaign = models.ForeignKey(
@@ -371,9 +383,16 @@ class Audit(models.Model):
     )
     # Number of its sample: 1, 2, ….
     sample = models.PositiveIntegerField()
-    # The settlement at the time of drawing, and its probability.
+    # Whether the answer becomes gold.
+    for_gold = models.BooleanField(default=False, db_default=False)
+    # The settlement at the time of drawing; for gold, at the time of the answer, if any.
     settlement = models.ForeignKey(
-        Settlement, on_delete=models.PROTECT, related_name="+", db_index=False
+        Settlement,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
     )
     value = models.JSONField(null=True, blank=True)
     auditor = models.ForeignKey(
@@ -396,3 +415,9 @@ class Audit(models.Model):
 
     def __str__(self) -> str:
         return f"audit of {self.question}"
+
+    @property
+    def label(self) -> Settlement:
+        """Return the settlement that is audited."""
+        assert self.settlement is not None, "only a settled question is audited"
+        return self.settlement

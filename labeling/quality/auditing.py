@@ -1,10 +1,11 @@
 """Auditing: trusted people answer a random sample of settled questions again, blind.
 
 That gives the error of the labels with an interval, and shows whether stated probabilities hold.
-
-An audit changes no settlement. docs/explanation/quality.md, Audit.
+An audit changes no settlement. Gold at random is drawn and answered in the same way, from all
+questions (gold.gold_from_draw). docs/explanation/quality.md, Audit.
 """
 
+import secrets
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
@@ -35,75 +36,115 @@ from labeling.models import (
     User,
 )
 from labeling.plurals import count_of
-from labeling.quality import box_audit, stated_errors
+from labeling.quality import box_audit, gold, stated_errors
 
 BATCH = 500
 SHOWN = 24
 LARGEST_SAMPLE = 10_000
+NO_AUDITED_DRAWINGS = (
+    "An audit asks plain questions again. Drawings are reviewed instead: have the rules show "
+    "everything to a reviewer, and look at Agreement."
+)
+NO_GOLD_DRAWINGS = "Only plain questions become gold at random; add known boxes and parts yourself."
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
-def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None) -> int:
+def draw(
+    campaign: Campaign,
+    actor: User | None,
+    n: int,
+    seed: int | None = None,
+    *,
+    for_gold: bool = False,
+    is_fresh: bool = False,
+) -> int:
     """Draw a new sample of `n` settled questions, each with the same probability; return its
     version.
 
-    Gold is never drawn: some people know its answer. The same seed draws the same sample from the
-    same questions. Raises Refusal for a number out of range and for drawings, Conflict if fewer are
-    settled.
+    for_gold: draw from all questions that are not gold; the answers become gold. is_fresh: leave
+    out questions that were drawn before. Gold is never drawn: some people know its answer. The same
+    seed draws the same sample from the same questions. Raises Refusal for a number out of range and
+    for drawings, Conflict if there are fewer.
     """
-    if KINDS[campaign.kind].drawn:
-        raise Refusal(
-            "An audit asks plain questions again. Drawings are reviewed instead: have the rules "
-            "show everything to a reviewer, and look at Agreement.",
-            field="n",
-        )
+    kind = KINDS[campaign.kind]
+    if kind.drawn or (for_gold and kind.asks == CHAINS):
+        raise Refusal(NO_GOLD_DRAWINGS if for_gold else NO_AUDITED_DRAWINGS, field="n")
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_SAMPLE:
         raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
     if seed is not None and seed < 0:
         raise Refusal(f"The seed is {seed}; give a whole number from 0.", field="seed")
-    drawn, of = _drawn(campaign, n, seed)
+    if kind.asks == CHAINS:
+        drawn, of = box_audit.draw(campaign, n, seed)
+    else:
+        drawn, of = _drawn(_drawable(campaign, for_gold, is_fresh), n, seed)
     if len(drawn) < n:
         raise Conflict(
-            f"Only {count_of(len(drawn), 'question is', 'questions are')} settled; "
-            "draw at most as many, or wait.",
+            f"Only {count_of(len(drawn), 'question is', 'questions are')} "
+            f"{'left' if for_gold else 'settled'}; draw at most as many, or wait.",
             field="n",
         )
-    current = _current_settlements(drawn)
+    current = {} if for_gold else _current_settlements(drawn)
     with transaction.atomic():
         # Lock the campaign's row, so that two concurrent draws get two numbers.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         sample = (campaign.audits.aggregate(last=Max("sample"))["last"] or 0) + 1
         Audit.objects.bulk_create(
             [
-                Audit(question_id=pk, campaign=campaign, sample=sample, settlement_id=current[pk])
+                Audit(
+                    question_id=pk,
+                    campaign=campaign,
+                    sample=sample,
+                    for_gold=for_gold,
+                    settlement_id=current.get(pk),
+                )
                 for pk in drawn
             ],
             batch_size=BATCH,
         )
         Decision.objects.record(
             campaign,
-            Decision.Kind.AUDIT,
+            Decision.Kind.GOLD if for_gold else Decision.Kind.AUDIT,
             actor,
-            {"sample": sample, "drawn": n, "of": of, "seed": seed},
+            {"drawn": n, "of": of, "seed": seed, "sample": sample},
         )
     return sample
 
 
-def _drawn(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
-    """Return ids of n settled questions, or of all if there are fewer, and the number of
-    candidates. For boxes, return drawings whose box was accepted (box_audit.py).
+def draw_nightly(campaign: Campaign) -> int:
+    """Draw the audit of a night from settled questions that were never drawn, and return its size.
+
+    Nothing is drawn while questions of the last sample wait for an answer.
     """
-    if KINDS[campaign.kind].asks == CHAINS:
-        return box_audit.draw(campaign, n, seed)
-    settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
-    size = min(n, len(settled))
-    drawn = np.random.default_rng(seed).choice(settled, size, replace=False)
-    return drawn.tolist(), len(settled)
+    if not campaign.nightly_audit or not stated_errors.is_measurable(campaign):
+        return 0
+    latest = campaign.audits.filter(sample=latest_sample(campaign) or 0)
+    if latest.filter(answered_at=None).exists():
+        return 0
+    n = min(campaign.nightly_audit, _drawable(campaign, is_fresh=True).count())
+    if n:
+        # The seed is kept with the decision, so that the sample can be drawn again.
+        draw(campaign, None, n, secrets.randbelow(2**31), is_fresh=True)
+    return n
 
 
-def _settled(campaign: Campaign) -> QuerySet[Question]:
-    """Return questions with a current consensus."""
-    return Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
+def _drawn(questions: QuerySet[Question], n: int, seed: int | None) -> tuple[list[int], int]:
+    """Return ids of n of the questions, or of all if there are fewer, and the number of all."""
+    ids = np.fromiter(questions.order_by("pk").values_list("pk", flat=True), np.int64)
+    drawn = np.random.default_rng(seed).choice(ids, min(n, len(ids)), replace=False)
+    return drawn.tolist(), len(ids)
+
+
+def _drawable(
+    campaign: Campaign, for_gold: bool = False, is_fresh: bool = False
+) -> QuerySet[Question]:
+    """Return questions with a current consensus; for gold, all that are asked or decided."""
+    questions, State = Question.objects.filter(campaign=campaign), Question.State
+    if for_gold:
+        waiting = campaign.audits.filter(for_gold=True).values("question")
+        asked_questions = questions.filter(round=0).exclude(state__in=[State.GOLD, State.WITHDRAWN])
+        return asked_questions.exclude(pk__in=waiting)
+    settled = questions.filter(state=State.SETTLED)
+    return settled.exclude(pk__in=campaign.audits.values("question")) if is_fresh else settled
 
 
 def _current_settlements(question_ids: list[int]) -> dict[int, int]:
@@ -116,22 +157,22 @@ def _current_settlements(question_ids: list[int]) -> dict[int, int]:
 
 
 def latest_sample(campaign: Campaign) -> int | None:
-    """Return the version of the latest sample; None before the first."""
-    last: int | None = campaign.audits.aggregate(last=Max("sample"))["last"]
+    """Return the version of the latest sample of settled questions; None before the first."""
+    last: int | None = campaign.audits.filter(for_gold=False).aggregate(last=Max("sample"))["last"]
     return last
 
 
 def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
-    """Return an unanswered audit of the sample (default: the latest) for this person, or None.
+    """Return an unanswered audit for this person, or None: one that becomes gold, else one of the
+    sample (default: the latest).
 
     It is never about a question that they answered or decided. Two people at once get different
     ones if there are several; a reload returns the same one.
     """
     check_auditor(user, campaign)
     sample = latest_sample(campaign) if sample is None else sample
-    if sample is None:
-        return None
-    audits = _open_to(user, campaign).filter(sample=sample).order_by("pk")
+    audits = _open_to(user, campaign).filter(Q(sample=sample) | Q(for_gold=True))
+    audits = audits.order_by("-for_gold", "pk")
     rows = list(audits.values_list("pk", flat=True)[: BATCH * 2])
     # An audit given to them before comes first: its subject bars them from other questions.
     held = audits.filter(question__subject__lt=0, question__seats__annotator=user)
@@ -156,12 +197,32 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
         campaign=campaign, kind=Decision.Kind.REVIEW, actor=user
     ).values_list("content__question", flat=True)
     mine = [int(pk) for pk in decided if pk is not None]
+    # A question becomes gold before anybody answers it, or after it is decided.
+    at_work = Seat.objects.filter(
+        question=OuterRef("question"), state__in=[Seat.State.LEASED, Seat.State.ANSWERED]
+    )
+    State = Question.State
+    unfit = Q(question__state__in=[State.GOLD, State.WITHDRAWN]) | Q(
+        Exists(at_work), question__state=State.OPEN
+    )
     return (
         campaign.audits.filter(answered_at=None)
         .annotate(its_subject=Coalesce("question__subject", F("question_id") + 0))
         .filter(~Exists(seen))
+        .exclude(unfit, for_gold=True)
         .exclude(question__in=mine)
     )
+
+
+def gold_waiting(campaign: Campaign) -> int:
+    """Return how many questions are drawn to become gold and not answered yet."""
+    return campaign.audits.filter(for_gold=True, answered_at=None).count()
+
+
+def unanswered(campaign: Campaign) -> int:
+    """Return how many drawn questions wait for a blind answer, those to become gold included."""
+    current = Q(sample=latest_sample(campaign)) | Q(for_gold=True)
+    return campaign.audits.filter(current, answered_at=None).count()
 
 
 def check_auditor(user: User, campaign: Campaign) -> Membership:
@@ -179,10 +240,10 @@ def check_auditor(user: User, campaign: Campaign) -> Membership:
 
 def answer(audit: Audit, user: User, value: object) -> Audit:
     """Save this person's answer and return the audit. "too hard" is an answer that counts neither
-    way.
+    way and makes no gold.
 
     Raises Conflict if somebody has answered it meanwhile, NotAllowed for a question that this
-    person answered or decided, and what the kind's clean raises.
+    person answered or decided, and what the kind's clean and gold_from_draw raise.
     """
     campaign = audit.campaign
     check_auditor(user, campaign)
@@ -194,11 +255,14 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
         raise again
     if not _open_to(user, campaign).filter(pk=audit.pk).exists():
         raise NotAllowed("You have answered this question yourself; somebody else must audit it.")
-    changed = Audit.objects.filter(pk=audit.pk, answered_at=None).update(
-        value=cleaned, auditor=user, answered_at=timezone.now()
-    )
-    if not changed:
-        raise again
+    with transaction.atomic():
+        changed = Audit.objects.filter(pk=audit.pk, answered_at=None).update(
+            value=cleaned, auditor=user, answered_at=timezone.now()
+        )
+        if not changed:
+            raise again
+        if audit.for_gold and KINDS[campaign.kind].vote(cleaned) is not None:
+            gold.gold_from_draw(audit, cleaned, user)
     left = campaign.audits.filter(sample=audit.sample, answered_at=None)
     if KINDS[campaign.kind].asks == CANDIDATES and not left.exists():
         queue.enqueue("verify", str(campaign.pk), campaign=campaign)
@@ -303,6 +367,6 @@ def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:
     contradicted = (
         row
         for row in rows
-        if kind.vote(row.value) is not None and not kind.agrees(row.value, row.settlement.value)
+        if kind.vote(row.value) is not None and not kind.agrees(row.value, row.label.value)
     )
     return list(islice(contradicted, limit))

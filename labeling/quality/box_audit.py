@@ -110,13 +110,13 @@ def measure(campaign: Campaign, sample: int) -> list[RedrawnError]:
         .order_by("pk")
     )
     known = sigmas(campaign)
-    people = _drawers([audit.settlement.answers for audit in audits])
+    people = _drawers([audit.label.answers for audit in audits])
     by_class: dict[str, list[tuple[float, float, bool]]] = defaultdict(list)
     for audit in audits:
-        drawn: Any = audit.settlement.value
+        drawn: Any = audit.label.value
         again: Any = audit.value
         settled = as_box(drawn["box"])
-        drawer = known.get(people.get(str(audit.settlement.answers[0]), 0), PRIOR_SIGMA)
+        drawer = known.get(people.get(str(audit.label.answers[0]), 0), PRIOR_SIGMA)
         auditor = known.get(audit.auditor_id or 0, PRIOR_SIGMA)
         longer = max(settled[2] - settled[0], settled[3] - settled[1])
         stated = expected_error(settled, math.hypot(drawer, auditor) * longer).mean

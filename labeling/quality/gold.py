@@ -28,6 +28,7 @@ from labeling.kinds import KINDS, DrawingContext, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import (
     Answer,
+    Audit,
     Campaign,
     Decision,
     Gold,
@@ -84,6 +85,7 @@ def add_gold(
                     "answer": row.answer,
                     "explanation": str(row.source_row.get("explanation", "")),
                     "source": str(row.source_row.get("source", "")),
+                    "draw": None,
                     "retired_at": None,
                 },
             )
@@ -291,7 +293,11 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
             raise Refusal("There is no such gold in this campaign.", field="question")
         if gold.retired_at is None:
             gold.retired_at = timezone.now()
-            gold.save(update_fields=["retired_at"])
+            if actor is not None:
+                # The answer was wrong. Gold that the crowd fails, however, is retired to be fair to
+                # people; it still shows that the crowd errs.
+                gold.draw = None
+            gold.save(update_fields=["retired_at", "draw"])
             _put_away(Question.objects.get(pk=question_id))
             Decision.objects.record(
                 campaign, Decision.Kind.GOLD, actor, {"retired": question_id}, reason
@@ -345,6 +351,21 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
 
 def _promote(campaign: Campaign, question: Question, settlement: Settlement, policy: Any) -> bool:
     """Copy the question as gold. Return False if there is a copy."""
+    copy, created = _copy(question, policy)
+    if created:
+        source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
+        answer: Any = settlement.value
+        if KINDS[campaign.kind].drawn:
+            unassisted.check(answer, f"Question {question.pk}")
+            # Agreement between people is not part of a known answer.
+            answer = {key: field_value for key, field_value in answer.items() if key != "agreement"}
+        Gold.objects.create(question=copy, answer=answer, source=source)
+    return created
+
+
+def _copy(question: Question, policy: Any) -> tuple[Question, bool]:
+    """Return the question's copy for gold, and whether it is new."""
+    campaign = question.campaign
     copy, created = Question.objects.get_or_create(
         campaign=campaign,
         item_id=question.item_id,
@@ -363,14 +384,39 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
     )
     if created:
         question_counts.add(campaign.pk, {"gold": 1})
-        source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
-        answer: Any = settlement.value
-        if KINDS[campaign.kind].drawn:
-            unassisted.check(answer, f"Question {question.pk}")
-            # Agreement between people is not part of a known answer.
-            answer = {key: field_value for key, field_value in answer.items() if key != "agreement"}
-        Gold.objects.create(question=copy, answer=answer, source=source)
-    return created
+    return copy, created
+
+
+def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
+    """Make the drawn question gold, or a copy of it if people have answered it before.
+
+    Must run in a transaction. Raises Conflict while people answer it: those who get the copy could
+    not answer the question.
+    """
+    campaign, question = audit.campaign, audit.question
+    _check_graph(campaign, [(question.item.image.name, question.item_id, question.topic, answer)])
+    golden = question
+    if not _replace(question):
+        question.refresh_from_db()
+        if question.state in (Question.State.OPEN, Question.State.GOLD):
+            raise Conflict("This question is in use now. Take the next.")
+        golden, _ = _copy(question, campaign.policies.latest("version"))
+        if question.state == Question.State.SETTLED:
+            audit.settlement = question.settlements.latest("pk")
+            audit.save(update_fields=["settlement"])
+    Gold.objects.update_or_create(
+        question=golden, defaults={"answer": answer, "source": "drawn at random", "draw": audit}
+    )
+    # Whoever knows the answer does not get the question.
+    Seat.objects.get_or_create(
+        annotator=person,
+        subject=golden.subject or golden.pk,
+        defaults={
+            "question": golden,
+            "state": Seat.State.BARRED,
+            "leased_until": timezone.now(),
+        },
+    )
 
 
 def without(campaign: Campaign) -> list[str]:

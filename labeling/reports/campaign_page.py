@@ -168,6 +168,7 @@ def decision_words(decision: Decision) -> str:
         action = next(iter(content), "changed")
         return {
             "added": f"added {count_of(content.get('added', 0), 'gold question')}",
+            "drawn": f"drew {count_of(content.get('drawn', 0), 'question')} to become gold",
             "promoted": f"made gold of {count_of(content.get('promoted', 0), 'settled question')}",
             "retired": "retired a gold question",
         }.get(action, "changed the gold")

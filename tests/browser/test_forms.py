@@ -244,6 +244,12 @@ STEPS = [
         {"#id_gold_file": text("gold.csv", f"coots/005.png,{worlds.DRAKE},no,\n")},
         "1 gold question was added.",
     ),
+    Step(
+        "/campaigns/coots/gold/",
+        "Draw images",
+        {"#id_n": "1"},
+        "1 image was drawn. Answer them as you see them.",
+    ),
     Step("/campaigns/coots/gold/", "Retire", says="Retired."),
     Step("/campaigns/cats/gold/objects/", "Search"),
     Step("/campaigns/coots/people/", "Create invitation"),

@@ -26,7 +26,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
-from labeling.quality import asking_more, stated_errors
+from labeling.quality import asking_more, auditing, stated_errors
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from labeling.reports import question_page
 from labeling.web.api.base import MIB, CampaignViewSet
@@ -48,6 +48,7 @@ from labeling.web.serializers.questions import (
     ObjectsSerializer,
     QuestionKeysSerializer,
     QuestionSerializer,
+    RandomGoldSerializer,
     ReasonSerializer,
     SendBackSerializer,
     SentBackSerializer,
@@ -401,6 +402,16 @@ class GoldViewSet(CampaignViewSet):
         body = self.read(NewGoldSerializer)
         added = add_gold(row, self.user, body["gold"], replace=body["replace"])
         return self.answer(CountSerializer, {"count": added}, 201)
+
+    @extend_schema(request=RandomGoldSerializer, responses={201: CountSerializer})
+    @action(["post"], detail=False, url_path="random")
+    def draw(self, request: Request, campaign: str) -> Response:
+        """Draw questions that become gold once researchers or reviewers have answered them on the
+        audit page.
+        """
+        row, body = self.campaign(RESEARCHER), self.read(RandomGoldSerializer)
+        auditing.draw(row, self.user, body["n"], body.get("seed"), for_gold=True)
+        return self.answer(CountSerializer, {"count": body["n"]}, 201)
 
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
     @action(["post"], detail=False)

@@ -56,6 +56,13 @@ class CampaignForm(WordedForm):
 class SettingsForm(CampaignForm):
     """A campaign's texts and the settings of its kind."""
 
+    nightly_audit = forms.IntegerField(
+        label="Audit each night",
+        min_value=0,
+        max_value=1_000,
+        help_text="So many newly settled questions are drawn at random for reviewers to answer "
+        "again, once the last ones are answered. 0 for none.",
+    )
     swiping = forms.BooleanField(
         required=False,
         label="People may answer yes and no by swiping",
@@ -67,6 +74,8 @@ class SettingsForm(CampaignForm):
         super().__init__(*args, **kwargs)
         if not KINDS[kind].can_swipe:
             del self.fields["swiping"]
+        if KINDS[kind].drawn or KINDS[kind].asks == CHAINS:
+            del self.fields["nightly_audit"]
 
 
 class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):

@@ -13,6 +13,7 @@ from labeling.exchange import lists
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS, PAIRS
 from labeling.models import Campaign, Question
+from labeling.quality import stated_errors
 from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
 
@@ -302,6 +303,18 @@ class AuditForm(WordedForm):
         min_value=0,
         max_value=2**31 - 1,
         help_text="For a sample that can be drawn again; a random one without.",
+    )
+
+
+class RandomGoldForm(AuditForm):
+    """The size and seed of a sample of questions that become gold."""
+
+    n = forms.IntegerField(
+        label="Images",
+        initial=stated_errors.PROPOSED,
+        min_value=1,
+        max_value=10_000,
+        help_text="You and the reviewers answer them without seeing votes or label.",
     )
 
 

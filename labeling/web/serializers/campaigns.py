@@ -23,7 +23,7 @@ from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 
 class CampaignSerializer(serializers.ModelSerializer):
-    """For annotators, the policy, the dataset and the creation date are null."""
+    """For annotators, the policy, the dataset, audits and the creation date are null."""
 
     dataset = serializers.CharField(source="dataset.name", allow_null=True, read_only=True)
     policy = serializers.SerializerMethodField()
@@ -34,7 +34,7 @@ class CampaignSerializer(serializers.ModelSerializer):
     choices = serializers.SerializerMethodField()
 
     # Hidden from annotators: the share of gold and the dataset.
-    HIDDEN = ("dataset", "policy", "policy_version", "created_at")
+    HIDDEN = ("dataset", "policy", "policy_version", "nightly_audit", "created_at")
 
     class Meta:
         model = Campaign
@@ -49,6 +49,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "dataset",
             "policy",
             "policy_version",
+            "nightly_audit",
             "created_at",
             "opened_at",
             "closed_at",
@@ -89,6 +90,12 @@ class NewCampaignSerializer(FormBody):
 class ChangedCampaignSerializer(FormBody):
     form, only, is_patch = CampaignForm, ("title", "instructions"), True
     settings = serializers.DictField(required=False)
+    nightly_audit = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=1_000,
+        help_text="Newly settled questions to audit each night; 0 for none.",
+    )
 
 
 class CostSerializer(RowSerializer):

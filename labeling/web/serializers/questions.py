@@ -11,7 +11,14 @@ from labeling.models import (
 )
 from labeling.quality.asking_more import AskedMore
 from labeling.web.api.base import Body, Key
-from labeling.web.forms.questions import AskMoreForm, ExampleForm, GoldForm, SendBackForm, TopicForm
+from labeling.web.forms.questions import (
+    AskMoreForm,
+    ExampleForm,
+    GoldForm,
+    RandomGoldForm,
+    SendBackForm,
+    TopicForm,
+)
 from labeling.web.serializers.common import AnyField, Plain
 from labeling.web.serializers.derived import FormBody, rows_of
 
@@ -188,10 +195,20 @@ class GoldSerializer(serializers.ModelSerializer):
     image = serializers.CharField(source="question.item.image.name")
     topic = serializers.CharField(source="question.topic")
     answer = AnyField()
+    at_random = serializers.BooleanField(help_text="Drawn at random, not chosen by hand.")
 
     class Meta:
         model = Gold
-        fields = ("question", "image", "topic", "answer", "explanation", "source", "retired_at")
+        fields = (
+            "question",
+            "image",
+            "topic",
+            "answer",
+            "explanation",
+            "source",
+            "at_random",
+            "retired_at",
+        )
 
 
 class GoldBody(FormBody, AskedSerializer):
@@ -210,6 +227,10 @@ class NewGoldSerializer(Body):
         help_text="Confirm that gold may replace a question that nobody answered and nobody holds; "
         "not where boxes are drawn.",
     )
+
+
+class RandomGoldSerializer(FormBody):
+    form, options = RandomGoldForm, {"n": {"required": True}}
 
 
 class ReasonSerializer(Body):

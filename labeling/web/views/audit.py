@@ -86,7 +86,8 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         asked=question_page.asked_words(campaign, topic.name if topic else ""),
         choices=choices,
         audit=estimate,
-        left=estimate.drawn - estimate.answered if estimate else 0,
+        left=auditing.unanswered(campaign),
+        gold_left=auditing.gold_waiting(campaign),
     )
 
 

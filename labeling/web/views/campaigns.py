@@ -22,7 +22,7 @@ from labeling.kinds.base import CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS
 from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
 from labeling.plurals import count_of
-from labeling.quality import auditing, qualifying
+from labeling.quality import auditing, qualifying, stated_errors
 from labeling.reports import campaign_page, campaigns_page, quality_page
 from labeling.reports.forecasts import CostEstimate
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
@@ -188,9 +188,11 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
 def campaign(request: SignedIn, name: str) -> HttpResponse:
     """Show a campaign: progress, people, failed jobs and decisions."""
     campaign = watched_campaign(request, name)
+    audit = auditing.estimate(campaign)
     facts = vars(campaign_page.campaign_facts(campaign)) | {
         "figures": quality_page.figures(campaign),
-        "audit": auditing.estimate(campaign),
+        "audit": audit,
+        "measured": audit.measured if audit else stated_errors.measure(campaign),
         "shortage": qualifying.shortage(campaign),
         "flags_wait": campaign.flags.filter(replied_at=None).exists(),
         "embeddings": embedding.kept(campaign),
@@ -233,7 +235,7 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     """Edit title and instructions; for some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
-    initial = {key: getattr(campaign, key) for key in ("title", "instructions")}
+    initial = {key: getattr(campaign, key) for key in ("title", "instructions", "nightly_audit")}
     initial |= {"swiping": campaign.settings.get("swiping", True)}
     form = SettingsForm(campaign.kind, request.POST or None, initial=initial)
 

@@ -1,5 +1,7 @@
 """Gold questions with known answers, and the texts of each class."""
 
+import secrets
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -16,7 +18,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
-from labeling.quality import qualifying, recounting
+from labeling.quality import auditing, qualifying, recounting, stated_errors
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.reports import gold_page, topics_page
 from labeling.web.forms.common import ListsForm, carried_out, list_file
@@ -24,6 +26,7 @@ from labeling.web.forms.questions import (
     ExampleForm,
     GoldForm,
     GoldListForm,
+    RandomGoldForm,
     TopicForm,
     sibling_lines,
 )
@@ -89,6 +92,23 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
+def gold_random(request: SignedIn, name: str) -> HttpResponse:
+    """Draw questions at random that become gold once they are answered."""
+    campaign = own_campaign(request, name)
+    form = RandomGoldForm(request.POST)
+
+    def draw() -> HttpResponse:
+        n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        auditing.draw(campaign, request.user, n, seed, for_gold=True)
+        message = f"{count_of(n, 'image was', 'images were')} drawn. Answer them as you see them."
+        return done(request, message, "audit", campaign.name)
+
+    return carried_out(form, draw) or _gold(request, campaign, random_form=form)
+
+
+@login_required
+@require_POST
 def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     """Copy a settled question as gold."""
     campaign = own_campaign(request, name)
@@ -117,7 +137,12 @@ def _back(request: SignedIn, campaign: Campaign) -> str:
     return reverse("labeling:gold", args=[campaign.name])
 
 
-def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = None) -> HttpResponse:
+def _gold(
+    request: SignedIn,
+    campaign: Campaign,
+    form: GoldListForm | None = None,
+    random_form: RandomGoldForm | None = None,
+) -> HttpResponse:
     questions = (
         campaign.questions.filter(state=Question.State.GOLD, gold__isnull=False)
         .select_related("gold", "item__image")
@@ -130,6 +155,9 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         campaign,
         "gold",
         form=form or GoldListForm(campaign.kind, user=request.user),
+        random_form=random_form or RandomGoldForm(),
+        is_measurable=stated_errors.is_measurable(campaign),
+        gold_left=auditing.gold_waiting(campaign),
         rows=gold_page.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),

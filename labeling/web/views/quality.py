@@ -53,7 +53,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
     facts: dict[str, object] = {
         "figures": figures,
         "audit": audit,
-        "measured": audit.measured if audit else stated_errors.measure(campaign, is_audited=False),
+        "measured": audit.measured if audit else stated_errors.measure(campaign),
         "by_answer": [
             vars(row) | {"value": value, "words": words.get(value, value)}
             for value, row in (audit.by_answer if audit else {}).items()

@@ -13,6 +13,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Question
+from labeling.quality import auditing
 from labeling.reports import agreement_page, parts_picture, proposal_figures, question_page
 from labeling.web.forms.questions import SendBackForm, VerdictForm, answer_choices
 from labeling.web.views import box_review
@@ -171,6 +172,7 @@ def _review(
             "asked": question_page.asked_words(campaign, rows[0].topic) if rows else "",
             "choices": [(value, label, keys.get(value, "")) for value, label in kind_choices],
             "proposal": question_page.proposal(campaign, question) if question else None,
+            "unanswered": auditing.unanswered(campaign),
         }
     return render_campaign(request, template, campaign, "review", **context)
 

@@ -100,7 +100,9 @@ def test_the_page_says_not_measured_before_an_audit_and_the_basis_after(settled,
     audit_all(settled, alice, wrong=2)
     after = text_of(client.get(address))
 
-    assert "Not measured." in before
-    assert "Audit 60 labels to know the error" in before
+    assert "<strong>Not measured:</strong>" in before
+    assert "60 images to know the error to about ± " in before
+    assert f"/campaigns/{settled.name}/gold/#random" in before
+    assert f"/campaigns/{settled.name}/audit/#draw" in before
     assert "Not measured" not in after
     assert "measured on 20 audited labels" in after
