@@ -13,10 +13,10 @@ from tests.labeling.crowd import answer_all, give, query_count, vote
 
 
 @pytest.fixture
-def asked(alice, bob, charlie, dataset):
+def campaign(alice, bob, charlie, dataset):
     """A campaign of thirty open questions with one vote each; Bob labels and Charlie reviews."""
     campaign = factories.make_campaign(
-        alice, dataset, "asked", images=30, policy={"votes": 1, "gold_share": 0.0}
+        alice, dataset, "campaign", images=30, policy={"votes": 1, "gold_share": 0.0}
     )
     factories.join(bob, campaign)
     factories.join(charlie, campaign, "reviewer")
@@ -35,62 +35,62 @@ def answer_drawn(campaign, user, value="yes"):
     return audits
 
 
-def test_a_drawn_question_becomes_gold_when_a_reviewer_answers_it(asked, alice, charlie):
-    draw(asked, alice, 3, seed=5)
+def test_a_drawn_question_becomes_gold_when_a_reviewer_answers_it(campaign, alice, charlie):
+    draw(campaign, alice, 3, seed=5)
     drawn = set(Audit.objects.values_list("question", flat=True))
     assert not Gold.objects.exists()
 
-    answer_drawn(asked, charlie)
+    answer_drawn(campaign, charlie)
 
-    gold = Gold.objects.filter(question__campaign=asked)
+    gold = Gold.objects.filter(question__campaign=campaign)
     assert set(gold.values_list("question", flat=True)) == drawn
     assert {(row.answer, row.at_random) for row in gold} == {("yes", True)}
-    assert asked.questions.filter(state="gold").count() == 3
-    decision = asked.decisions.get(kind="gold")
+    assert campaign.questions.filter(state="gold").count() == 3
+    decision = campaign.decisions.get(kind="gold")
     assert decision.content == {"drawn": 3, "of": 30, "seed": 5, "sample": 1}
 
 
-def test_whoever_answered_it_is_never_asked_it(asked, alice, charlie):
-    draw(asked, alice, 1)
+def test_whoever_answered_it_is_never_asked_it(campaign, alice, charlie):
+    draw(campaign, alice, 1)
 
-    answer_drawn(asked, charlie)
+    answer_drawn(campaign, charlie)
 
     seat = Seat.objects.get(annotator=charlie)
     assert (seat.state, seat.question.state) == ("barred", "gold")
 
 
-def test_too_hard_makes_no_gold(asked, alice):
-    draw(asked, alice, 1)
+def test_too_hard_makes_no_gold(campaign, alice):
+    draw(campaign, alice, 1)
 
-    answer_drawn(asked, alice, "hard")
+    answer_drawn(campaign, alice, "hard")
 
     assert not Gold.objects.exists()
-    assert auditing.unanswered(asked) == 0
+    assert auditing.unanswered(campaign) == 0
 
 
-def test_a_question_at_work_waits_until_it_is_settled_and_then_a_copy_is_gold(asked, alice, bob):
-    draw(asked, alice, 30)
-    vote(bob, asked, size=1)
+def test_a_question_at_work_waits_until_it_is_settled_and_then_a_copy_is_gold(campaign, alice, bob):
+    draw(campaign, alice, 30)
+    vote(bob, campaign, size=1)
     question = Seat.objects.get(annotator=bob, state="answered").question
-    [held] = claiming.next_page(bob, asked, 1).seats
+    [held] = claiming.next_page(bob, campaign, 1).seats
 
-    answer_drawn(asked, alice, "no")
+    answer_drawn(campaign, alice, "no")
 
     assert not Gold.objects.filter(question=held.question_id).exists()
-    assert auditing.unanswered(asked) == 1
+    assert auditing.unanswered(campaign) == 1
     copy = Question.objects.get(item=question.item, topic=question.topic, state="gold")
     assert (copy.subject, copy.gold.answer) == (question.pk, "no")
     audit = Audit.objects.get(question=question)
     assert audit.label == question.settlements.get()
 
 
-def test_the_error_is_measured_on_gold_by_the_label_that_people_would_give(asked, alice, bob):
-    draw(asked, alice, 20)
-    answer_drawn(asked, alice, "no")
+def test_the_error_is_measured_on_gold_by_the_label_that_people_would_give(campaign, alice, bob):
+    draw(campaign, alice, 20)
+    answer_drawn(campaign, alice, "no")
     gold = Question.objects.filter(state="gold").order_by("pk")
     give(bob, gold, ["yes"] * 5 + ["no"] * 15)
 
-    measured = stated_errors.measure(asked)
+    measured = stated_errors.measure(campaign)
 
     assert (measured.gold, measured.audited, sum(measured.wrong)) == (20, 0, 5)
     assert measured.stated.basis == "gold"
@@ -130,47 +130,47 @@ def test_gold_that_a_person_retires_or_replaces_no_longer_counts(settled, alice)
     assert stated_errors.measure(settled).gold == 8
 
 
-def test_adding_a_drawn_question_by_hand_makes_it_chosen_by_hand(asked, alice):
-    draw(asked, alice, 1)
-    answer_drawn(asked, alice)
+def test_adding_a_drawn_question_by_hand_makes_it_chosen_by_hand(campaign, alice):
+    draw(campaign, alice, 1)
+    answer_drawn(campaign, alice)
     question = Gold.objects.get().question
 
     row = {"image": question.item.image.name, "topic": question.topic, "answer": "no"}
-    add_gold(asked, alice, [row])
+    add_gold(campaign, alice, [row])
 
     assert [(gold.answer, gold.at_random) for gold in Gold.objects.all()] == [("no", False)]
 
 
-def test_nothing_is_drawn_twice_and_gold_never(asked, alice):
+def test_nothing_is_drawn_twice_and_gold_never(campaign, alice):
     add_gold(
-        asked,
+        campaign,
         alice,
         [
             {"image": q.item.image.name, "topic": q.topic, "answer": "yes"}
-            for q in asked.questions.all()[:1]
+            for q in campaign.questions.all()[:1]
         ],
         replace=True,
     )
-    draw(asked, alice, 20)
+    draw(campaign, alice, 20)
 
     with pytest.raises(Conflict, match="Only 9 questions are left"):
-        draw(asked, alice, 10)
-    draw(asked, alice, 9)
+        draw(campaign, alice, 10)
+    draw(campaign, alice, 9)
 
 
-def test_drawings_are_not_drawn(asked, alice):
-    asked.kind = "boxes"
+def test_drawings_are_not_drawn(campaign, alice):
+    campaign.kind = "boxes"
 
     with pytest.raises(Refusal, match="add known boxes and parts yourself"):
-        draw(asked, alice, 1)
+        draw(campaign, alice, 1)
 
 
-def test_an_annotator_of_a_question_does_not_make_it_gold(asked, alice, charlie):
-    answer_all(charlie, asked, "yes")
-    draw(asked, alice, 3)
+def test_an_annotator_of_a_question_does_not_make_it_gold(campaign, alice, charlie):
+    answer_all(charlie, campaign, "yes")
+    draw(campaign, alice, 3)
 
-    assert auditing.next_for(charlie, asked) is None
-    assert auditing.next_for(alice, asked) is not None
+    assert auditing.next_for(charlie, campaign) is None
+    assert auditing.next_for(alice, campaign) is not None
 
 
 def test_the_night_draws_what_was_never_drawn_once_the_last_is_answered(settled, alice):
@@ -186,19 +186,19 @@ def test_the_night_draws_what_was_never_drawn_once_the_last_is_answered(settled,
     assert Audit.objects.values("question").distinct().count() == 40
 
 
-def test_the_queries_do_not_grow_with_the_gold(asked, alice, bob):
+def test_the_queries_do_not_grow_with_the_gold(campaign, alice, bob):
     counts = []
     for n in (2, 10):
-        draw(asked, alice, n, seed=n)
-        answer_drawn(asked, alice)
-        counts.append(query_count(lambda: stated_errors.measure(asked)))
+        draw(campaign, alice, n, seed=n)
+        answer_drawn(campaign, alice)
+        counts.append(query_count(lambda: stated_errors.measure(campaign)))
 
     assert counts[0] == counts[1] <= 12
 
 
-def test_settling_does_not_touch_a_drawn_question(asked, alice):
-    draw(asked, alice, 5)
-    settle(asked, asked.questions.filter(state="open"))
+def test_settling_does_not_touch_a_drawn_question(campaign, alice):
+    draw(campaign, alice, 5)
+    settle(campaign, campaign.questions.filter(state="open"))
 
-    assert len(answer_drawn(asked, alice)) == 5
-    assert stated_errors.measure(asked).gold == 5
+    assert len(answer_drawn(campaign, alice)) == 5
+    assert stated_errors.measure(campaign).gold == 5
