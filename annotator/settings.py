@@ -412,9 +412,9 @@ ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 #: Seconds without a sign of life after which a worker counts as dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
-#: Device for benchmark runs, also at night: auto, cpu, cuda or cuda:1. Not auto by default: scores
-#: must not depend on the worker's machine.
-ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
+#: Device for benchmark runs, also at night: auto (a GPU if the worker's machine has one), cpu, cuda
+#: or cuda:1.
+ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="auto")
 #: Queue of workers that score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 #: Queue for jobs that somebody waits for (imports, exports, frames, releases), such as soon
