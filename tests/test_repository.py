@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_354,
     "benchmarks": 3_983,
     "deploy": 737,
-    "docs": 5_449,
+    "docs": 5_453,
     "evaluation": 475,
     "evaluation/benchmarks": 10_059,
     "evaluation/classifiers": 2_256,
