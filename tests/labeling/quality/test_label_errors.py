@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -99,3 +100,41 @@ def test_a_release_frozen_before_is_uncalibrated(settled, alice):
     release.save()
 
     assert "uncalibrated" in text_of(logged_in(alice).get(f"/campaigns/{settled.name}/releases/"))
+
+
+# The pages of a campaign that show labels or how good they are.
+PAGES = (
+    "",
+    "progress/",
+    "questions/",
+    "questions/{question}/",
+    "review/",
+    "agreement/",
+    "quality/",
+    "audit/",
+    "gold/",
+    "people/",
+    "topics/",
+    "pilot/",
+    "close/",
+    "releases/",
+)
+# How pages state how often labels are wrong, and the words that stand near.
+STATED = re.compile(r"(?:error|wrong|probability)\b[^.]{0,40}?\d+(?:\.\d+)? %", re.IGNORECASE)
+BASIS = re.compile("measured|uncalibrated|audit|gold|crowds", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("is_audited", [False, True])
+def test_no_page_states_an_error_without_its_basis(settled, alice, is_audited):
+    if is_audited:
+        auditing.draw(settled, alice, 30, seed=0)
+        audit_all(settled, alice, wrong=6)
+    freezing.freeze(settled)
+    client = logged_in(alice)
+    question = settled.questions.filter(state="settled").first()
+    for page in PAGES:
+        path = f"/campaigns/{settled.name}/{page.format(question=question.pk)}"
+        text = " ".join(re.sub("<[^>]*>", " ", text_of(client.get(path))).split())
+        for match in STATED.finditer(text):
+            nearby = text[max(match.start() - 200, 0) : match.end() + 200]
+            assert BASIS.search(nearby), f"{path}: {nearby}"
