@@ -7,6 +7,7 @@ from labeling.geometry.boxes import iou
 from labeling.models import Audit, Campaign
 from labeling.quality import auditing, box_audit
 from tests import factories
+from tests.clients import logged_in, read
 from tests.labeling import boxers
 from tests.labeling.boxers import DOG, A, B, box
 
@@ -108,3 +109,15 @@ def test_a_drawing_of_the_auditor_is_checked_as_any_other(campaign, alice):
         auditing.answer(audit, alice, box([0, 0, 900, 10]))
     audit.refresh_from_db()
     assert audit.answered_at is None
+
+
+def test_pages_say_that_the_error_of_boxes_is_not_validated(campaign, alice):
+    client = logged_in(alice)
+
+    assert "not validated on real drawings" in read(client, f"/campaigns/{campaign.name}/releases/")
+    quality = read(client, f"/campaigns/{campaign.name}/quality/")
+    assert "Not measured." in quality
+    assert "not validated on real drawings" in quality
+    auditing.draw(campaign, alice, 6, 1)
+    answer_all(campaign, alice, lambda audit: box(audit.settlement.value["box"]))
+    assert "not validated on real drawings" in read(client, f"/campaigns/{campaign.name}/quality/")

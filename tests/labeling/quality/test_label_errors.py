@@ -12,7 +12,8 @@ from labeling.models import Release
 from labeling.quality import auditing, stated_errors
 from labeling.release_files import exporting
 from labeling.releases import freezing, snapshots, stored
-from tests.clients import logged_in, program, text_of
+from tests.clients import logged_in, program, read, text_of
+from tests.labeling import parted
 from tests.labeling.audits import audit_all
 
 
@@ -138,3 +139,11 @@ def test_no_page_states_an_error_without_its_basis(settled, alice, is_audited):
         for match in STATED.finditer(text):
             nearby = text[max(match.start() - 200, 0) : match.end() + 200]
             assert BASIS.search(nearby), f"{path}: {nearby}"
+
+
+def test_the_error_of_parts_is_not_measured(alice, dataset):
+    campaign = parted.parts_campaign(alice, dataset)
+
+    for page in ("quality/", "releases/"):
+        page_text = read(logged_in(alice), f"/campaigns/{campaign.name}/{page}")
+        assert "not measured" in page_text.lower()
