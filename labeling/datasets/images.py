@@ -134,7 +134,7 @@ def zip_bytes(file: IO[bytes]) -> int:
     size = file.seek(0, io.SEEK_END)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
-            f"The zip has {size:,} bytes; at most {settings.ASSAY_MAX_UPLOAD_BYTES:,} are taken. "
+            f"The zip has {size:,} bytes; the limit is {settings.ASSAY_MAX_UPLOAD_BYTES:,}. "
             "Split it, or have the folder imported on the server.",
             field="file",
         )

@@ -66,7 +66,7 @@ def take(
     size = file.size or 0
     if size > MAX_BYTES:
         raise TooLarge(
-            f"The file has {size:,} bytes; at most {MAX_BYTES // MIB} MiB are taken. {IN_SHELL}",
+            f"The file has {size:,} bytes; the limit is {MAX_BYTES // MIB} MiB. {IN_SHELL}",
             field="file",
         )
     details: dict[str, object] = {"format": format_name, "source": source or name, "file": name}

@@ -25,7 +25,7 @@ LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
 NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
 IS_SELECTION = (
-    "This is a selection by mad select, not a list of questions. Make a MAD competition of it: "
+    "This is a selection by mad select, not a list of questions. Create a MAD competition from it: "
     "that asks every question of the selection in a campaign, and ranks the classifiers."
 )
 

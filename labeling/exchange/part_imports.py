@@ -87,7 +87,7 @@ def take(
     limit = settings.ASSAY_MAX_UPLOAD_BYTES
     if (file.size or 0) > limit:
         raise TooLarge(
-            f"The file has {file.size:,} bytes; at most {limit:,} are taken. {IN_SHELL}",
+            f"The file has {file.size:,} bytes; the limit is {limit:,}. {IN_SHELL}",
             field="file",
         )
     forget_old()

@@ -27,10 +27,10 @@ from labeling.models import Calibration, Campaign
 STEPS = ((DRAW, "Draw"), (CHECK, "Check"), (COVER, "Look for more"))
 STATES = (
     (COMPLETE, "Every instance has a box"),
-    (ABSENT, "There is none"),
+    (ABSENT, "No instance"),
     (PARTIAL, "Some have a box"),
-    (UNKNOWN, "None has one yet"),
-    (REVIEW, "A reviewer has to look"),
+    (UNKNOWN, "None has a box yet"),
+    (REVIEW, "Needs review"),
 )
 CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Proposed"))
 

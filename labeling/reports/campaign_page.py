@@ -90,10 +90,10 @@ def _stage_words(decision: Decision) -> str:
     return {
         "training": "sent somebody to training",
         "test": "sent somebody to the test",
-        "failed": "let nobody in: the test was not passed",
+        "failed": "failed somebody's test",
         "working": "let somebody work",
         "paused": "paused somebody",
-    }.get(decision.content.get("stage", ""), "changed where somebody stands")
+    }.get(decision.content.get("stage", ""), "changed a member's stage")
 
 
 def _review_words(decision: Decision) -> str:
@@ -128,7 +128,7 @@ WORDS: dict[str, Callable[[Decision], str]] = {
         f"{decision.content.get('name')}"
     ),
     Decision.Kind.VOCABULARY: lambda decision: (
-        f"took version {decision.content.get('version')} of the vocabulary"
+        f"switched to version {decision.content.get('version')} of the vocabulary"
     ),
 }
 
@@ -143,7 +143,7 @@ def decision_words(decision: Decision) -> str:
     if decision.kind == Decision.Kind.STATE:
         if "state" in content:
             return {
-                "draft": "made the campaign",
+                "draft": "created the campaign",
                 "open": "opened the campaign",
                 "paused": "paused the campaign",
                 "closed": "closed the campaign",

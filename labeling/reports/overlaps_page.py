@@ -13,26 +13,26 @@ AROUND = 0.6
 # (action, words, key) of each kind of finding; {first} and {second} are names of classes.
 WORDS = {
     SAME: (
-        ("merge", "Merge, weighted by exactness", "m"),
+        ("merge", "Merge, weighted by accuracy", "m"),
         ("mean", "Merge, plain mean", "p"),
         ("first", "Remove the yellow one", "1"),
         ("second", "Remove the blue one", "2"),
-        ("leave", "Two objects: leave both", "l"),
+        ("leave", "Two objects: keep both", "l"),
     ),
     CLASSES: (
         ("first", "The yellow one is no {first}", "1"),
         ("second", "The blue one is no {second}", "2"),
-        ("leave", "Both are right: leave them", "l"),
+        ("leave", "Both are right: keep both", "l"),
     ),
     FINER: (
-        ("take", "Take them for {first}; people look for more", "t"),
-        ("leave", "Leave it to those who draw", "l"),
+        ("take", "Use them for {first} and look for more", "t"),
+        ("leave", "Leave it to annotators", "l"),
     ),
 }
 TITLES = {
-    SAME: "Twice {first}",
+    SAME: "Two boxes of {first}",
     CLASSES: "{first} and {second}",
-    FINER: "{first} is open, {second} is boxed",
+    FINER: "{first} has no boxes yet, {second} has",
 }
 
 

@@ -83,7 +83,7 @@ def of(campaign: Campaign, question: Question) -> PairHistory:
     chain = pair.chain
     known = COVERAGE_WORDS[chain.coverage]
     if pair.path[-1].state == Question.State.WITHDRAWN:
-        known = f"{known}; withdrawn, so nothing more is asked"
+        known = f"{known}; withdrawn"
     elif chain.step not in (COMPLETE, DROPPED):
         known = f"{known}; next: {STEP_WORDS[chain.step].lower()}"
     boxes: list[BoxRow] = [
@@ -130,5 +130,5 @@ def picture(question: Question, answers: Sequence[Any], value: Any = None) -> Bo
     if isinstance(value, dict) and "state" in value:
         layers.append(BoxLayer("known", [row["box"] for row in value["boxes"]], "as reviewed"))
     seen = Points("pin", points, "has no box")
-    label = f"{STEP_WORDS[question.step]}: what was shown and said"
+    label = f"{STEP_WORDS[question.step]}: question and answer"
     return boxes_picture.picture(boxes_picture.shows(question), layers, [seen], label)

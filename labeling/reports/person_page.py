@@ -184,7 +184,7 @@ def signals_of(membership: Membership, policy: policies.WholePolicy) -> list[Per
     ]
 
 
-CHANCE, NOT_YET = "Agreement beyond chance", "Not looked at yet."
+CHANCE, NOT_YET = "Agreement beyond chance", "Not checked yet."
 
 
 def accuracy_of(membership: Membership) -> gold_results.Accuracy:
@@ -199,7 +199,7 @@ def _test(kept: Mapping[str, Any]) -> str:
         return NOT_YET
     right, total = test["now"]
     summary = f"Accepted {test['accepted']} times, rejected {test['rejected']}."
-    return summary + (f" The test that runs: {right} of {total} right." if total else "")
+    return summary + (f" Current test: {right} of {total} right." if total else "")
 
 
 def _test_threshold(policy: policies.WholePolicy) -> str:

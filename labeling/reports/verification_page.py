@@ -22,7 +22,7 @@ SORTS = {
     "name": ("by name", (F("topic__name").asc(), F("topic__key").asc())),
     "precision": ("least precise first", (STATED.asc(nulls_last=True), F("topic__name").asc())),
     "yes": ("fewest images first", (F("yes").asc(), F("topic__name").asc())),
-    "cost": ("dearest first", (F("cost").desc(), F("topic__name").asc())),
+    "cost": ("most expensive first", (F("cost").desc(), F("topic__name").asc())),
 }
 # Possible floors of a page's pictures; the last is the full range.
 FLOORS = (0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
@@ -186,7 +186,7 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
             return "all decided, below the target", "review"
         return ("all decided", "settled") if row.candidates else ("no candidate", "closed")
     if row.waived:
-        return f"asked on, though {Reason(row.waived).label}", "open"
+        return f"resumed, although {Reason(row.waived).label}", "open"
     return "being asked", "open"
 
 

@@ -11,7 +11,7 @@ def make_dataset(page: Any, site: Callable[[str], str], names: Sequence[str]) ->
     """A dataset called photographs, of these photographs of scikit-image."""
     page.goto(site("/datasets/new/"))
     page.fill("#id_name", "photographs")
-    page.click("text=Make it")
+    page.click("text=Create dataset")
     page.wait_for_url("**/datasets/photographs/**")
     page.goto(site("/datasets/photographs/upload/"))
     page.set_input_files("#id_files", [str(photograph("skimage", name)) for name in names])
@@ -38,7 +38,7 @@ def join(page: Any, link: str) -> None:
 def freeze(page: Any, site: Callable[[str], str], name: str) -> None:
     page.goto(site(f"/campaigns/{name}/releases/"))
     page.click("text=Freeze release")
-    page.wait_for_selector("text=Release 1 holds")
+    page.wait_for_selector("text=Release 1 is frozen")
 
 
 def download(page: Any, selector: str) -> bytes:

@@ -185,7 +185,7 @@ STEPS = [
     # Campaigns, as the one who runs them.
     Step("/campaigns/", "Filter", {"[name=q]": "coots"}),
     Step("/campaigns/coots/edit/", "Save texts", {"#id_title": "Coots again"}, "Coots again"),
-    Step("/campaigns/cats/edit/", "Ask by version"),
+    Step("/campaigns/cats/edit/", "Switch to version"),
     Step("/campaigns/coots/", "Pause", says="The campaign is paused."),
     Step("/campaigns/coots/", "Resume", says="The campaign is open again."),
     Step("/campaigns/coots/", "Try again"),
@@ -196,7 +196,7 @@ STEPS = [
     Step("/campaigns/coots/questions/", "Filter", {"[name=q]": "00"}),
     Step(
         "/campaigns/coots/questions/add/",
-        "Add them",
+        "Add questions",
         {"#id_questions_file": text("more.csv", f"image,wnid\ncoots/006.png,{worlds.DRAKE}\n")},
         "1 question was added",
     ),
@@ -207,25 +207,23 @@ STEPS = [
         {"tr:last-child [name=question]": True, "[name=people]": "1"},
         "1 question asks 1 more person.",
     ),
-    Step(
-        "/campaigns/coots/questions/{question}/", "Ask them", says="1 question asks 2 more people."
-    ),
-    Step("/campaigns/coots/questions/{asked}/", "Withdraw it", says="The question is withdrawn."),
+    Step("/campaigns/coots/questions/{question}/", "Ask", says="1 question asks 2 more people."),
+    Step("/campaigns/coots/questions/{asked}/", "Withdraw", says="The question is withdrawn."),
     Step("/campaigns/coots/topics/", "Search", {"[name=q]": "coot"}),
     Step(
         "/campaigns/coots/topics/",
         "Upload",
         {"#id_topics_file": text("classes.csv", f"{worlds.COOT},coot,a black bird\n")},
-        "1 class was written.",
+        "1 class was updated.",
     ),
     Step("/campaigns/coots/topics/{topic}/", "Save", {"#id_guidance": "Chicks count."}, "Saved."),
-    Step("/campaigns/coots/topics/{topic}/", "Remove the example", says="The example is gone."),
+    Step("/campaigns/coots/topics/{topic}/", "Remove the example", says="The example was removed."),
     Step("/campaigns/coots/topics/{topic}/", "Search", {"[name=q]": "003"}),
     Step(
         "/campaigns/coots/topics/{topic}/",
-        "Add it",
+        "Add example",
         {"label:has-text('coots/001.png')": True},
-        "People see the example",
+        "Annotators see the example",
     ),
     Step("/campaigns/coots/gold/add/", "Search", {"[name=q]": "coots"}),
     Step(
@@ -267,7 +265,7 @@ STEPS = [
         "/campaigns/birds/graph/",
         "Use this graph",
         {"#id_graph_file": text("graph.json", json.dumps(worlds.GRAPH))},
-        "of the graph is in force.",
+        "of the graph is now active.",
     ),
     Step("/campaigns/birds/graph/nodes/bird/", "Save", {"#id_question": "Any bird?"}, "Saved, as"),
     Step("/campaigns/birds/close/", "Close permanently", says="The campaign is closed."),
@@ -280,9 +278,9 @@ STEPS = [
     Step("/datasets/hidden-lake/objects/", "Filter"),
     Step("/datasets/hidden-lake/objects/import/{parts import}/", "Try again"),
     Step("/datasets/hidden-lake/vocabulary/", "Use PASCAL-Part’s instead"),
-    Step(CATEGORY.replace(worlds.COOT, "n02084071"), "Take"),
-    Step("/datasets/new/", "Make it", {"#id_name": "harbour"}),
-    Step("/datasets/harbour/objects/import/", "Start from the shipped one"),
+    Step(CATEGORY.replace(worlds.COOT, "n02084071"), "Remove Dog"),
+    Step("/datasets/new/", "Create dataset", {"#id_name": "harbour"}),
+    Step("/datasets/harbour/objects/import/", "Use the built-in vocabulary"),
     Step("/datasets/harbour/upload/", "Import", {"#id_path": "incoming"}),
     Step(
         "/datasets/harbour/upload/", "Upload", {"#id_files": picture()}, "1 image added", stays=True
@@ -431,14 +429,14 @@ def test_a_selection_becomes_a_competition_by_mouse(page, site, dataset, wordnet
     page.set_input_files("#id_questions_file", selection)
     page.click("text=Create draft")
 
-    page.click("text=Make a MAD competition of it")
+    page.click("text=Create a MAD competition instead")
     page.get_by_text("Kept: selection.jsonl").wait_for()
     assert page.input_value("#id_title") == "Birds"
     page.fill("#id_name", "Two words")
-    page.click("text=Preview")
+    page.get_by_role("button", name="Preview").click()
     page.locator(".has-error").wait_for()
     page.fill("#id_name", "birds")
-    page.click("text=Preview")
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("Counts and cost").wait_for()
     page.get_by_role("button", name="Create benchmark").click()
 

@@ -28,13 +28,13 @@ def test_known_labels_come_in_from_a_file_and_faults_name_their_line(page, home,
     looked_at(page, "labels-known")
 
     choose(page, "pilot.csv", f"image,class,value\n2.png,{files.DOG},yes\n9.png,{files.CUP},no\n")
-    page.click("button:has-text('Bring in')")
+    page.click("button:has-text('Import')")
     page.wait_for_selector("text=Line 3: 9.png is not in pond.")
     looked_at(page, "labels-fault")
 
     choose(page, "pilot.csv", f"image,class,value\n2.png,{files.DOG},yes\n")
-    page.click("button:has-text('Bring in')")
-    page.wait_for_selector("text=Known now: 1 label of 1 image.")
+    page.click("button:has-text('Import')")
+    page.wait_for_selector("text=Imported: 1 label of 1 image.")
     assert page.inner_text("th:has-text('pilot.csv')") == "pilot.csv"
 
 
@@ -69,7 +69,7 @@ def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, loo
             "buffer": files.zipped({"0.xml": files.voc_xml("0.png"), "1.xml": "<a"}).read(),
         },
     )
-    page.click("button:has-text('Bring in')")
+    page.click("button:has-text('Import')")
     page.wait_for_selector("text=Waiting for a worker")
     looked_at(page, "labels-coming")
     run_jobs()

@@ -52,18 +52,18 @@ def test_parts_come_in_their_pieces_are_merged_and_another_radius_is_chosen(
     page.keyboard.press("a")
     page.wait_for_selector("text=has no vocabulary yet")
     looked_at(page, "parts-no-vocabulary")
-    page.click("text=Start from the shipped one")
+    page.click("text=Use the built-in vocabulary")
     page.wait_for_url("**/vocabulary/**")
     page.goto(site("/datasets/pond/objects/import/"))
-    page.click("summary:has-text('CSV list')")
+    page.click("summary:has-text('CSV format')")
     looked_at(page, "parts-import")
 
     choose(page, "crew.json", files.coco(ASTRONAUT, size=(512, 512), categories=("person",)))
     page.click("button:has-text('Import')")
-    page.wait_for_selector("text=Objects are coming in")
+    page.wait_for_selector("text=Importing objects")
     looked_at(page, "parts-coming")
     run_jobs()
-    page.wait_for_selector("h1:has-text('1 object in')")
+    page.wait_for_selector("h1:has-text('1 object imported')")
     assert page.inner_text("table[aria-label], [aria-label='Unknown parts'] tbody th") == "visor"
     looked_at(page, "parts-report")
 
@@ -100,7 +100,7 @@ def _choose_a_radius(page, looked_at):
     page.focus("#radius-slider")
     for _ in range(5):
         page.keyboard.press("PageUp")
-    page.wait_for_selector("text=Tried, not kept yet")
+    page.wait_for_selector("text=Preview, not saved")
     page.wait_for_selector(f"path.alpha:not([d='{automatic}'])", state="attached")
     looked_at(page, "object-tried")
     assert GivenLabel.objects.get(key="arm").geometry == before
@@ -111,7 +111,7 @@ def _choose_a_radius(page, looked_at):
     page.keyboard.type("60")
     page.wait_for_selector("td:has-text('60 px')")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=A person chose the radius")
+    page.wait_for_selector("text=Radius chosen by a person")
     kept = GivenLabel.objects.get(key="arm").geometry
     assert (kept["merges"][0]["radius"], kept["merges"][0]["chosen"]) == (60, True)
     assert kept["merges"][0]["pieces"] == before["merges"][0]["pieces"]
@@ -123,7 +123,7 @@ def _choose_a_radius(page, looked_at):
     looked_at(page, "object-package")
 
     page.click("button:has-text('Automatic')")
-    page.wait_for_selector("text=The least radius that joins the pieces")
+    page.wait_for_selector("text=Smallest radius that joins the pieces")
     assert GivenLabel.objects.get(key="arm").geometry == before
     assert alpha(page) == automatic
 
@@ -149,7 +149,7 @@ def test_without_scripts_a_radius_is_tried_and_kept(browser_as, alice, crew, sit
 
     page.fill("#radius", "60")
     page.click("button:has-text('Preview')")
-    page.wait_for_selector("text=Tried, not kept yet")
+    page.wait_for_selector("text=Preview, not saved")
     assert page.input_value("#radius") == "60"
     page.click("button:has-text('Keep this radius')")
-    page.wait_for_selector("text=A person chose the radius")
+    page.wait_for_selector("text=Radius chosen by a person")

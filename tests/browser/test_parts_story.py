@@ -168,7 +168,7 @@ def test_parts_come_in_are_drawn_mended_and_come_out(
 
     # The import is told what its names mean; the pieces of an arm are merged.
     page.goto(site("/datasets/photographs/objects/import/"))
-    page.click("button:has-text('Start from the shipped one')")
+    page.click("button:has-text('Use the built-in vocabulary')")
     page.wait_for_selector("text=Cat")
     bring_in(page, site, run_jobs, "pascal.zip", archive(tmp_path))
     assert "1 object" in page.inner_text("main")

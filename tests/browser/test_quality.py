@@ -223,7 +223,7 @@ def test_a_person_is_blocked_and_the_votes_come_back(page, crowded, site):
     page.click("text=Lift the block …")
     page.fill("#id_reason", "it was a mix-up")
     page.click("button:has-text('Lift the block')")
-    page.wait_for_selector("text=is blocked no more")
+    page.wait_for_selector("text=is no longer blocked")
 
     assert list(crowded.questions.order_by("pk").values_list("pk", "state")) == before
 
@@ -255,7 +255,7 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     looked_at(page, "k-pilot-priced")
     assert not crowded.jobs.filter(kind="pilot").exists()
     page.click("text=Start pilot")
-    page.wait_for_selector("text=See how far it is")
+    page.wait_for_selector("text=See progress")
     run_jobs()
     page.reload()
     page.wait_for_selector("text=questions of the pilot decided")

@@ -132,7 +132,7 @@ def test_a_release_is_taken_out_with_options(browser_as, alice, release, site, l
     looked_at(page, "label-options-fault")
 
     page.get_by_label("Names of categories").select_option("plain")
-    page.get_by_label("With what no part covers").check()
+    page.get_by_label("Include areas that no part covers").check()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download COCO JSON").click()
 

@@ -17,7 +17,7 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(page, dataset, site):
     page.keyboard.press("v")
     page.wait_for_url(f"**{PAGE}")
     page.get_by_role("button", name="Start from PASCAL-Part").click()
-    page.get_by_text("Version 1 of the vocabulary is the latest now").wait_for()
+    page.get_by_text("Version 1 of the vocabulary is now the latest").wait_for()
     page.get_by_text("cat n02121620").click()
     page.get_by_role("button", name="Change cat").click()
     page.wait_for_url(f"**{CAT}")
@@ -25,7 +25,7 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(page, dataset, site):
     # The new row has the focus: type at once.
     page.keyboard.type("collar")
     page.get_by_role("button", name="Save as the next version").click()
-    page.get_by_text("Version 2 of the vocabulary is the latest now").wait_for()
+    page.get_by_text("Version 2 of the vocabulary is now the latest").wait_for()
 
     cat = vocabulary_store.of(dataset).category("cat")
     assert [part.key for part in cat.parts][-1] == "collar"
@@ -44,7 +44,7 @@ def test_a_fault_is_said_at_the_part_and_can_be_mended(page, alice, dataset, sit
     axe(page)
     page.locator("textarea[name$=-merge][aria-invalid=true]").fill("left front: lfleg")
     page.get_by_role("button", name="Save as the next version").click()
-    page.get_by_text("Version 2 of the vocabulary is the latest now").wait_for()
+    page.get_by_text("Version 2 of the vocabulary is now the latest").wait_for()
 
     leg = vocabulary_store.of(dataset).category("cat").part("leg")
     assert dict(leg.merge) == {"left front": ("lfleg",)}

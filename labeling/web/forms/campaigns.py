@@ -42,7 +42,7 @@ class CampaignForm(WordedForm):
 
     title = forms.CharField(
         max_length=200,
-        help_text="What people see on their page.",
+        help_text="Shown to annotators.",
         widget=forms.TextInput(attrs={"data-slug-source": "id_name"}),
     )
     instructions = forms.CharField(
@@ -66,8 +66,8 @@ class SettingsForm(CampaignForm):
     swiping = forms.BooleanField(
         required=False,
         label="People may answer yes and no by swiping",
-        help_text="Off until a person switches it on, on a touch screen. Quality shows the error "
-        "of answers by key, tap and swipe.",
+        help_text="Annotators switch it on themselves, on touch screens. Quality shows errors by "
+        "key, tap and swipe.",
     )
 
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
@@ -93,8 +93,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
     candidates_file = list_file(
         "Candidates, as a file",
-        "CSV: image,wnid,query on every line; JSON Lines. The query that found the image may be "
-        "left out.",
+        "CSV with image,wnid,query on every line, or JSON Lines. The query is optional.",
     )
     candidates = list_text(
         "… or as text",
@@ -102,42 +101,43 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
     topics_file = list_file(
         "Classes, as a file",
-        "wnid,name,definition,synonyms,url. Classes that are not listed are described by WordNet "
-        "where the site knows it.",
+        "wnid,name,definition,synonyms,url. Other classes take their names from WordNet, if it is "
+        "installed.",
     )
     release = forms.ModelChoiceField(
-        label="… or what a release says is in its images",
+        label="… or the labels of a release",
         queryset=Release.objects.none(),
         required=False,
         empty_label="No release",
     )
     complete = forms.BooleanField(
         required=False,
-        label="The list names every one of these classes that is in an image",
-        help_text="So a class that it does not name is absent. Else nothing is known of it.",
+        label="The list is complete for these classes",
+        help_text="A class that is not listed for an image then counts as absent, otherwise as "
+        "unknown.",
     )
     proposals_file = list_file(
         "Proposed boxes, as a file",
         "CSV: image,wnid,confidence,x0,y0,x1,y1 on every line, in pixels of the upright image. "
-        "They are checked before anything is drawn, where that saves time.",
+        "Annotators check them before drawing, if that saves time.",
     )
     vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
-    vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
+    vocabulary = list_text("… or as text", "key,name on every line: the classes to choose from.")
     most = forms.IntegerField(
-        label="Classes that an answer may list",
+        label="Maximum number of classes per answer",
         min_value=1,
         max_value=MOST,
         initial=1,
         required=False,
-        help_text="The surest first. With more than one, people find them by letters, in the order "
-        "of WordNet, and beside their siblings.",
+        help_text="Most likely first. With more than one, annotators search by letters, browse the "
+        "groups of WordNet and compare siblings.",
     )
     examples_file = list_file(
         "Examples of the classes, as a file",
-        "CSV: image,wnid on every line. Images of the dataset, which nobody is asked about; up to "
-        "13 of a class are shown with it. Where several classes may be listed.",
+        "CSV: image,wnid on every line. Images of the dataset that nobody is asked about; up to 13 "
+        "per class are shown. Used if an answer may list several classes.",
     )
-    images = list_text("Images", "One name a line; none means every image of the dataset.")
+    images = list_text("Images", "One name per line. Leave empty for every image of the dataset.")
     graph = forms.ChoiceField(
         label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
     )
@@ -152,15 +152,15 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         min_value=0.01,
         max_value=MOST_PRESENT,
         label="Classes per image",
-        help_text="About how many classes an image shows, for the estimate; 2.8 where it is empty. "
-        "Once 20 images are finished the estimate follows from them.",
+        help_text="Average number of classes per image, for the estimate; 2.8 by default. Once 20 "
+        "images are finished, the estimate uses them instead.",
     )
     categories = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         label="Categories",
-        help_text="One wnid or name a line, as the dataset's vocabulary has it; none means all of "
-        "which there are objects.",
+        help_text="One wnid or name of the dataset's vocabulary per line. Leave empty for all "
+        "categories with objects.",
     )
     ask_half = forms.BooleanField(
         required=False,
@@ -169,14 +169,14 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
     ask_outline = forms.BooleanField(
         required=False,
-        label="Ask for the object's outline too, where the import has none",
+        label="Also ask for the object's outline if the import has none",
     )
     expected = forms.IntegerField(
         label="Expected questions",
         required=False,
         min_value=1,
         max_value=100_000_000,
-        help_text="For the estimate, as long as there is no list.",
+        help_text="For the estimate, until there is a list.",
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -184,9 +184,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
         self.fields |= stop_fields(required=False)
         self.fields["price"].help_text += (
-            " With the learned order, in safe mode: once enough images are finished any question "
-            "may be asked, none that saves less, and other labels are inferred. Empty: the graph "
-            "asks."
+            " For the learned order in safe mode: once enough images are finished, only questions "
+            "that save at least this are asked, and the other labels are inferred. Leave empty to "
+            "follow the graph."
         )
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
@@ -312,7 +312,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             return store.load_ilsvrc()
         file = self.cleaned_data.get("graph_file")
         if file is None:
-            self.add_error("graph_file", "Choose the file of the graph.")
+            self.add_error("graph_file", "Choose a graph file.")
             return None
         try:
             return build(read_graph(file))

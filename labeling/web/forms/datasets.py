@@ -49,23 +49,23 @@ class ComingForm(WordedForm):
     """
 
     licence = forms.CharField(
-        required=False, max_length=200, help_text="Under which the images may be used: CC BY 4.0, …"
+        required=False, max_length=200, help_text="Licence of the images, such as CC BY 4.0."
     )
     source = forms.CharField(
-        required=False, max_length=500, help_text="Who made them, or where they were found."
+        required=False, max_length=500, help_text="Author or source of the images."
     )
     near = forms.BooleanField(
         required=False,
-        label="Leave out what looks like an image that is there",
-        help_text="Resized, compressed, slightly cropped or recolored copies. They come in by an "
-        "import, whose report names each with the image that it looks like.",
+        label="Leave out near-duplicates",
+        help_text="Resized, compressed, slightly cropped or recolored copies. The images are then "
+        "imported in the background, and the report lists the near-duplicates.",
     )
     against = forms.ModelMultipleChoiceField(
         Dataset.objects.none(),
         required=False,
         to_field_name="name",
-        label="Or like one of these datasets",
-        help_text="Other splits: an image must not be in two of them.",
+        label="Also compare with these datasets",
+        help_text="Such as other splits that must not share images.",
         widget=forms.CheckboxSelectMultiple,
     )
 
@@ -91,11 +91,10 @@ class UploadForm(ComingForm, KeepsFiles):
     # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
-        help_text="Up to 100 files at once; put more into a zip. In a zip, folders become part of "
-        "the names, and candidates.csv (wnid, image, query) says which query found an image. What "
-        "is there already is reported, never added twice. A zip, more than "
-        f"{SMALL_FILES} files or more than {SMALL_BYTES // 2**20} MiB come in by an import, which "
-        "goes on when you leave the page.",
+        help_text="Up to 100 files at once; put more into a zip. Folders in a zip become part of "
+        "the names; candidates.csv (wnid, image, query) records which query returned an "
+        f"image. Duplicates are reported, not added. A zip, more than {SMALL_FILES} files "
+        f"or more than {SMALL_BYTES // 2**20} MiB are imported in the background.",
         error_messages={"required": "Choose at least one image or zip."},
     )
     field_order = ["files", "licence", "source", "near", "against"]
@@ -106,6 +105,6 @@ class ImportForm(ComingForm):
         label="Path in the import folder",
         max_length=1000,
         help_text="A folder, a zip, or a manifest (.csv with the columns file, name, licence, "
-        "source, wnid, query, or wnid, image, query) that lies on the server already.",
+        "source, wnid, query, or wnid, image, query) already on the server.",
     )
     field_order = ["path", "licence", "source", "near", "against"]

@@ -91,7 +91,7 @@ class GraphForm(KeepsFiles, WordedForm):
         label="… or as text",
         required=False,
         widget=forms.Textarea(attrs={**LIST, "rows": 14, "class": "code"}),
-        help_text="The graph in force is here: change it, or paste another.",
+        help_text="This is the active graph: edit it or paste another.",
     )
     version = version_field()
     raw: dict[str, object]
@@ -115,11 +115,11 @@ class GraphForm(KeepsFiles, WordedForm):
 class NodeForm(WordedForm):
     """One question of the graph."""
 
-    question = forms.CharField(max_length=500, help_text="What people are asked, as they read it.")
+    question = forms.CharField(max_length=500, help_text="The question as annotators read it.")
     name = forms.CharField(
         required=False,
         max_length=200,
-        help_text="What the class is called, where the question says it at length.",
+        help_text="Short name of the class, if the question is longer.",
     )
     guidance = forms.CharField(
         required=False,
@@ -129,7 +129,8 @@ class NodeForm(WordedForm):
     )
     parents = forms.MultipleChoiceField(
         required=False,
-        help_text="A “no” to them closes this question. None: every image is asked it.",
+        help_text="A “no” to them closes this question. Without any, it is asked about every "
+        "image.",
         widget=forms.SelectMultiple(attrs={"size": 8}),
     )
 

@@ -26,7 +26,7 @@ class KnownLabelsForm(KeepsFiles, WordedForm):
     file = forms.FileField(
         label="File",
         help_text="CSV or JSON Lines with a row for each label, COCO JSON, Label Studio JSON, or a "
-        "zip of PASCAL VOC annotations. An export of this site comes back as the zip it is. At "
+        "zip of PASCAL VOC annotations. Exports of this site can be imported as they are. At "
         f"most {label_files.MAX_BYTES // label_files.MIB} MiB and "
         f"{label_files.MAX_LABELS:,} labels.",
         error_messages={
@@ -39,20 +39,20 @@ class KnownLabelsForm(KeepsFiles, WordedForm):
     source = forms.CharField(
         required=False,
         max_length=200,
-        help_text="Where the labels come from, for rows that do not say so; else the file’s name.",
+        help_text="Source of rows that state none. By default the file’s name.",
     )
     repair = forms.BooleanField(
         required=False,
-        label="Cut shapes that cross themselves or leave their image",
-        help_text="Else such a shape refuses the file.",
+        label="Repair shapes that cross themselves or leave their image",
+        help_text="Otherwise such a shape rejects the file.",
     )
     campaign = CampaignField(
         queryset=Campaign.objects.none(),
         required=False,
-        label="Hold the classes to the question graph of",
+        label="Allow only classes of the question graph of",
         empty_label="no campaign",
         to_field_name="name",
-        help_text="Classes that its graph does not have are then refused.",
+        help_text="Other classes are rejected.",
     )
 
     def __init__(self, *args: Any, campaigns: Any, **kwargs: Any) -> None:
@@ -71,23 +71,23 @@ class ExportOptionsForm(WordedForm):
         required=False,
         label="Names of categories",
         choices=[
-            ("unique", "Each its own: cat, cat head, dog head"),
+            ("unique", "Unique: cat, cat head, dog head"),
             ("plain", "Plain: cat, head, head"),
         ],
-        help_text="Many readers of COCO take two categories of one name for the same.",
+        help_text="Many COCO readers merge categories with the same name.",
     )
     rest = forms.BooleanField(
         required=False,
-        label="With what no part covers",
-        help_text="Of each object and of the background around it: masks of two more categories "
-        "for each class, unlabeled-rest-object and unlabeled-rest-background.",
+        label="Include areas that no part covers",
+        help_text="Adds masks of two categories for each class: unlabeled-rest-object and "
+        "unlabeled-rest-background.",
     )
     image_base = forms.CharField(
         required=False,
         max_length=LONGEST_BASE,
         label="Where the images are",
-        help_text="What stands before an image’s name in its address: https://host/images/ or "
-        f"s3://bucket/folder/. Left empty, {LOCAL_FILES}, Label Studio’s own storage of files.",
+        help_text="Address of the folder of images, such as https://host/images/ or "
+        f"s3://bucket/folder/. By default {LOCAL_FILES}, Label Studio’s local storage.",
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
     )
 

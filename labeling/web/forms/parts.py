@@ -24,7 +24,7 @@ class PartsImportForm(KeepsFiles, WordedForm):
         label="File",
         help_text="PASCAL-Part .mat, COCO JSON, Label Studio JSON or indexed PNG masks with their "
         "labels.json: one file, or a zip of many. Or a CSV list of objects that have no parts yet. "
-        "An export of this site comes back as the zip it is.",
+        "Exports of this site can be imported as they are.",
         error_messages={
             "required": "Choose a file.",
             "empty": "The file is empty. Choose another.",
@@ -41,20 +41,20 @@ class PartsImportForm(KeepsFiles, WordedForm):
     source = forms.CharField(
         required=False,
         max_length=180,
-        help_text="Where the parts come from, for objects that say nothing; else the file’s name.",
+        help_text="Source of objects that state none. By default the file’s name.",
     )
     cap = forms.FloatField(
         label="Merge pieces up to",
         min_value=0,
         max_value=100,
         initial=round(100 * CAP),
-        help_text="The largest radius of a merge, in per cent of the object’s diagonal. Pieces "
-        "further apart stay apart and are flagged. 100 is no bound.",
+        help_text="Largest merge radius in percent of the object’s diagonal. Pieces further apart "
+        "are not merged and are flagged. 100: no limit.",
     )
     repair = forms.BooleanField(
-        label="Mend polygons that cross themselves or leave the image",
+        label="Repair polygons that cross themselves or leave the image",
         required=False,
-        help_text="What was mended is listed. Else such an object is refused.",
+        help_text="Repairs are listed. Otherwise such an object is rejected.",
     )
 
     def how(self) -> ImportOptions:

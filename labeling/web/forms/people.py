@@ -22,7 +22,7 @@ class InvitationForm(WordedForm):
         label="For how many people", initial=1, min_value=1, max_value=memberships.MAX_USES
     )
     note = forms.CharField(
-        required=False, max_length=200, help_text="For yourself: whom it is meant for."
+        required=False, max_length=200, help_text="A note for researchers, such as who it is for."
     )
 
 
@@ -35,7 +35,7 @@ class ReasonForm(WordedForm):
 
     reason = forms.CharField(
         max_length=500,
-        help_text="Kept with the decision, for everybody who runs this campaign.",
+        help_text="Stored with the decision; researchers of the campaign can read it.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
@@ -44,7 +44,7 @@ class ReplyForm(WordedForm):
     """A researcher's reply to a flag."""
 
     reply = forms.CharField(
-        label="Your answer",
+        label="Your reply",
         max_length=flagging.MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
@@ -74,7 +74,7 @@ class QuotasForm(WordedForm):
 
 
 class TokenForm(WordedForm):
-    name = forms.CharField(max_length=100, help_text="What will use it.")
+    name = forms.CharField(max_length=100, help_text="What the token is for.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.READ)
     days = forms.IntegerField(
         label="Valid for days", initial=90, min_value=1, max_value=tokens.MAX_DAYS

@@ -30,15 +30,15 @@ class QuestionsForm(ListsForm):
         super().__init__(*args, **kwargs)
         self.asks = asks
         self.name = "candidates" if asks == CANDIDATES else "questions"
-        line = self.LINES.get(asks, "one image name a line")
+        line = self.LINES.get(asks, "one image name per line")
         words = f"{self.name.capitalize()}, as a file"
         self.fields[f"{self.name}_file"] = list_file(words, f"CSV: {line}.")
         self.fields[self.name] = list_text("… or as text", f"{line.capitalize()}.")
         if asks in self.LINES:
             self.fields["topics_file"] = list_file(
                 "Classes, as a file",
-                "wnid,name,definition,synonyms,url; synonyms apart by semicolons. Classes that "
-                "are not listed are described by WordNet where the site knows it.",
+                "wnid,name,definition,synonyms,url; synonyms separated by semicolons. Other "
+                "classes take their names from WordNet, if it is installed.",
             )
 
     def clean(self) -> None:
@@ -156,7 +156,7 @@ class GoldListForm(ListsForm):
 
 class TopicForm(WordedForm):
     name = forms.CharField(max_length=200)
-    synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
+    synonyms = forms.CharField(required=False, help_text="Separated by semicolons.")
     definition = forms.CharField(
         required=False, max_length=10_000, widget=forms.Textarea(attrs={"rows": 2})
     )
@@ -165,7 +165,7 @@ class TopicForm(WordedForm):
         required=False,
         max_length=400,
         assume_scheme="https",
-        help_text="Where people can read more.",
+        help_text="A page where annotators can read more.",
     )
     guidance = forms.CharField(
         required=False,
@@ -178,7 +178,7 @@ class TopicForm(WordedForm):
         required=False,
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One class a line, “name: what it is”.",
+        help_text="One class per line: “name: what it is”.",
     )
 
     def clean_synonyms(self) -> list[str]:
@@ -226,7 +226,7 @@ class VerdictForm(SeenForm):
     reason = forms.CharField(
         required=False,
         max_length=500,
-        help_text="Kept with the verdict.",
+        help_text="Stored with the decision.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
@@ -262,9 +262,9 @@ class SendBackForm(SeenForm):
     """A note to the annotators whose drawings are sent back."""
 
     note = forms.CharField(
-        label="What to mend",
+        label="What to correct",
         max_length=reviewing.LONGEST_NOTE,
-        error_messages={"required": "Say what to mend: whoever drew it reads it."},
+        error_messages={"required": "Say what to correct; the annotator reads it."},
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
@@ -333,7 +333,7 @@ class PilotForm(WordedForm):
         initial=50,
         min_value=1,
         max_value=10_000,
-        help_text="Drawn at random, settled ones too; all of them where a class has no more.",
+        help_text="Drawn at random, including settled ones.",
     )
     seed = forms.IntegerField(
         required=False,

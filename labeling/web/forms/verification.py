@@ -9,10 +9,10 @@ from labeling.web.forms.common import WordedForm
 from labeling.web.forms.policy import rule_field
 
 LABELS = {
-    "precision": "Precision wanted",
-    "wanted": "Images wanted of a class",
-    "audited": "Audited before a class is stopped",
-    "budget": "Money for a class",
+    "precision": "Target precision",
+    "wanted": "Target number of images per class",
+    "audited": "Audits before a class is stopped",
+    "budget": "Budget per class",
 }
 
 

@@ -37,7 +37,7 @@ class VocabularyForm(KeepsFiles, WordedForm):
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={**LIST, "rows": 18, "class": "code"}),
-        help_text="The latest version is here: change it, or paste another.",
+        help_text="This is the latest version: edit it or paste another.",
     )
     version = version_field()
     vocabulary: PartVocabulary
@@ -128,15 +128,15 @@ class CategoryForm(WordedForm):
         help_text="Its noun in WordNet 3.0, such as n02084071. Objects and exports carry it.",
         widget=forms.TextInput(attrs=PLAIN),
     )
-    name = forms.CharField(max_length=200, help_text="What people call it: dog.")
+    name = forms.CharField(max_length=200, help_text="Common name, such as dog.")
     aliases = NamesField(
-        label="Also called", help_text="Names that imported files have for it, with commas between."
+        label="Also called", help_text="Its names in imported files, separated by commas."
     )
     guidance = forms.CharField(
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs=SHORT),
-        help_text="What everybody who draws its parts should know.",
+        help_text="Shown to everybody who draws its parts.",
     )
     version = version_field()
 
@@ -154,18 +154,18 @@ class PartForm(WordedForm):
         widget=forms.TextInput(attrs=PLAIN),
     )
     name = forms.CharField(
-        required=False, max_length=200, help_text="What people read; the key where it is empty."
+        required=False, max_length=200, help_text="Shown to annotators. By default the key."
     )
-    aliases = NamesField(label="Also called", help_text="Other names of it, with commas between.")
+    aliases = NamesField(label="Also called", help_text="Other names, separated by commas.")
     merge = PiecesField(
         label="Made of",
-        help_text="A line for each instance: “left: luleg, llleg” makes one left leg of two.",
+        help_text="One line per instance: “left: luleg, llleg” joins two pieces into one left leg.",
     )
     mirror = forms.CharField(
         label="Mirrors",
         required=False,
         max_length=100,
-        help_text="The key of the part it may be copied from, reflected: often its own.",
+        help_text="Key of the part whose mirror image can be copied; often its own.",
         widget=forms.TextInput(attrs=PLAIN),
     )
     holds = NamesField(
@@ -192,9 +192,9 @@ class BasePartForms(BaseFormSet):
 
     def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
-        form.fields["ORDER"].label = "Place"
-        form.fields["ORDER"].help_text = "People are asked in this order."
-        form.fields["DELETE"].label = "Take it out"
+        form.fields["ORDER"].label = "Position"
+        form.fields["ORDER"].help_text = "Annotators draw the parts in this order."
+        form.fields["DELETE"].label = "Remove"
 
 
 def part_rows(parts: BaseFormSet) -> list[Any]:

@@ -41,12 +41,12 @@ from labeling.web.views.shared import (
 PAGE = 25
 # Limit of listed missing texts per language.
 NAMED = 20
-DRAFTED = "The campaign is a draft: nobody is asked until you open it."
+DRAFTED = "The campaign is a draft. Annotators see it once you open it."
 MOVED = {
     "launch": "The campaign is open: people can answer now.",
-    "pause": "The campaign is paused. What people have on their screens still arrives.",
+    "pause": "The campaign is paused. Answers to pages already open are still accepted.",
     "resume": "The campaign is open again.",
-    "close": "The campaign is closed. Freeze a release to keep what it says.",
+    "close": "The campaign is closed. Freeze a release to keep its labels.",
 }
 
 
@@ -137,7 +137,10 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
             user, data["question_graph"], names=data["names"], **fields
         )
         if rows is None:
-            messages.info(request, "The first questions of all images are being made; see Jobs.")
+            messages.info(
+                request,
+                "The first questions of all images are being created. See Jobs for progress.",
+            )
         return campaign
     if asks == CHAINS:
         if (proposed := data["proposed"]) is not None:
@@ -244,7 +247,7 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         if "swiping" in fields:
             fields["settings"] = {**campaign.settings, "swiping": fields.pop("swiping")}
         lifecycle.change(campaign, request.user, **fields)
-        message = "Saved. People see the new words on their next page."
+        message = "Saved. Annotators see the new texts on their next page."
         return done(request, message, "campaign_edit", campaign.name)
 
     if saved := carried_out(form, save):
@@ -269,7 +272,9 @@ def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
     with refusals_shown(request):
         latest = vocabulary_store.in_force(campaign.dataset)
         part_campaigns.adopt(campaign, request.user, latest)
-        messages.success(request, f"Version {latest.version} of the vocabulary is in force.")
+        messages.success(
+            request, f"The campaign now uses version {latest.version} of the vocabulary."
+        )
     return redirect("labeling:campaign_edit", campaign.name)
 
 
@@ -280,7 +285,7 @@ class TextsForm(WordedForm):
         label="Texts, as a file",
         allow_empty_file=True,
         help_text='JSON: {"de": {"title", "instructions", "question", "classes", "parts"}}. It '
-        "replaces all texts per language that there are.",
+        "replaces all existing translations.",
         widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
     )
 

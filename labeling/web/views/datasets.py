@@ -53,7 +53,7 @@ def dataset_new(request: SignedIn) -> HttpResponse:
 
     def create() -> HttpResponse:
         dataset = pools.create(request.user, **form.cleaned_data)
-        return done(request, "Now add its images.", "dataset_upload", dataset.name)
+        return done(request, "Dataset created. Now add images.", "dataset_upload", dataset.name)
 
     return carried_out(form, create) or render(request, "labeling/dataset_new.html", {"form": form})
 

@@ -32,7 +32,8 @@ def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
 
     def reply() -> HttpResponse:
         flagging.reply(campaign, pk, request.user, form.cleaned_data["reply"])
-        return done(request, "Answered; who flagged the image sees it.", "flags", campaign.name)
+        message = "Reply saved. The person who flagged the image can read it."
+        return done(request, message, "flags", campaign.name)
 
     return carried_out(form, reply) or _flags(request, campaign, pk, form)
 

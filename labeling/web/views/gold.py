@@ -197,7 +197,7 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
         if topic_rows and form.is_valid():
             lifecycle.define_topics(campaign, topic_rows)
             form.forget_files()
-            message = f"{count_of(len(topic_rows), 'class was', 'classes were')} written."
+            message = f"{count_of(len(topic_rows), 'class was', 'classes were')} updated."
             return done(request, message, "topics", campaign.name)
         if not form.errors:
             form.add_error("topics_file", "Choose a file with at least one class.")
@@ -243,7 +243,7 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
         data = form.cleaned_data
         image = _image(campaign, data["image"])
         lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
-        message = "People see the example on their next page."
+        message = "Annotators see the example on their next page."
         return done(request, message, "topic", campaign.name, topic.pk)
 
     words = TopicForm(initial=_words(topic))
@@ -258,7 +258,7 @@ def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     topic = _topic(campaign, pk)
     if example := key_of(request.POST.get("example", "")):
         lifecycle.remove_example(campaign, example)
-        messages.success(request, "The example is gone.")
+        messages.success(request, "The example was removed.")
     return redirect("labeling:topic", campaign.name, topic.pk)
 
 

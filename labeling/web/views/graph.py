@@ -42,7 +42,7 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
     def replace() -> HttpResponse:
         base = form.cleaned_data["version"]
         made = store.define(campaign, request.user, form.raw, instead_of=base)
-        message = f"Version {made.version} of the graph is in force."
+        message = f"Version {made.version} of the graph is now active."
         return done(request, message, "graph", campaign.name)
 
     return carried_out(form, replace) or _page(request, campaign, form)
@@ -55,7 +55,7 @@ def graph_load(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     with refusals_shown(request):
         made = store.define(campaign, request.user, store.load_ilsvrc())
-        messages.success(request, f"ILSVRC’s graph is in force, as version {made.version}.")
+        messages.success(request, f"ILSVRC’s graph is now active as version {made.version}.")
     return redirect("labeling:graph", campaign.name)
 
 
@@ -153,7 +153,8 @@ def graph_price(request: SignedIn, name: str) -> HttpResponse:
     def change() -> HttpResponse:
         settings = campaign.settings | form.cleaned_data
         lifecycle.change(campaign, request.user, settings=settings)
-        return done(request, "Saved. Every image is looked at again.", "graph_price", campaign.name)
+        message = "Saved. All images are being re-evaluated."
+        return done(request, message, "graph_price", campaign.name)
 
     return carried_out(form, change) or render_campaign(
         request,

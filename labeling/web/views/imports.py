@@ -127,8 +127,8 @@ def _check_size(request: SignedIn) -> None:
     size = int(request.META.get("CONTENT_LENGTH") or 0)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
-            f"{size:,} bytes came at once; at most {settings.ASSAY_MAX_UPLOAD_BYTES:,} are taken. "
-            "Split the images, or have a folder imported on the server.",
+            f"{size:,} bytes were sent at once; the limit is {settings.ASSAY_MAX_UPLOAD_BYTES:,}. "
+            "Split the images, or import a folder on the server.",
             field="files",
         )
 

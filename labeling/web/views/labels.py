@@ -47,7 +47,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
         )
         if not isinstance(made, Job):
             return done(request, _summary(made), "dataset_labels", dataset.name)
-        messages.info(request, "The labels are being brought in. You may leave this page.")
+        messages.info(request, "The labels are being imported. You can leave this page.")
         return redirect("labeling:dataset_labels", dataset.name)
 
     return carried_out(form, bring) or _known(request, dataset, form)
@@ -117,9 +117,9 @@ def _options(
 def _summary(result: BroughtIn) -> str:
     """Return the result of a label import as a sentence."""
     labels, images = result["labels"], result["images"]
-    message = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
+    message = f"Imported: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
-        message += f" {count_of(result['unknown'], 'label')} said unknown and were not written."
+        message += f" {count_of(result['unknown'], 'label')} said unknown and were skipped."
     sentences = [*map(skipped_sentence, result.get("skipped", [])), *result.get("mended", [])]
     return " ".join(
         (message, *(f"{sentence[0].upper()}{sentence[1:].rstrip('.')}." for sentence in sentences))

@@ -89,7 +89,11 @@ def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
             parameters |= {"radius": "" if radius is None else f"{radius:g}", "method": method}
         else:
             merging.choose(item, part, instance, radius, request.user, method)
-            messages.success(request, "Kept. The raw pieces stay; you can always choose another.")
+            messages.success(
+                request,
+                "Saved. The original pieces are kept, so you can choose "
+                "another radius at any time.",
+            )
     except NotYours:
         raise
     except Refusal as refusal:

@@ -68,7 +68,7 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
         campaign.invitations, "There is no such invitation to this campaign.", pk=pk
     )
     memberships.revoke(invitation, request.user)
-    message = "The invitation is withdrawn; its link leads nowhere now."
+    message = "The invitation is withdrawn; its link no longer works."
     return done(request, message, "people", campaign.name)
 
 
@@ -124,7 +124,7 @@ ACTIONS = {
         PersonAction("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
         PersonAction("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
         PersonAction(
-            "unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."
+            "unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is no longer blocked."
         ),
         PersonAction("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
     )
@@ -154,7 +154,7 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     left = quotas.assign(membership, request.user, form.images_by_topic())
     who = name_of(membership)
     message = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
-    message = message if form.images_by_topic() else f"{who} has no quota: any class comes."
+    message = message if form.images_by_topic() else f"{who} has no quotas now."
     return done(request, message, "person", campaign.name, membership.pk)
 
 
@@ -227,7 +227,8 @@ def _do(action: str, campaign: Campaign, membership: Membership, actor: User, re
     counted = "void" if action == "block" else "counted again"
     return (
         f"{message} {count_of(outcome.answers, 'answer')} {counted}, "
-        f"{count_of(outcome.decided, 'question')} decided otherwise, {outcome.reopened:,} reopened."
+        f"{count_of(outcome.decided, 'question')} with another label, {outcome.reopened:,} "
+        f"reopened."
     )
 
 
@@ -250,12 +251,12 @@ def _touched(action: str, touched: dict[str, int]) -> list[str]:
     decided = count_of(touched["questions"], "decided question")
     if action == "unblock":
         return [
-            f"{answers} will count again, and every question gets back what stood before the block."
-            " What others answered meanwhile is kept.",
+            f"{answers} will count again, and every question returns to its state before the "
+            f"block. Answers that others gave since then are kept.",
             "They get questions again.",
         ]
     return [
-        f"{answers} will be void. {decided} will be looked at again without them, and those that "
+        f"{answers} will be void. {decided} will be settled again without them, and those that "
         "need more answers reopen for others.",
         f"{count_of(touched['seats'], 'open seat')} will go back to others. Nothing is deleted: "
         "lifting the block brings everything back.",

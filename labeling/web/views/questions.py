@@ -126,7 +126,7 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
     if asks == GRAPH:
         opened = opening.open_images(campaign, content["names"])
         if opened is None:
-            return "The first questions of these images are being made; see Jobs."
+            return "The first questions of these images are being created. See Jobs for progress."
         return f"{opened} first questions were added."
     if asks == OBJECTS:
         objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
@@ -145,7 +145,7 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
 def _added(noun: str, added: asking.AddedQuestions) -> str:
     created = count_of(added.created, f"{noun} was", f"{noun}s were")
     again = f"{count_of(added.reopened, 'was', 'were')} reopened, " if added.reopened else ""
-    return f"{created} added; {again}{count_of(added.existing, 'was', 'were')} there already."
+    return f"{created} added; {again}{count_of(added.existing, 'was', 'were')} already there."
 
 
 @login_required
@@ -178,7 +178,7 @@ def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
             outcome = asking_more.ask_more(campaign, chosen, people, request.user, reason)
             more = count_of(people, "more person", "more people")
             message = f"{count_of(outcome.count, 'question asks', 'questions ask')} {more}."
-            left = [f"{count:,} left alone: {why}." for why, count in outcome.skipped.items()]
+            left = [f"{count:,} unchanged: {why}." for why, count in outcome.skipped.items()]
             (messages.success if outcome.count else messages.error)(
                 request, " ".join([message, *left])
             )

@@ -28,7 +28,7 @@ WORDS = {
     "drawn": "drawn",
     "not_visible": "not visible",
     "occluded": "occluded",
-    UNKNOWN: "nobody said",
+    UNKNOWN: "not labeled",
 }
 ORIGINS = {"explicit": "", "given": "given"}
 # How wide a tile is on the page: a thumbnail that shows less of the object than that is too small.

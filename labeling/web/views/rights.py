@@ -37,11 +37,11 @@ def right_change(request: SignedIn, pk: int) -> HttpResponse:
     account = get_or_404(User.objects, "There is no such account.", pk=pk, is_active=True)
     if sent(request, "may") == "yes":
         grant(account, request.user)
-        messages.success(request, f"{account.username} may open campaigns now.")
+        messages.success(request, f"{account.username} can now open campaigns.")
     else:
         revoke(account, request.user)
         messages.success(
-            request, f"{account.username} may open no further campaign. Their roles stay."
+            request, f"{account.username} can no longer open campaigns. Their roles stay."
         )
     search = sent(request, "q")
     query = f"?{urlencode({'q': search})}" if search else ""

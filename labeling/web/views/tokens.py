@@ -44,4 +44,4 @@ def tokens(request: SignedIn) -> HttpResponse:
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Revoke a token."""
     revoke_token(request.user, key, address_of(request))
-    return done(request, "The token works no more.", "tokens")
+    return done(request, "The token is revoked.", "tokens")

@@ -176,7 +176,10 @@ def _category(
         vocabulary.categories[index] if vocabulary is not None and index is not None else None
     )
     if category is not None and len(category.parts) > MOST_ROWS:
-        messages.info(request, f"{category.name} has so many parts that only the text changes it.")
+        messages.info(
+            request,
+            f"{category.name} has too many parts for this form. Edit the vocabulary as text.",
+        )
         return redirect("labeling:vocabulary", dataset.name)
     forms = CategoryForms(
         vocabulary, index, version.version if version else None, request.POST or None
@@ -211,7 +214,7 @@ def _category(
 
 
 def _saved(request: SignedIn, dataset: Dataset, made: Version) -> HttpResponse:
-    message = f"Version {made.version} of the vocabulary is the latest now."
+    message = f"Version {made.version} of the vocabulary is now the latest."
     return done(request, message, "vocabulary", dataset.name)
 
 

@@ -66,7 +66,7 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     job = get_or_404(campaign.jobs, "There is no such job in this campaign.", pk=pk)
     with refusals_shown(request):
         queue.retry(job, request.user)
-        messages.success(request, "The job waits for its turn.")
+        messages.success(request, "The job is queued again.")
     return redirect("labeling:jobs", campaign.name)
 
 
@@ -104,13 +104,13 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     latest = campaign.releases.order_by("-number").first()
     release = freezing.freeze(campaign, request.user)
     if latest and latest.pk == release.pk:
-        message = f"Nothing has changed since release {release.number}: it holds all of it."
+        message = f"Nothing has changed since release {release.number}."
         messages.info(request, message)
     else:
-        message = f"Release {release.number} holds what people said until now."
+        message = f"Release {release.number} is frozen."
         if release.unsettled:
             open_now = count_of(release.unsettled, "question is", "questions are")
-            message += f" {open_now} not settled yet, and not in it."
+            message += f" {open_now} not settled yet and therefore not included."
         messages.success(request, message)
     return redirect("labeling:releases", campaign.name)
 

@@ -176,10 +176,10 @@ def test_a_class_is_stopped_and_resumed_and_rules_are_changed(page, verified, si
     expect(row.locator(".badge")).to_have_text("being asked")
     assert verified.questions.filter(topic="k4", state="open").count() == 40
 
-    page.get_by_label("Precision wanted").fill("0.6")
+    page.get_by_label("Target precision").fill("0.6")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert").or_(page.locator(".message"))).to_contain_text(
-        ["looked at by these rules"]
+        ["recomputed with these rules"]
     )
     queue.run_all()
     page.get_by_role("button", name="Compute now").click()

@@ -24,7 +24,7 @@ def test_a_campaign_with_a_price_is_made_by_mouse(browser_as, alice, dataset, si
 
     page.click("nav.tabs a:has-text('Price')")
 
-    expect(page.locator("main")).to_contain_text("until 200 of them are finished")
+    expect(page.locator("main")).to_contain_text("Until 200 images are finished")
     made = Campaign.objects.get(name="everything-in-it")
     assert made.settings == {"mode": "safe", "order": "learned", "price": 0.006}
 
@@ -55,7 +55,7 @@ def test_the_curve_is_looked_at_and_the_price_changed(browser_as, alice, dataset
     expect(page.locator("figure.curve svg polyline")).to_have_count(2)
     expect(page.locator("tr.own")).to_contain_text("0.006")
     page.fill("#id_price", "0.01")
-    page.click("text=Save the price")
-    expect(page.locator("main")).to_contain_text("Every image is looked at again.")
+    page.click("text=Save price")
+    expect(page.locator("main")).to_contain_text("All images are being re-evaluated.")
     campaign.refresh_from_db()
     assert campaign.settings["price"] == 0.01

@@ -106,8 +106,8 @@ def bring_in_known_label(page, site) -> None:
     page.goto(site("/datasets/photographs/labels/"))
     known = f"image,class,value\ncoffee.png,{CUP},yes\n".encode()
     page.set_input_files("#id_file", {"name": "pilot.csv", "mimeType": "text/csv", "buffer": known})
-    page.click("button:has-text('Bring in')")
-    page.wait_for_selector("text=Known now: 1 label of 1 image.")
+    page.click("button:has-text('Import')")
+    page.wait_for_selector("text=Imported: 1 label of 1 image.")
 
 
 def open_campaign(page, site) -> Campaign:
@@ -123,7 +123,9 @@ def open_campaign(page, site) -> Campaign:
     page.click("text=Create draft")
     page.wait_for_url("**/campaigns/everything-in-it/")
     page.click("nav.tabs a:has-text('Graph')")
-    page.wait_for_selector("text=245 questions about 200 classes, 17 of them asked of every image")
+    page.wait_for_selector(
+        "text=245 questions about 200 classes, 17 of them asked about every image"
+    )
     page.click("button:has-text('Open campaign')")
     page.wait_for_selector("text=The campaign is open")
     return Campaign.objects.get(name="everything-in-it")

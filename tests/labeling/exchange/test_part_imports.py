@@ -314,7 +314,7 @@ def test_a_job_of_another_dataset_is_not_there(alice, meadow, dataset):
 def test_too_large_an_upload_is_refused(meadow, settings):
     settings.ASSAY_MAX_UPLOAD_BYTES = 10
 
-    with pytest.raises(TooLarge, match="at most 10 are taken"):
+    with pytest.raises(TooLarge, match="the limit is 10"):
         part_imports.take(meadow, meadow.owner, sent())
 
 

@@ -85,7 +85,7 @@ def test_the_page_and_its_table(alice, campaign):
     campaign.topics.filter(key=CAT).update(name="=1+1")
     table = logged_in(alice).get(f"/campaigns/{campaign.name}/boxes/?csv=1")
 
-    assert "seconds a finished box" in text_of(page)
+    assert "seconds per finished box" in text_of(page)
     assert table.content.decode().splitlines() == [
         "class,pairs,done,boxes,proposals,accepted,low,high",
         f"{DOG},1,1,2,0,0,,",

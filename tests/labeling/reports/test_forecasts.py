@@ -202,7 +202,7 @@ def test_the_page_that_is_read_again_and_again_counts_no_questions(home, alice, 
         page = client.get("/campaigns/home/progress/")
 
     queries = [query["sql"] for query in captured]
-    assert ("Opening it would take" in page.content.decode()) == (state == "draft")
+    assert ("It needs about" in page.content.decode()) == (state == "draft")
     # One for the frame, one for the figures.
     assert len([sql for sql in queries if "labeling_questioncount" in sql]) == 2
     assert [sql for sql in queries if 'FROM "labeling_question"' in sql] == []

@@ -115,7 +115,7 @@ def test_a_pair_whose_question_was_withdrawn_waits_for_nothing(campaign, crowd, 
 
     text = text_of(page_of(as_alice, "question", check.pk))
 
-    assert "withdrawn, so nothing more is asked" in text
+    assert "withdrawn" in text
     assert "next: check" not in text
 
 
@@ -167,5 +167,5 @@ def test_a_decision_about_nothing_is_a_sentence(overlapping, campaign, as_alice,
 def test_the_pages_of_overlaps_are_empty_in_other_campaigns(as_alice, coots):
     page = as_alice.get(reverse("labeling:overlaps", args=[coots.name]))
 
-    assert "Only campaigns of boxes have any" in text_of(page)
+    assert "Only box campaigns have overlaps" in text_of(page)
     as_alice.post(reverse("labeling:overlap_decide", args=[coots.name]), {}, follow=True)

@@ -253,7 +253,7 @@ def test_questions_are_added_to_what_is_asked(desk, coots):
 
     page = text_of(desk.post("/campaigns/coots/questions/add/", form, follow=True))
 
-    assert "1 question was added; 1 was there already." in page
+    assert "1 question was added; 1 was already there." in page
 
 
 def test_a_question_is_withdrawn_with_its_reason(desk, coots):
@@ -321,7 +321,7 @@ def test_who_freezes_too_early_reads_how_many_questions_are_not_in_it(desk, coot
     page = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
 
     open_now = coots.questions.filter(state="open").count()
-    assert f"{open_now} questions are not settled yet, and not in it" in page
+    assert f"{open_now} questions are not settled yet and therefore not included" in page
 
 
 def test_a_release_is_frozen_once_and_downloaded_as_a_zip(desk, coots):

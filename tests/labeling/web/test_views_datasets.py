@@ -151,7 +151,7 @@ def test_upload_over_the_limit_is_refused(desk, dataset, settings):
 
     page = text_of(desk.post("/datasets/pond/upload/", {"files": [picture(1, "coot.png")]}))
 
-    assert "at most 10 are taken" in page
+    assert "the limit is 10." in page
     assert not dataset.images.exists()
 
 
@@ -192,7 +192,7 @@ def test_images_are_found_by_name(desk, dataset):
 
     assert "drake.png" in page
     assert "coot.png" not in page
-    assert "No image’s name holds “whale”" in nothing
+    assert "No image name contains “whale”" in nothing
 
 
 def test_thumbnail_is_a_small_picture(desk, dataset):

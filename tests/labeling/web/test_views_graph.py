@@ -115,7 +115,7 @@ def test_a_new_campaign_on_a_faulty_graph_is_not_made_and_every_fault_is_named(d
 def test_a_graph_campaign_needs_a_file_when_it_says_so(desk, dataset):
     page = text_of(desk.post("/campaigns/new/", filled(dataset, graph="file")))
 
-    assert "Choose the file of the graph." in page
+    assert "Choose a graph file." in page
 
 
 def test_many_images_are_opened_by_a_job(desk, dataset, monkeypatch, run_jobs):
@@ -253,7 +253,7 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
 
     page = text_of(desk.post("/campaigns/pets/graph/", sent, follow=True))
 
-    assert "Version 2 of the graph is in force" in page
+    assert "Version 2 of the graph is now active" in page
     assert "sky" in edges(campaign)
 
 

@@ -30,7 +30,7 @@ def page(campaign) -> str:
 def test_until_scenes_are_learned_the_page_says_when(home, as_alice):
     text = text_of(as_alice.get(page(home)))
 
-    assert "until 200 of them are finished" in text
+    assert "Until 200 images are finished" in text
     assert "<svg viewBox" not in text
 
 
@@ -63,7 +63,7 @@ def test_another_price_looks_at_every_image_again(home, as_alice):
 
     home.refresh_from_db()
     assert home.settings["price"] == 0.01
-    assert "Every image is looked at again." in text_of(response)
+    assert "All images are being re-evaluated." in text_of(response)
     assert Job.objects.filter(campaign=home, kind="look again", state="queued").exists()
 
 

@@ -24,7 +24,7 @@ def test_a_file_is_brought_in_and_told_by_source(desk, pond):
 
     page = text_of(desk.post(LABELS, sent, follow=True))
 
-    assert "Known now: 2 labels of 2 images." in page
+    assert "Imported: 2 labels of 2 images." in page
     assert "pilot 7" in page
     assert len(kept(pond)) == 2
 
@@ -49,7 +49,7 @@ def test_a_zip_is_told_while_it_waits_and_when_it_is_done_or_failed(desk, pond, 
     bad = files.zipped({"0.xml": "<a"}, "bad.zip")
     for sent in (good, bad):
         page = text_of(desk.post(LABELS, {"file": sent}, follow=True))
-        assert "being brought in" in page
+        assert "being imported" in page
         assert "data-refresh" in page
     run_jobs()
 
@@ -57,7 +57,7 @@ def test_a_zip_is_told_while_it_waits_and_when_it_is_done_or_failed(desk, pond, 
     fragment = text_of(desk.get(LABELS + "?fragment=1"))
 
     for text in (page, fragment):
-        assert "Known now: 1 label of 1 image." in text
+        assert "Imported: 1 label of 1 image." in text
         assert "0.xml, line 1: is not XML. Export it again." in text
     assert "data-refresh" not in page
     assert "<html" not in fragment

@@ -83,7 +83,7 @@ def test_the_list_is_filtered(cows, as_alice, query, names):
     html = page(as_alice, **query)
 
     assert set(re.findall(r'aria-label="(\S+) in 2008', html)) == names
-    assert ("No object fits" in html) == (not names)
+    assert ("No matching objects" in html) == (not names)
 
 
 def test_flagged_merges_are_found(meadow, as_alice, run_jobs):
@@ -105,10 +105,10 @@ def test_one_object_shows_pieces_hull_and_alpha_shape(cows, as_alice):
     assert html.count('class="piece" d="M') == 2
     assert html.count('class="hull" d="M') == 1
     assert html.count('class="alpha" d="M') == 1
-    assert "The least radius that joins the pieces" in html
+    assert "Smallest radius that joins the pieces" in html
     assert "336 px" in html  # the union: 200 + 136
     assert "lfuleg, lflleg" in html
-    assert "Nothing is known of: eye, ear" in html
+    assert "Not known: eye, ear" in html
 
 
 @for_each(
@@ -130,7 +130,7 @@ def test_another_radius_is_seen_before_it_is_kept(cows, as_alice):
 
     html = page(as_alice, f"{the('cow-1')}/", **query)
 
-    assert "Tried, not kept yet" in html
+    assert "Preview, not saved" in html
     assert "50 px" in html
     assert "<html" not in html
     assert list(GivenLabel.objects.values()) == before
@@ -175,17 +175,17 @@ def test_a_radius_is_kept_and_taken_back(cows, as_alice):
     before = GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry
 
     kept = html_of(keep(as_alice, radius="50", keep="1"))
-    assert "A person chose the radius" in kept
+    assert "Radius chosen by a person" in kept
     assert GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry["merges"][0]["chosen"]
 
     back = html_of(keep(as_alice, radius="50", automatic="1"))
-    assert "The least radius that joins the pieces" in back
+    assert "Smallest radius that joins the pieces" in back
     assert GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry == before
 
 
 @for_each(
     ("fields", "words"),
-    [({"radius": "50"}, "Tried, not kept yet"), ({"automatic": "1"}, "The least radius")],
+    [({"radius": "50"}, "Preview, not saved"), ({"automatic": "1"}, "Smallest radius")],
 )
 def test_without_scripts_a_radius_is_tried_by_a_button(cows, as_alice, fields, words):
     before = list(GivenLabel.objects.values())
@@ -209,7 +209,7 @@ def test_a_colleague_reads_and_changes_nothing(cows, colleague):
     html = page(colleague, f"{the('cow-1')}/")
     assert "Keep this radius" not in html
     assert "Import objects" not in page(colleague)
-    assert "Bring objects in" not in page(colleague, "import/")
+    assert "Choose a file" not in page(colleague, "import/")
 
     before = list(GivenLabel.objects.values())
     assert keep(colleague, radius="50", keep="1").status_code == 403
@@ -240,17 +240,17 @@ def test_an_upload_becomes_a_job_whose_report_is_shown(meadow, as_alice, run_job
     )
     job = Job.objects.get(kind=part_imports.KIND)
     assert response["Location"] == f"/datasets/meadow/objects/import/{job.pk}/"
-    assert "Objects are coming in" in page(as_alice, f"import/{job.pk}/")
+    assert "Importing objects" in page(as_alice, f"import/{job.pk}/")
     assert "HX-Refresh" not in as_alice.get(response["Location"], {"fragment": "1"})
 
     run_jobs()
 
     assert as_alice.get(response["Location"], {"fragment": "1"})["HX-Refresh"] == "true"
     html = page(as_alice, f"import/{job.pk}/")
-    assert "1 object in" in html
+    assert "1 object imported" in html
     assert "zebra" in html
     assert "no.jpg" in html
-    assert "Import it once more" in html
+    assert "Import again" in html
     assert "1 objects, 2 parts, 1 refused" in page(as_alice, "import/")
     assert GivenLabel.objects.filter(source="the farm").exists()
 
@@ -262,7 +262,7 @@ def test_an_import_is_done_once_more(meadow, as_alice, run_jobs):
     response = as_alice.post(f"/datasets/meadow/objects/import/{job.pk}/again/")
     run_jobs()
 
-    assert "1 object in" in html_of(as_alice.get(response["Location"]))
+    assert "1 object imported" in html_of(as_alice.get(response["Location"]))
 
 
 def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs):
@@ -297,7 +297,7 @@ def test_without_a_vocabulary_the_page_offers_the_shipped_one(alice, as_alice):
     files.meadow(alice, vocabulary=False)
 
     html = page(as_alice, "import/")
-    assert "Start from the shipped one" in html
+    assert "Use the built-in vocabulary" in html
     as_alice.post("/datasets/meadow/vocabulary/start/")
 
-    assert "Bring objects in" in page(as_alice, "import/")
+    assert "Choose a file" in page(as_alice, "import/")

@@ -74,4 +74,4 @@ def test_a_campaigns_own_page_shows_those_who_answered_most_and_where_the_others
 
     assert len(response.context["annotators"]) == 20
     assert response.context["annotators"][0].membership.user.pseudonym == "worker-050"
-    assert "Everybody in the campaign" in response.content.decode()
+    assert "All members" in response.content.decode()

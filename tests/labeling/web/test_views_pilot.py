@@ -18,7 +18,7 @@ def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_job
     page = desk.post(PILOT, {"per_topic": "4", "seed": ""})
 
     assert "4 questions would get ten votes each" in text_of(page)
-    assert "Nothing is asked yet" in text_of(page)
+    assert "Nothing has been asked yet" in text_of(page)
     seed = page.context["form"].initial["seed"]
     assert not Job.objects.exists()
     # What was priced is what is asked.
@@ -29,7 +29,7 @@ def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_job
     assert coots.decisions.get(content__has_key="pilot").content["seed"] == seed
     page = text_of(desk.get(PILOT))
     assert "0 of 4 questions of the pilot decided" in page
-    assert "0 of 1 classes have a vote table; without one is American coot" in page
+    assert "0 of 1 classes have a vote table; missing: American coot" in page
 
 
 def test_a_sample_that_is_asked_already_cannot_be_asked_for_again(desk, coots, alice):
@@ -37,7 +37,7 @@ def test_a_sample_that_is_asked_already_cannot_be_asked_for_again(desk, coots, a
 
     page = text_of(desk.post(PILOT, {"per_topic": "4", "seed": "1"}))
 
-    assert "This sample was asked already" in page
+    assert "This sample was already used" in page
     assert 'name="confirmed"' not in page
 
 

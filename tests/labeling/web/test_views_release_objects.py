@@ -52,7 +52,7 @@ def test_what_is_not_drawn_and_what_nobody_said_is_in_the_legend(client, alice, 
 
     labels = [{part.name: part.label for part in tile.parts} for tile in tiles]
     assert labels[0] == {"head": "given", "torso": "", "leg": "", "tail": "not visible"}
-    assert labels[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "nobody said"}
+    assert labels[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "not labeled"}
 
 
 def test_one_category_is_shown_with_the_counts_of_each_part(client, alice, release):

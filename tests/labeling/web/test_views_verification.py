@@ -57,11 +57,11 @@ def test_the_page_has_every_class_with_its_precision_cost_and_state(pets, as_ali
 
     text = words_of(as_alice.get(page(pets)))
 
-    assert "Burmese cat n01 5 candidates of Burmese cat 3 3 99.90 % by the table" in text
+    assert "Burmese cat n01 5 candidates of Burmese cat 3 3 99.90 % by vote table" in text
     assert "0.03 EUR 3 answers being asked" in text
     assert "no image yet 0.00 EUR 0 answers being asked" in text
     assert "2 classes have no vote table yet" in text
-    assert "Nothing was audited yet" in text
+    assert "No audit yet" in text
 
 
 def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
@@ -77,7 +77,7 @@ def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
     assert names(q="whip") == names(q="n02") == [DOG]
     assert names(q="nothing") == []
     assert names(sort="nonsense") == [CAT, DOG]
-    assert "No class fits" in words_of(as_alice.get(page(pets, q="nothing")))
+    assert "No matching classes" in words_of(as_alice.get(page(pets, q="nothing")))
 
 
 def test_a_class_is_stopped_and_resumed_with_its_reason_in_the_decisions(pets, as_alice):
@@ -215,7 +215,7 @@ def test_more_candidates_are_added_on_the_page(pets, as_alice, dataset):
 
     message = words_of(post(as_alice, pets, "questions_add", candidates=text))
 
-    assert "2 candidates were added; 4 were there already." in message
+    assert "2 candidates were added; 4 were already there." in message
     wrong = post(as_alice, pets, "questions_add", candidates="a.png,n01,q")
     assert "Line 1: 'a.png' is not in pond" in wrong.context["form"].errors["candidates"][0]
 

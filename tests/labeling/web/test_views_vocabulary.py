@@ -57,7 +57,7 @@ def test_a_dataset_without_one_offers_the_shipped_one_by_one_click(desk, dataset
 
     page = text_of(desk.post(f"{PAGE}start/", follow=True))
 
-    assert "Version 1 of the vocabulary is the latest now" in page
+    assert "Version 1 of the vocabulary is now the latest" in page
     assert vocabulary_store.of(dataset) == shipped()
 
 
@@ -119,7 +119,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
         desk.post(PAGE, {"file": file} if form == "file" else {"text": text}, follow=True)
     )
 
-    assert "Version 2 of the vocabulary is the latest now" in page
+    assert "Version 2 of the vocabulary is now the latest" in page
     assert "tail" in vocabulary_store.of(dataset).category("dog").by_key
 
 
@@ -340,10 +340,10 @@ def test_the_page_says_which_campaigns_ask_by_which_version(desk, dataset, alice
 
     page = text_of(desk.get(PAGE))
 
-    assert f'Asked by <a href="/campaigns/coots/">{mine.title}' in page
-    assert "Asked by 1 campaign of others" in page
+    assert f'Used by <a href="/campaigns/coots/">{mine.title}' in page
+    assert "Used by 1 campaign of other users" in page
     assert "/campaigns/secret/" not in page
-    assert "Go on with version 2" in page
+    assert "Switch to version 2" in page
     assert 'href="/campaigns/coots/edit/"' in page
 
 

@@ -121,7 +121,7 @@ def test_objects_are_found_by_name_and_category(run, as_alice):
     assert len(everything) == 3
     assert [row.thing.object for row in cows] == ["cow-1"]
     assert [row.thing.image for row in object_rows] == ["cats/1.png"]
-    assert "No object fits" in read(as_alice, path, q="<script>")
+    assert "No matching objects" in read(as_alice, path, q="<script>")
 
 
 def test_objects_are_listed_at_the_schemes_asked_for(run, as_alice):
