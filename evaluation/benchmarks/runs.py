@@ -54,7 +54,7 @@ BEFORE_FREEZING = (
 )
 FREEZE_PATIENCE = timedelta(hours=1)
 # Steps that change nothing once a campaign is closed.
-AT_WORK_STEPS = ("watch", "calibrate")
+AT_WORK_STEPS = ("watch", "calibrate", "audit")
 
 
 def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
@@ -312,10 +312,6 @@ def _calibrate(campaign: Campaign) -> bool:
     return calibrated
 
 
-def _audit(campaign: Campaign) -> int:
-    return auditing.draw_nightly(campaign) if campaign.state in AT_WORK else 0
-
-
 def _freeze(campaign: Campaign) -> bool:
     """Freeze the campaign if it changed; return whether there is a new release."""
     if not _differs(campaign):
@@ -330,7 +326,7 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "settle": _settle,
     "watch": _watch,
     "calibrate": _calibrate,
-    "audit": _audit,
+    "audit": auditing.draw_nightly,
     "freeze": _freeze,
 }
 

@@ -338,6 +338,7 @@ def test_a_night_is_a_job_for_each_campaign_and_step_and_starts_once(settled):
         "settle",
         "watch",
         "calibrate",
+        "audit",
         "freeze",
         "score",
     ]
@@ -376,6 +377,16 @@ def test_the_night_takes_only_the_steps_that_can_change_a_closed_campaign(settle
 
     jobs = Job.objects.filter(kind="nightly").order_by("pk")
     assert [job.payload["step"] for job in jobs] == ["settle", "freeze", "score"]
+
+
+def test_the_night_draws_the_audit_that_the_campaign_asks_for(settled):
+    runs.nightly()
+    assert not settled.campaign.audits.exists()
+    Campaign.objects.update(nightly_audit=2)
+
+    runs.nightly()
+
+    assert settled.campaign.audits.count() == 2
 
 
 def test_the_night_removes_its_done_jobs_of_more_than_a_week_ago(settled):
@@ -417,6 +428,7 @@ def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
         ("settle", "done"),
         ("watch", "queued"),
         ("calibrate", "done"),
+        ("audit", "done"),
         ("freeze", "done"),
     ]
     assert steps[1].error == "RuntimeError: broken"
