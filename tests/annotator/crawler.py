@@ -17,6 +17,12 @@ from labeling.models import User
 from tests.clients import logged_in
 from tests.test_access import addresses
 
+# What states how often labels are wrong, in a page's text, and what says on which evidence.
+CLAIM = re.compile(
+    r"(?:error|wrong with a probability of) [^.%]{0,40}\b\d[\d.,]* ?%|% of the settled labels",
+    re.IGNORECASE,
+)
+BASIS = re.compile(r"not measured|measured|gold|audited|answered again|drawn at random", re.I)
 LINK = re.compile(r"""\s(?:href|src|hx-get|data-url)=["']([^"'#]+)""")
 # Pages of one route in one campaign, dataset or benchmark; the admin site's repeat themselves.
 EACH, EACH_OF_ADMIN = 12, 3
@@ -25,6 +31,13 @@ QUERIES = 45
 
 def is_page(path: str) -> bool:
     return path.startswith("/") and not path.startswith(("/static/", "/media/", "//"))
+
+
+def claims(page: str) -> list[str]:
+    """Return the errors of labels that the page states without their basis."""
+    main = page.partition("<main")[2]
+    text = " ".join(unescape(re.sub(r"<[^>]*>", " ", main)).split())
+    return [] if BASIS.search(text) else [match[0] for match in CLAIM.finditer(text)]
 
 
 class Crawl:
@@ -68,7 +81,10 @@ class Crawl:
             response, content = self.get(path)
             links = [response["Location"]] if response.has_header("Location") else []
             if "html" in response.get("Content-Type", ""):
-                links += [unescape(link) for link in LINK.findall(content.decode())]
+                page = content.decode()
+                links += [unescape(link) for link in LINK.findall(page)]
+                if path.startswith(("/campaigns/", "/datasets/")):
+                    self.faults += [f"{path}: {claim!r} has no basis" for claim in claims(page)]
             for link in links:
                 goal = urljoin(path, link)
                 if is_page(goal) and self.is_new(goal):

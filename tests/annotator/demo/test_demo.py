@@ -14,9 +14,10 @@ from labeling.assignment import claiming, gold_mixing
 from labeling.campaigns import texts
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Gold, Membership, Question, User
-from labeling.quality import gold_results
-from tests.annotator.crawler import Crawl
+from labeling.quality import auditing, gold_results
+from tests.annotator.crawler import Crawl, claims
 from tests.annotator.truth import answer_everything
+from tests.clients import logged_in, text_of
 
 pytestmark = pytest.mark.usefixtures("benchmark")
 
@@ -192,3 +193,22 @@ def test_no_link_fails_or_needs_many_queries(name):
 
     assert crawl.faults == []
     assert len(crawl.seen) > {"admin": 1_000, "alice": 1_000, "bob": 120, None: 10}[name]
+
+
+def test_pages_state_a_label_error_only_with_its_basis():
+    campaign = Campaign.objects.get(benchmarks__name="demo-labeled")
+    alice = User.objects.get(username="alice")
+    client = logged_in(alice)
+    paths = [f"/campaigns/{campaign.name}/{page}" for page in ("", "quality/", "questions/")]
+    question = campaign.questions.filter(state="settled").earliest("pk")
+    paths.append(f"/campaigns/{campaign.name}/questions/{question.pk}/")
+
+    for path in paths:
+        assert "not measured" in text_of(client.get(path)).lower(), path
+    auditing.draw(campaign, alice, 20, seed=0)
+    while (audit := auditing.next_for(alice, campaign)) is not None:
+        auditing.answer(audit, alice, audit.label.value)
+    for path in paths:
+        page = text_of(client.get(path))
+        assert "not measured" not in page.lower(), path
+        assert claims(page) == [], path
