@@ -184,7 +184,7 @@ BUDGETS = {
     "deploy": 737,
     "docs": 5_453,
     "evaluation": 475,
-    "evaluation/benchmarks": 10_059,
+    "evaluation/benchmarks": 10_057,
     "evaluation/classifiers": 2_256,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -229,7 +229,7 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 584,
     "labeling/web": 7_795,
-    "tests": 72_284,
+    "tests": 72_336,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
