@@ -98,6 +98,10 @@ def test_pages_of_quality_look_right(page, alice, crowded, site, looked_at):
         row = auditing.next_for(alice, crowded)
         value = row.settlement.value if row.pk % 6 else flipped(row.settlement.value)
         auditing.answer(row, alice, value)
+    auditing.draw(crowded, alice, 10, seed=2, for_gold=True)
+    for _ in range(8):
+        row = auditing.next_for(alice, crowded)
+        auditing.answer(row, alice, "no" if row.pk % 3 else "yes")
     contrary, hasty = member(crowded, "contrary"), member(crowded, "hasty")
     blocking.block(crowded, contrary, alice, "answers the other way round")
     monitoring.pause(hasty, alice, "a word with them first")
@@ -114,6 +118,7 @@ def test_pages_of_quality_look_right(page, alice, crowded, site, looked_at):
         "rules": "policy/",
         "settings": "edit/",
         "audit": "audit/",
+        "review": "review/",
         "gold": "gold/",
         "releases": "releases/",
     }.items():
