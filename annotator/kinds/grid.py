@@ -92,7 +92,7 @@ class Grid(Page):
         seats_with_values = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
         if not seats_with_values:
             raise NotYours(
-                gettext("The last page can no longer be changed. Go on with the next one.")
+                gettext("The last page can no longer be changed. Continue with the next one.")
             )
         payload = seats.describe([seat for seat, _ in seats_with_values], user, campaign)
         values = {seat.token: answer for seat, answer in seats_with_values}

@@ -94,7 +94,7 @@ CONTAINS: Items = (
         CAT,
         YES_NO,
         "yes",
-        _("A part of the thing is enough: the whole cat need not be in the picture."),
+        _("A part is enough: the whole cat need not be in the picture."),
     ),
     TutorialItem(
         _("Does this image contain a spoon?"),
@@ -123,21 +123,21 @@ GRID: Items = (
         CAT,
         MARK,
         "mark",
-        _("Mark every image with the thing in it, whole or in part."),
+        _("Mark every image that contains it, whole or in part."),
     ),
     TutorialItem(
         _("Which images contain a cat? What do you do with this one?"),
         ROCKET,
         MARK,
         "leave",
-        _("What you leave untouched is a no once you press Done. So look at each image first."),
+        _("Untouched images count as no once you press Done, so look at each image first."),
     ),
     TutorialItem(
         _("Which images contain a spoon? What do you do with this one?"),
         CUP,
         MARK,
         "mark",
-        _("It is small: the arrows ⤢ at an image show it larger, without losing your place."),
+        _("It is small: the arrows ⤢ on an image enlarge it without losing your place."),
     ),
 )
 NAMING: Items = (
@@ -146,14 +146,14 @@ NAMING: Items = (
         CAT,
         (("cat", _("Cat"), "1"), ("dog", _("Dog"), "2"), ("none", _("None of these"), "n")),
         "cat",
-        _("Choose the class that fits what is seen, not what it may be part of."),
+        _("Choose the class of what you see, not of what it may be part of."),
     ),
     TutorialItem(
         _("What does the image show?"),
         ROCKET,
         (("cat", _("Cat"), "1"), ("cup", _("Cup"), "2"), ("none", _("None of these"), "n")),
         "none",
-        _("No class of the list fits. “None of these” says so; do not choose the nearest."),
+        _("No class in the list fits. Choose “None of these”, not the nearest class."),
     ),
     TutorialItem(
         _("What does the image show?"),
@@ -174,21 +174,21 @@ MISTAKE: Items = (
         CUP,
         _MISTAKE_CHOICES,
         "valid",
-        _("The thing is in the image and fits the definition, even if other things are there too."),
+        _("It is in the image and fits the definition, even if there are other objects too."),
     ),
     TutorialItem(
         _("Is “teapot” right for this image?"),
         CUP,
         _MISTAKE_CHOICES,
         "minor",
-        _("There is none, but a cup of coffee is near enough that one understands the mistake."),
+        _("There is none, but a cup of coffee is close enough to explain the mistake."),
     ),
     TutorialItem(
         _("Is “cat” right for this image?"),
         ROCKET,
         _MISTAKE_CHOICES,
         "major",
-        _("Nothing in the image is like it. You are never told whose answer it was."),
+        _("Nothing in the image is like it. You never see whose answer it was."),
     ),
 )
 BOXES: Items = (
@@ -198,7 +198,7 @@ BOXES: Items = (
         BOX_A_B,
         "a",
         _(
-            "The smallest box around all that is visible of the cup, its handle included. The "
+            "The smallest box around everything visible of the cup, including its handle. The "
             "saucer is not part of it."
         ),
         (_box(CUP_BOX, "A"), _box((60, 18, 384, 312), "B")),
@@ -223,7 +223,7 @@ BOXES: Items = (
         CUP,
         (("complete", _("Yes, every one"), "y"), ("missing", _("No, one is missing"), "n")),
         "missing",
-        _("The spoon has no box yet. Point at what is missing, one click each."),
+        _("The spoon has no box yet. Click each missing object once."),
         (_box(CUP_BOX),),
     ),
 )
@@ -233,11 +233,11 @@ PARTS: Items = (
         CAT,
         OUTLINE_A_B,
         "a",
-        _("The outline follows the edge of what is seen. B leaves much of the face inside."),
+        _("The outline follows the visible edge. B includes much of the face."),
         (TutorialShape(EYE, "A"), _box((112, 66, 226, 166), "B")),
     ),
     TutorialItem(
-        _("What do you say of the tail?"),
+        _("What do you answer for the tail?"),
         CAT,
         (
             ("draw", _("Draw it"), "1"),

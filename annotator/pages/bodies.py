@@ -35,7 +35,9 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             return JsonResponse(
                 {
                     "code": "logged_out",
-                    "message": gettext("You are logged out. Log in again; your answers wait here."),
+                    "message": gettext(
+                        "You are logged out. Log in again; your answers are kept here."
+                    ),
                     "field": None,
                 },
                 status=401,
@@ -51,7 +53,7 @@ def read_drawing(request: HttpRequest) -> Body:
     Raises TooLarge or Refusal.
     """
     return read_object(
-        request, MAX_DRAWING_BYTES, gettext("Take corners away where the outline is smooth.")
+        request, MAX_DRAWING_BYTES, gettext("Remove corners where the outline is smooth.")
     )
 
 
@@ -91,7 +93,8 @@ def check_user(request: HttpRequest, body: Body) -> None:
     if body.get("user") != request.user.pk:
         refusal = Refusal(
             gettext(
-                "Somebody else is logged in now. These answers wait for the person who gave them."
+                "Somebody else is logged in now. These answers are kept for the person who gave "
+                "them."
             ),
             field="user",
             code="other_user",

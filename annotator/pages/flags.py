@@ -37,7 +37,7 @@ def label_flags(request: HttpRequest, name: str) -> HttpResponse:
             messages.error(request, refusal.message)
         else:
             messages.success(
-                request, gettext("The researchers see your note. Their answer comes here.")
+                request, gettext("The researchers see your note. Their reply appears here.")
             )
             return redirect("label", campaign.name)
     rows = list(flagging.own_flags(user, campaign)[:MOST])

@@ -98,7 +98,7 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
     )
     if best_card:
         return redirect("label", best_card.campaign.name)
-    messages.info(request, gettext("Nothing else waits for you now."))
+    messages.info(request, gettext("There is nothing else for you now."))
     return redirect("home")
 
 
@@ -115,7 +115,7 @@ def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     example = Example.objects.filter(topic__campaign=campaign).select_related("image").first()
     image = example.image if example else _first_image(campaign)
     if image is None:
-        raise NotYours(gettext("The campaign asks nothing yet."))
+        raise NotYours(gettext("The campaign has no questions yet."))
     with images.open_thumbnail(image) as file:
         response = HttpResponse(file.read(), content_type=file.media_type)
     response["Cache-Control"] = "private, max-age=86400"

@@ -76,7 +76,9 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
     """
     seat = _seat(user, token, campaign)
     if seat is None or not is_viewable(user, seat):
-        raise NotYours(gettext("This image is not with you, or no longer. Take the next one."))
+        raise NotYours(
+            gettext("This image is not assigned to you, or no longer. Continue with the next one.")
+        )
     return seat
 
 

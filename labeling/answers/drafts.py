@@ -92,7 +92,7 @@ def check(content: object) -> dict[str, object]:
         raise TooLarge(
             gettext(
                 "This drawing takes %(size)s KiB, and the server keeps %(most)s. It stays in your "
-                "browser; take corners away where the outline is smooth."
+                "browser; remove corners where the outline is smooth."
             )
             % {"size": f"{size // 1024:,}", "most": f"{MAX_BYTES // 1024:,}"},
             field="content",

@@ -25,15 +25,15 @@ def flag(user: User, campaign: Campaign, key: UUID, token: str, note: str) -> Fl
 
     Raises NotYours, Conflict for another flag with that id, or Refusal.
     """
-    note = _text(note, "note", gettext("Say what the researchers should know of this image"))
+    note = _text(note, "note", gettext("Say what the researchers should know about this image"))
     seat = Seat.objects.filter(token=token, annotator=user, question__campaign=campaign).first()
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     if seat is None or not members.filter(user=user, campaign=campaign).exists():
-        raise NotYours(gettext("This image is not with you."), field="seat")
+        raise NotYours(gettext("This image is not assigned to you."), field="seat")
     waiting_flags = campaign.flags.filter(annotator=user, replied_at=None)
     if waiting_flags.exclude(pk=key)[MAX_WAITING - 1 : MAX_WAITING].exists():
         raise Refusal(
-            gettext("%(count)s of your flags wait for an answer. Wait for the researchers.")
+            gettext("%(count)s of your flags have no reply yet. Wait for the researchers.")
             % {"count": MAX_WAITING},
             field="note",
             code="too_many",

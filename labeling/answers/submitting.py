@@ -63,14 +63,14 @@ skip = return_seat
 MESSAGES = {
     "not_your_seat": NOT_YOUR_SEAT,
     "conflict": _(
-        "This answer was sent before with another content. The first one stands; "
-        "to change it, send a new answer for the same image."
+        "This answer was sent before with different content. The first one counts; to change it, "
+        "send a new answer for the same image."
     ),
     "question_closed": _("This question is no longer asked, so this answer is not kept."),
     "revision_closed": (
         _(
-            "It is too late to change this answer. The one you gave before stands; go on with the "
-            "next."
+            "It is too late to change this answer. Your earlier answer counts; continue with the "
+            "next image."
         )
     ),
     "campaign_closed": (

@@ -4,15 +4,15 @@ from django.utils.translation import gettext_noop
 
 from labeling.models import Campaign, Membership
 
-NOT_YOUR_SEAT = gettext_noop("This image is not yours to answer, or no longer. Take the next one.")
+NOT_YOUR_SEAT = gettext_noop(
+    "This image is not assigned to you, or no longer. Continue with the next one."
+)
 CLOSED = {
     Campaign.State.DRAFT: gettext_noop(
         "This campaign has not been opened yet. Come back when it has."
     ),
     Campaign.State.PAUSED: (
-        gettext_noop(
-            "This campaign is paused. What you have answered is kept; come back later for more."
-        )
+        gettext_noop("This campaign is paused. Your answers are kept; come back later.")
     ),
     Campaign.State.CLOSED: gettext_noop(
         "This campaign is closed. Thank you; there is nothing left to answer."
@@ -33,8 +33,7 @@ NOT_WORKING = {
     Stage.PAUSED: (
         "paused",
         gettext_noop(
-            "Your work here is paused while a researcher looks at it. What you have answered is "
-            "kept."
+            "Your work here is paused while a researcher looks at it. Your answers are kept."
         ),
     ),
     Stage.BLOCKED: (

@@ -63,7 +63,7 @@ def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
     made = _decoded(network, image.pk, (image.width, image.height), prompts)
     if not made["polygons"]:
         raise Refusal(
-            gettext("The model found nothing there. Show it another place, or draw by hand."),
+            gettext("The model found nothing there. Try another place, or draw by hand."),
             code="nothing_found",
         )
     proposal, _ = Proposal.objects.get_or_create(
@@ -106,10 +106,10 @@ def _check_rate(seat: Seat) -> None:
     recent = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
     if len(recent.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
         raise TooOften(
-            gettext("The model was asked too often. Draw by hand, or go on in a minute.")
+            gettext("Too many requests to the model. Draw by hand, or continue in a minute.")
         )
     if Proposal.objects.filter(assignment=seat).count() >= MOST_ON_SEAT:
-        raise TooOften(gettext("The model was asked too often about this image. Draw by hand."))
+        raise TooOften(gettext("Too many requests to the model about this image. Draw by hand."))
 
 
 def _decoded(
@@ -123,9 +123,10 @@ def _decoded(
         return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
     except workers.Busy:
         raise NoAnswer(
-            gettext("The model has too much to do. Draw by hand, or try again in a moment."),
+            gettext("The model is busy. Draw by hand, or try again in a moment."),
             code="busy",
         ) from None
     except workers.Broken as broken:
         logger.warning("the network %s: %s", network.name, broken)
-        raise NoAnswer(gettext("The model does not answer now. Draw the part by hand.")) from broken
+        sentence = gettext("The model is not available now. Draw the part by hand.")
+        raise NoAnswer(sentence) from broken

@@ -373,8 +373,8 @@ class ReviewStep(Step):
     options = (
         (COMPLETE, _("Every one has a box"), ""),
         (ABSENT, _("There is none"), ""),
-        (PARTIAL, _("There are more, which I do not draw"), ""),
-        (LOOK, _("These stand; let people look for more"), ""),
+        (PARTIAL, _("There are more that I do not draw"), ""),
+        (LOOK, _("Accept these; let people look for more"), ""),
     )
 
     def clean(

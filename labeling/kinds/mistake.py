@@ -31,13 +31,13 @@ TAGS = (
         "multiple_objects",
         _("Many objects"),
         "o",
-        _("Several things, and nothing says which is meant"),
+        _("Several objects, and it is unclear which is meant"),
     ),
     Tag(
         "incorrect_annotation",
         _("Wrong name"),
         "a",
-        _("The class does not fit at all, as by a slip"),
+        _("The class does not fit at all, as if by a slip"),
     ),
     Tag(
         "small_or_thin", _("Small or thin"), "t", _("The thing is very small or thin in the image")
@@ -54,14 +54,14 @@ TAGS = (
     Tag("text", _("Needs text"), "x", _("Only text in the image says what it is")),
     Tag("occlusion", _("Hidden"), "d", _("Much of the thing is hidden")),
     Tag("collage", _("Collage"), "g", _("Several images in one")),
-    Tag("fine_grained", _("Fine-grained"), "n", _("Classes so alike that few tell them apart")),
+    Tag("fine_grained", _("Fine-grained"), "n", _("Classes that few people can tell apart")),
     Tag(
         "class_unawareness",
         _("Little-known"),
         "w",
-        _("Only who knows that this class exists names it"),
+        _("Only people who know this class can name it"),
     ),
-    Tag("few_examples", _("Rare look"), "e", _("The thing looks unlike most of its class")),
+    Tag("few_examples", _("Rare look"), "e", _("The object looks unlike most of its class")),
 )
 TAG_WORDS = tuple(tag.value for tag in TAGS)
 

@@ -80,7 +80,7 @@ def explain(secret: str) -> str:
         return gettext("This invitation was withdrawn. Ask whoever sent it for a new one.")
     if invitation.expires_at <= timezone.now():
         return gettext("This invitation has expired. Ask whoever sent it for a new one.")
-    return gettext("This invitation was used up. Ask whoever sent it for a new one.")
+    return gettext("This invitation has been used up. Ask whoever sent it for a new one.")
 
 
 def accept(secret: str, user: User) -> Membership:

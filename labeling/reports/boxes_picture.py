@@ -18,10 +18,10 @@ from labeling.plurals import count_of
 SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
 # The flags of a box: (value, label, key, meaning).
 FLAGS = (
-    ("truncated", _("Truncated"), "t", _("it goes on outside of the image")),
+    ("truncated", _("Truncated"), "t", _("it extends beyond the image")),
     ("occluded", _("Occluded"), "o", _("something in front hides a part of it")),
-    ("difficult", _("Difficult"), "d", _("hard to make out, even from near")),
-    ("group", _("Group"), "m", _("many that nobody could tell apart; one box around them all")),
+    ("difficult", _("Difficult"), "d", _("hard to recognize, even close up")),
+    ("group", _("Group"), "m", _("many that cannot be told apart; one box around all of them")),
 )
 Sides = list[float]
 
@@ -140,14 +140,14 @@ def picture(
     label: str = "",
 ) -> BoxesPicture:
     """Return the image with the contents of its page and further layers."""
-    layers = [BoxLayer("standing", page["boxes"], gettext("boxes that stand"))]
+    layers = [BoxLayer("standing", page["boxes"], gettext("accepted boxes"))]
     if page["step"] == DRAW and "rejected" in page:
         layers.append(BoxLayer("rejected", [page["rejected"]["box"]], gettext("sent back")))
     if page["step"] == CHECK and "box" in page:
         layers.append(BoxLayer("checked", [page["box"]], gettext("the box to check")))
     places = list(points)
     if "at" in page:
-        places.append(Points("at", [page["at"]], gettext("one was seen here")))
+        places.append(Points("at", [page["at"]], gettext("one was reported here")))
     return BoxesPicture(
         page["width"],
         page["height"],
@@ -189,6 +189,6 @@ def words_of(value: Any, labels: Mapping[str, str]) -> str:
     if not isinstance(value, dict):
         return label
     if "box" in value:
-        return ", ".join([gettext("%(answer)s, mended") % {"answer": label}, *_labels_of(value)])
+        return ", ".join([gettext("%(answer)s, corrected") % {"answer": label}, *_labels_of(value)])
     sides = [gettext(WORDS[side]) for side in value.get("sides", ())]
     return f"{label}: {', '.join(sides)}" if sides else label

@@ -180,5 +180,5 @@ def decision_words(decision: Decision) -> str:
         return f"withdrew {count_of(len(content['withdrawn']), 'question')}"
     if "image" not in content:
         return "replaced a dropped image"
-    verb = "took out" if content.get("deed") == "left" else "put in"
+    verb = "removed" if content.get("deed") == "left" else "added"
     return f"{verb} {content['image']} for {' and '.join(content.get('pair', []))}"

@@ -186,7 +186,7 @@ def _part_row(
     agreement: Mapping[str, Any],
 ) -> PartPictureRow:
     current = label or known
-    words = STATE_WORDS[current.state] if current else "nothing said"
+    words = STATE_WORDS[current.state] if current else "not labeled"
     return PartPictureRow(
         key=key,
         name=name,

@@ -204,7 +204,7 @@ def _test(kept: Mapping[str, Any]) -> str:
 
 def _test_threshold(policy: policies.WholePolicy) -> str:
     return (
-        f"the answers fit {policy['bad_accuracy']:.0%} right better than "
+        f"answers fit {policy['bad_accuracy']:.0%} accuracy better than "
         f"{policy['good_accuracy']:.0%}"
     )
 
@@ -233,12 +233,12 @@ def _runs(kept: Mapping[str, Any]) -> str:
         return f"{sentence}."
     # Smaller probabilities are shown as this bound.
     people = "a million or more" if odds < 1e-6 else f"{1 / odds:,.0f}"
-    would = "which is no wonder" if odds > 0.5 else f"1 person in {people} would"
-    return f"{sentence}; going by the answers of others, {would}."
+    would = "not unusual" if odds > 0.5 else f"expected from 1 person in {people}"
+    return f"{sentence}; {would}, given the answers of others."
 
 
 def _runs_threshold(policy: policies.WholePolicy) -> str:
-    return f"{policy['run_length']} or more, where the answers of others make it unlikely"
+    return f"{policy['run_length']} or more, if unlikely given the answers of others"
 
 
 def _chance(kept: Mapping[str, Any]) -> str:
@@ -252,4 +252,4 @@ def _chance(kept: Mapping[str, Any]) -> str:
 
 
 def _least(policy: policies.WholePolicy) -> str:
-    return f"surely below {policy['chance_agreement']:g}"
+    return f"upper bound below {policy['chance_agreement']:g}"

@@ -51,7 +51,7 @@ export class Closer {
     await slot.done;
     if (this.tile !== tile) return;
     if (slot.state !== "ready") {
-      this.note.textContent = gettext("This image is no longer with you.");
+      this.note.textContent = gettext("This image is no longer assigned to you.");
       return;
     }
     this.note.hidden = true;

@@ -35,7 +35,7 @@ export function attachFlag(label) {
       form.reset();
       id = newId();
       dialog.close();
-      announce(gettext("Sent. What the researchers answer is shown on your home page."));
+      announce(gettext("Sent. The reply of the researchers appears on your home page."));
       return;
     }
     trouble.hidden = false;

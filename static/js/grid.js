@@ -51,7 +51,7 @@ class Grid extends Session {
   }
 
   backWords(limits) {
-    return gettext("No page further back can be changed: %(limits)s", { limits });
+    return gettext("Earlier pages can no longer be changed: %(limits)s", { limits });
   }
 
   /* Keeps a page ahead, from the middle of this one on. */
@@ -90,8 +90,8 @@ class Grid extends Session {
     unseen[0].scrollIntoView({ block: "start" });
     announce(
       ngettext(
-        "%(count)s image below had not been on the screen yet.",
-        "%(count)s images below had not been on the screen yet.",
+        "%(count)s image below had not been visible yet.",
+        "%(count)s images below had not been visible yet.",
         unseen.length,
       ),
     );
@@ -324,7 +324,7 @@ class Grid extends Session {
 
   /* The image cannot be had any more: it is with somebody else, or its file is broken. */
   #gone(tile) {
-    announce(gettext("An image is no longer with you: it left the page."));
+    announce(gettext("An image is no longer assigned to you and was removed from the page."));
     this.#drop(tile);
   }
 

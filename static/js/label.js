@@ -35,7 +35,7 @@ class Label extends Session {
   }
 
   backWords(limits) {
-    return gettext("Nothing further back can be changed: %(limits)s", { limits });
+    return gettext("Earlier answers can no longer be changed: %(limits)s", { limits });
   }
 
   stock() {
@@ -241,7 +241,7 @@ class Label extends Session {
       this.progress.past = this.past.filter((other) => other !== entry);
       this.cursor = null;
     }
-    announce(gettext("An image is no longer with you: it went to somebody else. Here is the next one."));
+    announce(gettext("An image was assigned to somebody else. Here is the next one."));
     this.render();
     this.stock();
   }

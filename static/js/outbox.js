@@ -229,7 +229,7 @@ export class Outbox extends EventTarget {
     return dealt > 0;
   }
 
-  #refuse(entry, { code = "refused", message = gettext("The server did not take this answer.") }) {
+  #refuse(entry, { code = "refused", message = gettext("The server rejected this answer.") }) {
     if (code === CLOSED) {
       this.#remove(entry);
       this.dispatchEvent(new CustomEvent("closed", { detail: { ...entry, message } }));

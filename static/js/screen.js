@@ -86,10 +86,10 @@ export class Clock {
 export const words = {
   loading: gettext("Loading the image…"),
   toolsWait: gettext("The image is still loading."),
-  offline: gettext("No connection. The image comes when it is back; your answers are kept."),
+  offline: gettext("No connection. The image loads when it is back; your answers are kept."),
   notOpened: gettext("This image could not be opened. Go forward, or reload the page."),
-  loggedOut: gettext("You are logged out. Log in again to go on; your answers are kept."),
-  tooSoon: gettext("Too quick: this had only just appeared, so it was not counted. Press again."),
+  loggedOut: gettext("You are logged out. Log in again to continue; your answers are kept."),
+  tooSoon: gettext("Too fast: the image had just appeared, so this was not counted. Press again."),
   notShown: gettext("The image is not on the screen yet, so this was not counted."),
   skipped: gettext("Skipped; somebody else gets it. Go back to undo this."),
   reopened: gettext("Your earlier answer. Change it, or go forward."),
@@ -107,10 +107,10 @@ export const words = {
     ),
   trouble({ status, body }) {
     if (status === 0 || status >= 500) {
-      return { title: gettext("No connection"), text: gettext("More images come when it is back. Your answers are kept in this browser.") };
+      return { title: gettext("No connection"), text: gettext("More images load when it is back. Your answers are kept in this browser.") };
     }
     if (status === 401) return { title: gettext("You are logged out"), text: this.loggedOut };
-    return { title: gettext("No more images for now"), text: body?.message || gettext("Please look again later.") };
+    return { title: gettext("No more images for now"), text: body?.message || gettext("Please check again later.") };
   },
 };
 

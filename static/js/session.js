@@ -117,7 +117,7 @@ export class Session {
     if (place < 0) {
       const { revise_minutes: minutes, revise_answers: answers } = this.setup;
       this.cursor = this.past.length ? 0 : null;
-      announce(this.backWords(gettext("answers stand after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
+      announce(this.backWords(gettext("answers are final after %(minutes)s minutes or %(answers)s more answers.", { minutes, answers })));
     } else if (this.past[place].skipped) return void this.undoSkip(this.past[place]);
     else this.cursor = place;
     this.render();

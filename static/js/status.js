@@ -69,9 +69,9 @@ function describe(outbox, keeper) {
   if (!unsent) {
     return refused
       ? {
-          chip: gettext("%(count)s not taken", { count: refused }),
+          chip: gettext("%(count)s rejected", { count: refused }),
           tone: "warn",
-          sentence: gettext("All sent; %(count)s not taken.", { count: refused }),
+          sentence: gettext("All sent; %(count)s rejected.", { count: refused }),
         }
       : {
           chip: keeper?.state === "saved" ? gettext("Draft saved") : gettext("All saved"),
@@ -94,7 +94,7 @@ function describe(outbox, keeper) {
         unsent,
       ));
     case "stopped": {
-      const why = outbox.message || gettext("The server does not take them.");
+      const why = outbox.message || gettext("The server rejects them.");
       const kept = ngettext("%(count)s answer kept in this browser.", "%(count)s answers kept in this browser.", unsent);
       return bad(sentences(why, kept));
     }
@@ -112,7 +112,7 @@ function describe(outbox, keeper) {
       return {
         chip: gettext("Saving %(count)s", { count: unsent }),
         tone: "busy",
-        sentence: ngettext("%(count)s answer on the way.", "%(count)s answers on the way.", unsent),
+        sentence: ngettext("%(count)s answer being sent.", "%(count)s answers being sent.", unsent),
       };
   }
 }
@@ -133,7 +133,7 @@ function draftWords(keeper) {
     case "other-user":
       return gettext("Draft kept on this device; somebody else is logged in now.");
     case "gone":
-      return sentences(keeper.message, gettext("What you drew is kept on this device."));
+      return sentences(keeper.message, gettext("Your drawing is kept on this device."));
     case "refused":
       return keeper.message;
     default:
@@ -153,7 +153,7 @@ function describeDrawing({ state, message }) {
     "other-user": ["bad", gettext("Somebody else is logged in now. The drawing is kept in this browser until you are.")],
     gone: ["bad", sentences(message, gettext("The drawing is kept in this browser."))],
     refused: ["bad", message],
-  }[state] ?? ["busy", gettext("The drawing is on the way.")];
+  }[state] ?? ["busy", gettext("The drawing is being sent.")];
   return { chip: tone === "busy" ? gettext("Saving") : gettext("Not saved"), tone, sentence };
 }
 

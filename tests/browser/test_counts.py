@@ -88,14 +88,14 @@ def test_a_second_tab_says_that_the_rest_is_open_in_the_first(
     open_label(first, site, "tabs")
 
     second.goto(site("/campaigns/tabs/label/"))
-    expect(second.locator("[data-finished-title]")).to_have_text("Go on in the other tab")
+    expect(second.locator("[data-finished-title]")).to_have_text("Continue in the other tab")
     expect(second.locator("[data-left]")).to_have_text("1")
     screenshots(second, "elsewhere")
     first.bring_to_front()
     press(first, "y")
     first.wait_for_selector("[data-saved]:has-text('All saved')")
     second.bring_to_front()
-    second.get_by_role("button", name="Look again").click()
+    second.get_by_role("button", name="Check again").click()
 
     expect(second.locator("[data-finished-title]")).to_have_text("Nothing left for you here")
     expect(second.locator("[data-left]")).to_have_text("0")

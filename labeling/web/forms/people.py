@@ -19,7 +19,7 @@ class InvitationForm(WordedForm):
         label="Valid for days", initial=7, min_value=1, max_value=memberships.MAX_DAYS
     )
     max_uses = forms.IntegerField(
-        label="For how many people", initial=1, min_value=1, max_value=memberships.MAX_USES
+        label="Number of people", initial=1, min_value=1, max_value=memberships.MAX_USES
     )
     note = forms.CharField(
         required=False, max_length=200, help_text="A note for researchers, such as who it is for."

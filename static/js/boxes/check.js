@@ -48,17 +48,17 @@ export class Check extends Step {
   }
 
   hint() {
-    if (this.mends) return { words: gettext("A program proposed it: mend its edges, then say Good.") };
+    if (this.mends) return { words: gettext("A program proposed it: correct its edges, then choose Good.") };
     const { sides } = this.moment;
     if (sides.length) return { words: gettext("Now say what is wrong there (1, 2, 3).") };
-    return { words: gettext("Wrong edges? Point at them before you say why.") };
+    return { words: gettext("Wrong edges? Mark them before you say why.") };
   }
 
   /* Good, as it is or as it was mended. */
   good() {
     const { box, flags, sides } = this.history.now;
     if (sides.length) {
-      announce(gettext("You marked an edge as wrong: say what is wrong there, or take the mark away."));
+      announce(gettext("You marked an edge as wrong: say what is wrong there, or remove the mark."));
       return null;
     }
     const { box: shown, flags: known = [] } = this.shows;

@@ -25,19 +25,19 @@ export class Cover extends Step {
 
   hint() {
     const { length } = this.moment.pins;
-    if (length) return { words: gettext("%(count)s without a box. Click a point to take it away.", { count: length }) };
+    if (length) return { words: gettext("%(count)s without a box. Click a point to remove it.", { count: length }) };
     return { words: gettext("Yes; or click on each that has no box.") };
   }
 
   complete() {
     if (!this.history.now.pins.length) return "complete";
-    announce(gettext("You pointed at some that have no box: send that, or take the points away first."));
+    announce(gettext("You marked objects without a box: send them, or remove the points first."));
     return null;
   }
 
   answer() {
     const { pins } = this.history.now;
-    if (!pins.length) return (announce(gettext("Point at what has no box, or say yes (y).")), null);
+    if (!pins.length) return (announce(gettext("Click on each that has no box, or answer yes (y).")), null);
     return { missing: pins };
   }
 

@@ -71,7 +71,7 @@ export class Draw extends Step {
   hint() {
     const { box, points } = this.moment;
     if (this.fault) return { words: this.fault, tone: "bad" };
-    if (box && this.#from === null) return { words: gettext("Move an edge where it does not fit; then send it.") };
+    if (box && this.#from === null) return { words: gettext("Move the edges that do not fit, then send it.") };
     if (this.way === "drag") {
       return { words: this.#from ? gettext("To the opposite corner.") : gettext("Drag from one corner to the opposite one.") };
     }
@@ -89,7 +89,7 @@ export class Draw extends Step {
   /* Nothing is left to draw, unless something was drawn. */
   none() {
     if (this.history.now.box || this.history.now.points.length) {
-      announce(gettext("You have begun a box: send it, or take it away first (Backspace)."));
+      announce(gettext("You have started a box: send it, or remove it first (Backspace)."));
       return null;
     }
     return "none";
@@ -185,7 +185,7 @@ export class Draw extends Step {
   place(point) {
     const next = withPoint(this.history.now, point);
     if (next.box && !hasArea(next.box)) {
-      announce(gettext("These four points make no box. Point at the outermost places of it."));
+      announce(gettext("These four points do not make a box. Click its outermost points."));
       return;
     }
     if (next.box) {

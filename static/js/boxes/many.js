@@ -40,7 +40,7 @@ export class Many extends Draw {
   hint() {
     const { box, points, done } = this.moment;
     if (this.fault) return { words: this.fault, tone: "bad" };
-    if (box) return { words: gettext("Move its edges; draw the next one; or click an edge of another to change that.") };
+    if (box) return { words: gettext("Move its edges, draw the next box, or click an edge of another box to change it.") };
     if (points.length || !done.length) return super.hint();
     return { words: gettext("Draw what has no box, or click an edge of a box to change it.") };
   }
@@ -96,7 +96,7 @@ export class Many extends Draw {
   answer() {
     const { points, box } = this.history.now;
     if (this.fault) return (announce(this.fault), null);
-    if (points.length && !box) return (announce(gettext("A box is not finished: place its last points, or take them away.")), null);
+    if (points.length && !box) return (announce(gettext("A box is not finished: place its last points, or remove them.")), null);
     return rowsOf(this.history.now);
   }
 }

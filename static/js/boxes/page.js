@@ -130,7 +130,7 @@ export class Page {
     }
     for (const place of all("[data-asks]")) place.hidden = place.dataset.asks !== asks;
     for (const place of all("[data-mends]")) place.hidden = !(step === "check" && this.step.mends) && step !== "draw";
-    const label = ngettext("Photograph; %(count)s box stands", "Photograph; %(count)s boxes stand", boxes.length);
+    const label = ngettext("Photograph with %(count)s box", "Photograph with %(count)s boxes", boxes.length);
     this.root.setAttribute("aria-label", label);
     if (!changed) return;
     const heading = one(`[data-asks="${asks}"]`).textContent.replaceAll(/\s+/g, " ").trim();

@@ -279,7 +279,7 @@ export class Board {
     const rest = marks?.slice(0, -1);
     const corners = all ? [] : before.slice(0, rest ? (rest.at(-1) ?? -1) + 1 : -1);
     this.setStroke({ corners, leg: null, ...(rest?.length && { marks: rest }) });
-    this.whisper(all ? gettext("Stroke given up.") : gettext("Corner taken back, %(count)s left.", { count: corners.length }));
+    this.whisper(all ? gettext("Stroke cancelled.") : gettext("Corner removed, %(count)s left.", { count: corners.length }));
     return true;
   }
 
@@ -338,10 +338,10 @@ export class Board {
     if (changed) this.commit(new Map([...this.shapes, ...done.shapes]), "Overlap removed.");
     const { vanish, pierced } = done.kept;
     const names = (keys) => keys.map(this.nameOf).join(", ");
-    if (vanish.length) this.say(gettext("%(parts)s would vanish under the others and stays as it is.", { parts: names(vanish) }));
+    if (vanish.length) this.say(gettext("%(parts)s would be covered completely by other parts, so it was not changed.", { parts: names(vanish) }));
     else if (pierced.length) {
-      this.say(gettext("%(parts)s would get a hole, may have none, and stays as it is: move one of the two.", { parts: names(pierced) }));
-    } else if (!changed) this.say(gettext("No parts overlap that should not."));
+      this.say(gettext("%(parts)s may have no hole, so it was not changed: move one of the two.", { parts: names(pierced) }));
+    } else if (!changed) this.say(gettext("No forbidden overlaps."));
     return changed;
   }
 
@@ -461,7 +461,7 @@ function attempt(change) {
     return change();
   } catch (error) {
     console.warn(error);
-    return { refused: gettext("These outlines could not be put together. Move a corner a little and try again.") };
+    return { refused: gettext("These outlines could not be joined. Move a corner slightly and try again.") };
   }
 }
 

@@ -53,10 +53,10 @@ function added(before, region, part) {
   let note = "";
   if (part.holes === false && holes(polygons) > holes(before)) {
     polygons = polygons.map(([outer]) => [outer]);
-    note = gettext("The %(part)s takes no holes; the gap was filled.", { part: part.name });
+    note = gettext("The %(part)s may have no holes; the gap was filled.", { part: part.name });
   }
   if (part.several === false && polygons.length > Math.max(1, before.length)) {
-    note = gettext("One %(part)s is listed, and now there are %(count)s pieces.", { part: part.name, count: polygons.length });
+    note = gettext("Only one %(part)s is allowed, and now there are %(count)s pieces.", { part: part.name, count: polygons.length });
   }
   return { polygons, note };
 }
@@ -64,12 +64,12 @@ function added(before, region, part) {
 function cutAway(before, region, part) {
   if (!before.length) return { refused: gettext("There is no %(part)s yet to cut from.", { part: part.name }) };
   const polygons = difference(before, region);
-  if (!polygons.length) return { refused: gettext("That would take the whole %(part)s away. Delete it instead.", { part: part.name }) };
+  if (!polygons.length) return { refused: gettext("That would remove the whole %(part)s. Delete it instead.", { part: part.name }) };
   if (Math.abs(area(polygons) - area(before)) < SMALLEST_PX2) {
     return { refused: gettext("Nothing of the %(part)s lies there.", { part: part.name }) };
   }
   if (part.holes === false && holes(polygons) > holes(before)) {
-    return { refused: gettext("The %(part)s takes no holes. Cut from its edge instead.", { part: part.name }) };
+    return { refused: gettext("The %(part)s may have no holes. Cut from its edge instead.", { part: part.name }) };
   }
   return { polygons };
 }

@@ -340,7 +340,7 @@ export class Drawing extends EventTarget {
   /* Whether outlines are taken away from the part instead of added. */
   setCutting(cutting) {
     this.board.cutting = cutting;
-    this.board.whisper(cutting ? gettext("Cutting: the next outline is taken away.") : gettext("Adding."));
+    this.board.whisper(cutting ? gettext("Cutting: the next outline is subtracted.") : gettext("Adding."));
     this.#toolTold();
   }
 
@@ -373,7 +373,7 @@ export class Drawing extends EventTarget {
 
   resizeEraser(larger) {
     const radius = this.#tools.eraser.resize(larger, this.keyboard.how());
-    this.board.say(gettext("The eraser takes %(count)s pixels.", { count: Math.round(2 * radius * 10) / 10 }));
+    this.board.say(gettext("Eraser size: %(count)s pixels.", { count: Math.round(2 * radius * 10) / 10 }));
     if (this.keyboard.point && this.#name === "eraser") this.picture.showBrush(this.keyboard.point, radius);
   }
 

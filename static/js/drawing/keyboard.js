@@ -14,13 +14,13 @@ export const KEYS = [
   ["p d l b e x m", gettext("polygon, scissors, lasso, box, edit corners, eraser, move the view")],
   [gettext("Page up, Page down"), gettext("the part before, the next part")],
   [gettext("Arrows"), gettext("move the cursor; Shift faster, Alt finer")],
-  [gettext("Enter"), gettext("place a corner; begin and end a stroke; pick up and put down")],
+  [gettext("Enter"), gettext("place a corner; start and end a stroke; pick up and drop")],
   [gettext("Ctrl + Enter"), gettext("the same without snapping")],
   ["c", gettext("close the outline")],
-  [gettext("Backspace"), gettext("take the last corner back; edit: remove the corner")],
-  [gettext("Escape"), gettext("give the stroke up; put back what is held")],
+  [gettext("Backspace"), gettext("remove the last corner; edit: remove the corner")],
+  [gettext("Escape"), gettext("cancel the stroke; drop what you hold")],
   [gettext("Ctrl + Z, Ctrl + Y"), gettext("undo, redo")],
-  ["h", gettext("cut: the next outline is taken away, as for a hole")],
+  ["h", gettext("cut: the next outline is subtracted, as for a hole")],
   ["t", gettext("trace along neighbours, on or off")],
   ["f", gettext("trace the other way round")],
   ["g", gettext("snap to neighbours, on or off")],
@@ -33,7 +33,7 @@ export const KEYS = [
   ["[ ]", gettext("smaller, larger eraser")],
   [", .", gettext("fainter, stronger colours")],
   ["+ −", gettext("zoom in, zoom out")],
-  ["0", gettext("the whole photograph, or the object from near")],
+  ["0", gettext("whole photograph or close-up of the object")],
   [gettext("Space + drag"), gettext("move the view; also the middle button or two fingers")],
 ];
 
@@ -197,7 +197,7 @@ export class Keyboard {
     } else {
       tool.begin(point, how);
       this.#begun = tool.holding ?? true;
-      if (this.#begun) this.board.whisper(gettext("Begun; move, then press Enter."));
+      if (this.#begun) this.board.whisper(gettext("Started; move, then press Enter."));
     }
     return true;
   }

@@ -174,7 +174,7 @@ export function fault(ring) {
   const found = crossing(ring);
   if (found) {
     const [x, y] = found.point.map((value) => Math.round(value));
-    return gettext("The outline crosses or touches itself near %(x)s, %(y)s. Take corners back or move one.", { x, y });
+    return gettext("The outline crosses or touches itself near %(x)s, %(y)s. Remove corners or move one.", { x, y });
   }
   if (!signedArea(ring)) return "The corners lie on one line. Place one beside it.";
   return null;

@@ -104,7 +104,7 @@ export class Picker extends EventTarget {
         button.append(digit, words);
         const more = Object.assign(document.createElement("button"), { type: "button", className: "more" });
         more.dataset.look = key;
-        more.setAttribute("aria-label", gettext("Look at %(name)s and its siblings", { name }));
+        more.setAttribute("aria-label", gettext("Show %(name)s and its siblings", { name }));
         more.textContent = "?";
         row.append(button, more);
         return row;
@@ -141,7 +141,7 @@ export class Picker extends EventTarget {
     );
     this.root.classList.toggle("is-empty", !this.keys.length);
     const left = this.root.querySelector("[data-picked-left]");
-    if (left) left.textContent = this.keys.length < this.most ? gettext("up to %(count)s more", { count: this.most - this.keys.length }) : gettext("all taken");
+    if (left) left.textContent = this.keys.length < this.most ? gettext("up to %(count)s more", { count: this.most - this.keys.length }) : gettext("all chosen");
   }
 
   #button(action, key, sign, words) {

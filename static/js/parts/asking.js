@@ -61,7 +61,7 @@ export class Asking {
 
   #answer(drawing, key, { status, body }) {
     drawing.propose(key, status === 200 ? body : null);
-    if (status !== 200) announce((status && body?.message) || gettext("The model does not answer now. Draw the part by hand."));
+    if (status !== 200) announce((status && body?.message) || gettext("The model is not available now. Draw the part by hand."));
   }
 
   #taken({ key, proposal }) {

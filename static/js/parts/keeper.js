@@ -83,7 +83,7 @@ export class Keeper extends EventTarget {
     this.#soon(WAIT_MS);
     const kept = await put(this.prefix + this.#seat, record);
     if (!kept && this.#record === record) {
-      this.#set("refused", gettext("This browser has no room for drafts: stay until the server has it."));
+      this.#set("refused", gettext("This browser has no room for drafts: stay on the page until the draft is saved."));
     }
   }
 

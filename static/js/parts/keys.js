@@ -4,22 +4,22 @@ import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
   [gettext("Shift + Enter"), gettext("Submit")],
-  ["1 2 3", gettext("The chosen part: draw or mend it, not visible, occluded")],
+  ["1 2 3", gettext("The chosen part: draw or correct it, not visible, occluded")],
   [gettext("j, Shift + J"), gettext("To the next missing part, the one before")],
   ["y n", gettext("At least half of the missing parts can be drawn: yes, no")],
   ["q", gettext("Cannot be drawn: say why")],
-  ["s", gettext("Give it back: somebody else gets it")],
+  ["s", gettext("Give it back; somebody else gets it")],
   [gettext("u, Shift + U"), gettext("Back to an earlier answer, forward again")],
-  ["z", gettext("The other drawing, where two devices drew")],
+  ["z", gettext("The drawing of the other device")],
   [gettext("Shift + V"), gettext("Brightness and contrast of the photograph, strength of the colours")],
-  ["w", gettext("The list of parts, where it is not beside the drawing")],
+  ["w", gettext("The list of parts, if it is hidden")],
   ["i", gettext("Instructions")],
   ["?", gettext("This sheet")],
 ];
 
 /* Of campaigns with a model. */
 export const ASKING_KEYS = [
-  ["4", gettext("Ask the model for the chosen part; Enter takes what it proposes, Escape refuses it")],
+  ["4", gettext("Ask the model for the chosen part; Enter accepts its proposal, Escape rejects it")],
   ["Alt + click", gettext("Not this; also the second button, a long press, Ctrl + Enter")],
 ];
 

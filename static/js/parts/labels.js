@@ -99,7 +99,7 @@ export class PartLabels {
   /* That the outline of a part is to be closed or given up first. */
   unfinished(key) {
     return gettext(
-      "The outline of the %(part)s is not finished: close it on its first corner (c), or take it back (Undo, Escape).",
+      "The outline of the %(part)s is not finished: close it on its first corner (c), or remove it (Undo, Escape).",
       { part: this.part(key).name },
     );
   }

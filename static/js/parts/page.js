@@ -232,7 +232,7 @@ export class Page extends Easel {
     const mends = this.labels.of(key, this.shapes) === "given";
     if (this.labels.states[key]) {
       delete this.labels.states[key];
-      announce(gettext("%(name)s: draw it, or say what is to be seen of it.", { name }));
+      announce(gettext("%(name)s: draw it, or choose its visibility.", { name }));
     } else if (mends) this.mend(key);
     else if (this.drawing.tool === "pan") this.drawing.use("polygon");
     this.changed();
@@ -278,11 +278,11 @@ export class Page extends Easel {
     const value = labels.value(shapes);
     const unlabeled = labels.unlabeled(shapes).map(({ name }) => name);
     const overlaps = this.drawing.overlaps();
-    if (this.drawing.proposal) announce(gettext("First take what the model proposes (Enter), or refuse it (Escape)."));
+    if (this.drawing.proposal) announce(gettext("First accept the model’s proposal (Enter), or reject it (Escape)."));
     else if (labels.asksHalf) announce(gettext("First say whether at least half of the missing parts can be drawn."));
     else if (unfinished) this.#finishFirst(unfinished);
     else if (isEmpty(value) && unlabeled.length) {
-      announce(gettext("Nothing was drawn or said yet of %(parts)s. Where it cannot be drawn, say why (q).", { parts: listed(unlabeled) }));
+      announce(gettext("Not answered yet: %(parts)s. If the object cannot be drawn, say why (q).", { parts: listed(unlabeled) }));
     } else if (this.#hasPieces(shapes)) return;
     else if ((unlabeled.length || overlaps.length) && !anyway) {
       const few = unlabeled.length > labels.missing.length / 2;
@@ -318,7 +318,7 @@ export class Page extends Easel {
     const [[key]] = Object.entries(value.parts).toSorted(([, a], [, b]) => size(b) - size(a));
     announce(
       gettext(
-        "This drawing takes %(size)s and %(most)s can be sent. The largest is the %(part)s: take corners away where its outline is smooth.",
+        "This drawing takes %(size)s and %(most)s can be sent. The largest is the %(part)s: remove corners where its outline is smooth.",
         { size: kib(size(value)), most: kib(largest), part: this.labels.part(key).name },
       ),
     );

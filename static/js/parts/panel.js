@@ -21,11 +21,11 @@ const WORDS = {
 // What a tool does, for those who have no part's guidance to read.
 const HINTS = {
   polygon: gettext("Click corner after corner; close on the first one (c)."),
-  scissors: gettext("Press on its edge here and there; the line follows it. Close on the first (c)."),
+  scissors: gettext("Click along its edge; the line follows it. Close on the first one (c)."),
   lasso: gettext("Draw around it; it closes where the line ends."),
   box: gettext("Drag from corner to corner."),
-  edit: gettext("Drag corners; press an edge for a new one; a second press on a corner removes it."),
-  eraser: gettext("Paint over what is too much; [ and ] change its size."),
+  edit: gettext("Drag corners; click an edge to add one; click a corner twice to remove it."),
+  eraser: gettext("Paint over excess area; [ and ] change the size."),
   pan: gettext("Drag the photograph."),
   ask: gettext("Click on the part, drag a box, or scribble along it. Hold, or Alt: not this."),
 };
@@ -124,7 +124,7 @@ export class Panel {
       each.disabled = !part || (part.key === OUTLINE && own !== "drawn");
       press(each, own === state);
     }
-    one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Mend it") : gettext("Drawn")} `;
+    one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Correct it") : gettext("Drawn")} `;
     one("[data-part-guidance]").textContent = part?.guidance || "";
     one("[data-hint]").textContent = HINTS[this.page.drawing.tool] ?? "";
     const left = missing ? gettext("%(count)s missing", { count: missing }) : gettext("none missing");
@@ -144,7 +144,7 @@ export class Panel {
       swatch.className = "swatch";
       swatch.setAttribute("aria-hidden", "true");
       const word = unfinished.has(key) && key !== selected ? gettext("outline not finished") : WORDS[state];
-      const choose = button({ choose: key }, swatch, element("span", name), element("small", fault === key ? gettext("not taken") : word));
+      const choose = button({ choose: key }, swatch, element("span", name), element("small", fault === key ? gettext("rejected") : word));
       press(choose, key === selected);
       row.classList.toggle("faulty", fault === key);
       row.append(choose, this.#eye(key, name, hidden.has(key)));

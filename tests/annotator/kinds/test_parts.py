@@ -397,7 +397,7 @@ def test_without_scripts_the_page_shows_what_is_given_and_takes_a_reason(as_bob)
     response = as_bob.get(reverse("label", args=["cats"]))
     first = response.context["first"]
 
-    assert b"Drawing needs scripts" in response.content
+    assert b"Drawing needs JavaScript" in response.content
     assert b'd="M10 8 22 8 22 20 10 20Z"' in response.content
     sent = {"id": str(uuid.uuid4()), "seat": first["seat"], "value": '{"skip": "too_small"}'}
     assert as_bob.post(reverse("label", args=["cats"]), sent).status_code == 302

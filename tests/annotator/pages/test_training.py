@@ -62,7 +62,7 @@ def test_a_newcomer_is_led_to_training(alice, bob, dataset, as_bob):
     response = as_bob.get(LABEL, follow=True)
 
     assert response.redirect_chain[-1][0] == TRAINING
-    assert b"after each answer you see what is right" in response.content
+    assert b"after each answer you see the right one" in response.content
 
 
 def test_training_tells_what_is_right_and_why(alice, bob, dataset, as_bob):
@@ -98,7 +98,7 @@ def test_who_passes_works(alice, bob, dataset, as_bob):
     first_page, _, last = answer(as_bob), answer(as_bob), answer(as_bob)
     over = as_bob.get(last["Location"])
 
-    assert b"Go on to the test" in first_page.content
+    assert b"Continue to the test" in first_page.content
     assert b"Passed" in over.content
     assert stage_of(bob) == "working"
     assert as_bob.get(LABEL).status_code == 200
@@ -139,7 +139,7 @@ def test_a_seat_of_somebody_else_is_told_nothing(alice, bob, charlie, dataset, a
         TRAINING, {"id": str(uuid.uuid4()), "seat": seat.token, "value": "no"}, follow=True
     )
 
-    assert b"not yours to answer" in response.content
+    assert b"not assigned to you" in response.content
     assert b"no bird" not in response.content
     assert not Answer.objects.exists()
 

@@ -78,7 +78,7 @@ def test_home_offers_no_button_where_nothing_is_left(client, bob, coots):
     assert "Nothing left for you now" in text
     assert "Start<" not in text
     assert "Continue<" not in text
-    assert "Look again" in text
+    assert "Check again" in text
 
 
 def test_home_says_that_work_was_sent_back(client, alice, bob, dataset):
@@ -93,7 +93,7 @@ def test_home_says_that_work_was_sent_back(client, alice, bob, dataset):
     reviewing.send_back(cats, seat.question_id, alice, "Mind the tail.")
 
     assert "A reviewer sent work back to you" in home_of(client, bob)
-    assert ">Mend it<" in home_of(client, bob)
+    assert ">Correct it<" in home_of(client, bob)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_joining_takes_a_post(client, alice, charlie, coots):
 def test_sign_up_is_closed_without_an_invitation(client):
     response = client.get(reverse("account_signup"))
 
-    assert b"By invitation" in response.content
+    assert b"Invitation needed" in response.content
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_spent_invitation_says_why(client, alice, charlie, coots, fields, senten
     assert sentence in for_nobody.content
     assert sentence in for_charlie.content
     assert sentence in tried.content
-    assert b"By invitation" in closed.content
+    assert b"Invitation needed" in closed.content
     assert not Membership.objects.filter(user=charlie).exists()
 
 

@@ -192,7 +192,7 @@ def test_eraser_grows_and_shrinks_by_key(hand):
     hand.press("]", "]", "]", "[")
 
     assert hand.js("drawing.board.tool.radius()") == pytest.approx(first * 1.25**2)
-    assert hand.aloud[-1].startswith("The eraser takes ")
+    assert hand.aloud[-1].startswith("Eraser size: ")
 
 
 def test_eraser_leaves_other_parts_alone(hand):

@@ -139,7 +139,7 @@ def test_part_without_holes_refuses_one_and_keeps_the_stroke(hand):
     hand.draw((120, 70), (160, 70), (160, 120), (120, 120))
 
     assert area(hand.shapes["left-ear"]) == 10_000
-    assert hand.aloud[-1] == "The left ear takes no holes. Cut from its edge instead."
+    assert hand.aloud[-1] == "The left ear may have no holes. Cut from its edge instead."
     assert len(hand.js("drawing.state().stroke")) == 4
 
 

@@ -174,7 +174,9 @@ def test_part_that_would_vanish_is_named_and_stays(hand):
     hand.press("o")
 
     assert area(hand.shapes["body"]) == 800
-    assert hand.aloud[-1] == "body would vanish under the others and stays as it is."
+    assert (
+        hand.aloud[-1] == "body would be covered completely by other parts, so it was not changed."
+    )
 
 
 def test_part_that_would_get_a_hole_and_takes_none_is_named_and_stays(hand):

@@ -589,7 +589,7 @@ def test_a_page_works_without_scripts(browser_as, bob, grid, site):
     page.check(".tile:nth-child(2) .tile-hard input")
     page.click("[data-do=done]")
     first = count_answers()
-    page.click("text=Change the page before")
+    page.click("text=Change the previous page")
     again = page.is_checked(".tile:nth-child(1) .tile-yes")
     page.check(".tile:nth-child(3) .tile-yes", force=True)
     page.click("[data-do=done]")

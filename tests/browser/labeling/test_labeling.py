@@ -527,7 +527,7 @@ def test_refused_answer_is_said_and_kept_until_read(page, bob):
 
     press(page, "ArrowLeft", "n")
 
-    wait_for_chip(page, "1 not taken")
+    wait_for_chip(page, "1 rejected")
     page.reload()
     page.click("[data-saved]")
     assert "too late to change" in page.inner_text("[data-refused-list]")

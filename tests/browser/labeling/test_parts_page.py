@@ -118,7 +118,7 @@ def test_a_state_takes_the_outline_away_and_undo_brings_it_back(page):
 def test_given_parts_stand_until_they_are_mended(page):
     hands.press(page, "y", "PageUp")
     hands.expect_state(page, "head", "given")
-    assert page.inner_text("[data-state=drawn]").startswith("Mend it")
+    assert page.inner_text("[data-state=drawn]").startswith("Correct it")
 
     hands.press(page, "1", "x")
     hands.drag(page, (10, 8), (10, 12))
@@ -249,7 +249,7 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(page
     page.wait_for_selector("[data-fault]:not([hidden])")
     assert page.inner_text("[data-fault]") == message
     assert hands.seat_of(page) == seat
-    hands.expect_state(page, "torso", "not taken")
+    hands.expect_state(page, "torso", "rejected")
     page.unroute(hands.ANSWERS)
     hands.send(page, "Shift+Enter")
     assert values()[0]["parts"]["torso"]["state"] == "drawn"

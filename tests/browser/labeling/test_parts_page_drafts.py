@@ -209,7 +209,7 @@ def test_a_seat_that_went_to_somebody_else_keeps_the_drawing_and_says_so(page):
 
     hands.press(page, "y")
 
-    hands.wait_for_draft(page, "What you drew is kept on this device.")
+    hands.wait_for_draft(page, "Your drawing is kept on this device.")
     assert page.evaluate(STORED) == 1
 
 

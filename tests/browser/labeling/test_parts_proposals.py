@@ -147,7 +147,7 @@ def test_a_proposal_that_waits_is_not_sent_over(page):
     ask(page)
     hands.press(page, "Shift+Enter")
 
-    expect(page.locator("[data-announce]")).to_contain_text("First take")
+    expect(page.locator("[data-announce]")).to_contain_text("First accept")
     assert not Answer.objects.exists()
 
 

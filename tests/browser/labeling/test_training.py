@@ -55,11 +55,11 @@ def test_training_tells_what_is_right_and_leads_to_the_test(
     page.keyboard.press("Enter")
     page.wait_for_selector("button[value=no]")
     page.keyboard.press("n")
-    page.click("text=Go on to the test")
+    page.click("text=Continue to the test")
     looked_at(page, "test")
     for done in range(2):
         page.wait_for_selector(f".label-progress:has-text('{done} of 2')")
-        assert "nothing is said" in page.inner_text(".notice")
+        assert "you see the result at the end" in page.inner_text(".notice")
         page.keyboard.press("h")
 
     page.wait_for_selector("text=Not yet")
@@ -119,7 +119,7 @@ def test_a_page_of_images_is_trained_as_a_page(browser_as, alice, bob, dataset, 
     assert words == "Done: 1 yes, 6 no, 1 too hard"
     assert Answer.objects.count() == 8
     assert set(Answer.objects.values_list("duration_ms", flat=True)).isdisjoint({None, 0})
-    page.click("text=Begin with the real questions")
+    page.click("text=Start labeling")
     page.wait_for_selector(".tile img")
     assert stage_of(bob) == "working"
 
@@ -133,7 +133,7 @@ def test_training_works_without_scripts(browser_as, alice, bob, dataset, site):
     page.click("button[value=yes]")
     page.click("text=Next")
     page.click("button[value=no]")
-    page.click("text=Begin with the real questions")
+    page.click("text=Start labeling")
 
     assert page.is_visible("text=Does this image contain")
     assert stage_of(bob) == "working"

@@ -27,7 +27,7 @@ def test_three_questions_come_before_the_first_real_one(browser_as, bob, coots, 
     page.get_by_role("status").click()
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Too hard to tell").click()
-    page.get_by_role("button", name="Begin with the real questions").click()
+    page.get_by_role("button", name="Start labeling").click()
     expect(page).to_have_url(site("/campaigns/coots/label/"))
 
     page.goto(site("/"))

@@ -124,7 +124,7 @@ def test_who_saw_all_objects_is_told_why_other_images_are_not_theirs(frames, bob
     page = client.get(reverse("label", args=[frames.name])).content.decode()
 
     assert "Nothing left for you here" in page
-    assert "or show what you have seen elsewhere here" in page
+    assert "or show something that you have already seen here" in page
 
 
 def test_others_get_the_other_images_until_all_have_their_votes(frames, bob, cats):

@@ -175,7 +175,7 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
         if (value := getattr(first, key, None)) is not None:
             entries.append((words, value))
     if settings.confidence is not None:
-        level = f"{100 * settings.confidence:g} %, images drawn again, seed {settings.seed}"
+        level = f"{100 * settings.confidence:g} %, bootstrap over images, seed {settings.seed}"
         entries.append(("Intervals", level))
     return entries
 

@@ -71,10 +71,10 @@ export class AskTool {
   #click() {
     const [[x, y]] = this.#line;
     const { points } = this.#prompts;
-    if (points.length >= MOST_POINTS) return void this.#drop(gettext("So many points say no more. Mend it by hand."));
+    if (points.length >= MOST_POINTS) return void this.#drop(gettext("More points do not help. Correct it by hand."));
     const { box, stroke } = this.#prompts;
     if (this.#pressed.beside && !points.length && !box && !stroke.length) {
-      return void this.#drop(gettext("First show the part itself."));
+      return void this.#drop(gettext("First point at the part itself."));
     }
     this.#take({ ...this.#prompts, points: [...points, [x, y, this.#pressed.beside ? 0 : 1]] });
   }
@@ -115,7 +115,7 @@ export class AskTool {
     if (found) {
       this.#proposal = { key, ...found };
       this.#at = cursor;
-      this.board.whisper(gettext("Proposed: %(part)s. Enter takes it, Escape refuses it.", { part: this.board.nameOf(key) }));
+      this.board.whisper(gettext("Proposed: %(part)s. Enter accepts it, Escape rejects it.", { part: this.board.nameOf(key) }));
       this.#answered = this.#prompts;
     } else this.#prompts = this.#answered;
     this.#paint();
@@ -138,7 +138,7 @@ export class AskTool {
     const { proposal } = this.#proposal ?? {};
     this.#clear();
     this.board.tell("refused", { proposal });
-    if (!silent) this.board.whisper(gettext("Refused."));
+    if (!silent) this.board.whisper(gettext("Rejected."));
     return true;
   }
 

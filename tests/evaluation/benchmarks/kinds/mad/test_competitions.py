@@ -239,9 +239,9 @@ def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
     assert chosen_images(birds, "alpha", "beta") == ["shared.png", "alpha-beta-5.png"]
     decided = Decision.objects.filter(kind=Decision.Kind.DROP).order_by("pk")
     words = [decision_words(decision) for decision in decided]
-    assert "took out alpha-beta-2.png for alpha and beta" in words
-    assert "put in alpha-beta-5.png for alpha and beta" in words
-    assert sum(word.startswith("took out") for word in words) == 3
+    assert "removed alpha-beta-2.png for alpha and beta" in words
+    assert "added alpha-beta-5.png for alpha and beta" in words
+    assert sum(word.startswith("removed") for word in words) == 3
 
 
 def test_a_gap_in_the_ranks_takes_no_reserve(alice, dataset, wordnet, run_jobs):
