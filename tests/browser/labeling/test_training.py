@@ -79,7 +79,7 @@ def test_who_passes_goes_on_to_work(browser_as, alice, bob, dataset, site):
     page.wait_for_selector(".label-progress:has-text('1 of 2')")
     page.keyboard.press("n")
     page.wait_for_selector("h1:has-text('Passed')")
-    page.click("text=Begin")
+    page.click("text=Start labeling")
 
     page.wait_for_selector("[data-stage] img")
     assert stage_of(bob) == "working"
