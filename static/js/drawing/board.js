@@ -340,7 +340,7 @@ export class Board {
     const names = (keys) => keys.map(this.nameOf).join(", ");
     if (vanish.length) this.say(gettext("%(parts)s would be covered completely by other parts, so it was not changed.", { parts: names(vanish) }));
     else if (pierced.length) {
-      this.say(gettext("%(parts)s may have no hole, so it was not changed: move one of the two.", { parts: names(pierced) }));
+      this.say(gettext("%(parts)s would get a hole but may have none, so it was not changed: move one of the two.", { parts: names(pierced) }));
     } else if (!changed) this.say(gettext("No forbidden overlaps."));
     return changed;
   }

@@ -102,7 +102,7 @@ def test_second_piece_of_a_single_part_is_kept_and_remarked_on(hand):
     hand.draw((300, 50), (350, 50), (350, 100))
 
     assert len(hand.shapes["head"]) == 2
-    assert hand.aloud[-1] == "One head is listed, and now there are 2 pieces."
+    assert hand.aloud[-1] == "Only one head is allowed, and now there are 2 pieces."
 
 
 def test_outline_that_overlaps_its_part_is_joined_to_it(hand):
@@ -160,7 +160,7 @@ def test_whole_part_is_not_cut_away_by_a_stroke(hand):
     hand.drag((90, 40), (220, 170))
 
     assert area(hand.shapes["head"]) == 10_000
-    assert hand.aloud[-1] == "That would take the whole head away. Delete it instead."
+    assert hand.aloud[-1] == "That would remove the whole head. Delete it instead."
 
 
 def test_pieces_and_holes_are_deleted_under_the_cursor(hand):
