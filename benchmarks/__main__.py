@@ -1,8 +1,8 @@
-"""`python -m benchmarks [--smallest] [--size N] [NAME …]`: every bench_*.py, or those named.
+"""`python -m benchmarks [--smallest] [--size N] [--out DIR] [NAME …]`: all, or those named.
 
-A bench is a module with `main()` that returns the rows of one table (benchmarks.row). Exit 1 when
-a target is missed. --smallest runs every line on the least that it takes and judges no target: it
-shows that the benchmarks still work.
+A bench is a module bench_*.py with `main()` that returns the rows of one table (benchmarks.row).
+Exit 1 when a target is missed. --smallest runs every line on the least that it takes and judges no
+target: it shows that the benchmarks still work.
 """
 
 import argparse
@@ -11,11 +11,14 @@ import os
 import pkgutil
 import sys
 import time
+from pathlib import Path
 
 import benchmarks
 
 
-def main(names: list[str], *, smallest: bool = False, size: int | None = None) -> int:
+def main(
+    names: list[str], *, smallest: bool = False, size: int | None = None, out: Path | None = None
+) -> int:
     if smallest:
         os.environ[benchmarks.SMALLEST] = "1"
     names_of_all = [
@@ -37,16 +40,21 @@ def main(names: list[str], *, smallest: bool = False, size: int | None = None) -
         rows = [row | {"ok": None} for row in rows]
     rows.append(benchmarks.row("this machine", benchmarks.load()))
     print(render(rows))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{'-'.join(names) or 'all'}.md").write_text(render(rows, "| ") + "\n")
     return int(any(row["ok"] is False for row in rows))
 
 
-def render(rows: list[benchmarks.Row]) -> str:
+def render(rows: list[benchmarks.Row], border: str = "") -> str:
     head = ("name", "target", "measured", "ok")
     words = {True: "ok", False: "MISSED", None: ""}
     text = [(str(r["name"]), str(r["target"]), str(r["measured"]), words[r["ok"]]) for r in rows]
     widths = [max(len(line[i]) for line in [head, *text]) for i in range(len(head))]
     return "\n".join(
-        " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        border
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + border[::-1].rstrip()
         for line in [head, tuple("-" * width for width in widths), *text]
     )
 
@@ -56,5 +64,6 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--smallest", action="store_true", help="show that they run; no targets")
     parser.add_argument("--size", type=int, metavar="N", help="of the one that is named")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the table as Markdown")
     options = parser.parse_args()
-    sys.exit(main(options.names, smallest=options.smallest, size=options.size))
+    sys.exit(main(options.names, smallest=options.smallest, size=options.size, out=options.out))

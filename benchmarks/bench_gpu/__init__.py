@@ -1,135 +1,184 @@
-"""Boxes of score maps and blurred frames on a GPU, beside the CPU of the same machine.
+"""Score maps, blurred frames and selection on a GPU, beside the CPU of the same machine.
 
-`make bench-gpu`. Maps of 224 × 224 at 1000 thresholds in batches of 1,024 to 4,096; sequences of
-500 × 375 pixels and ten frames. Without a GPU it says so, and gives what a batch asks of one:
-launches and waits, which do not depend on the device, and memory, as the CPU holds it.
+`python -m benchmarks gpu [--out DIR]` needs only torch 2.8 or later and numpy, so it runs on a bare
+machine with a GPU; the compiled loops of the CPU are left out by name where numba is missing. First
+both devices must give equal results; then a table of rates, which --out also writes as gpu.md.
+Without a GPU it says so, and gives what a batch asks of one: launches and waits, which do not
+depend on the device, and memory, as the CPU holds it.
 """
 
+import importlib.util
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from benchmarks import Row, bench_foveation, row
-from benchmarks.bench_gpu.demand import KINDS, Boxes, Maps, asked_rows, drawn
-from benchmarks.bench_wsol import SIZE, ours
-from evaluation.metrics.wsol.box_scores import DELTAS, PROTOCOLS, Protocol
+from benchmarks import Row, row, sized
+from benchmarks.bench_gpu import made
+from evaluation.metrics.frames.foveation import frames
+from evaluation.metrics.mad.selection import Levels, PairReducer, SelectionRule
+from evaluation.metrics.mad.sorting import SortingReducer
+from evaluation.metrics.wsol import box_scores
+from evaluation.metrics.wsol.box_scores import PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
-from evaluation.metrics.wsol.device.hits import TrueBoxBatch
-from evaluation.metrics.wsol.device.scaled import Scaled, padded_boxes, scaled
 
-DEVICE = "cuda"
-# Maps that differ; larger batches repeat them.
-DRAWN, BATCHES = 512, (1024, 2048, 4096)
+# CPU: the rows themselves can be tried without a GPU.
+DEVICE = os.environ.get("ASSAY_BENCHMARK_DEVICE", "cuda")
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+CORES = len(os.sched_getaffinity(0))
+# The compiled loops need milliseconds for a map, torch on the CPU up to a second.
+MAPS, COMPARED = sized(4096, 1), sized(64 if HAS_NUMBA else 8, 1)
+CPU_MAPS, CPU_RUNS = sized(256 if HAS_NUMBA else 8, 1), 3 if HAS_NUMBA else 1
+OBJECTS = sized(60, 1)
+IMAGES, CLASSES = sized(2_000_000, 2_000), 1000
 MAPS_WANTED, TIMES_WANTED = 10_000, 20
-# Maps whose hits are held against the CPU's.
-COMPARED = 64
+IDS: Any = SimpleNamespace(in_order=True, text=np.zeros(1, np.uint8), marks=np.zeros(1, np.int64))
 NOT_MEASURED = "not measured: no GPU is here that torch can use"
-MAPS_TARGET, TIMES_TARGET = f"≥ {MAPS_WANTED:,}/s", f"≥ {TIMES_WANTED} times"
+NO_NUMBA = "numba is not installed: the CPU's compiled loops, and blurred frames of CDS"
+# Distances of blurred frames are computed by compiled loops in any case.
+CONTENT = "low" if HAS_NUMBA else "intra-object"
 
 
 def main() -> list[Row]:
-    there = torch.cuda.is_available()
-    return [*(map_rows() if there else []), *(frame_rows() if there else without()), *asked_rows()]
+    if DEVICE == "cuda" and not torch.cuda.is_available():
+        from benchmarks.bench_gpu.demand import asked_rows
+
+        names = ("score maps on a GPU", "objects of CDS on a GPU", "selection of MAD on a GPU")
+        return [*(row(name, NOT_MEASURED) for name in names), *asked_rows()]
+    model = torch.cuda.get_device_name() if DEVICE == "cuda" else DEVICE
+    rows = [row("the device, and the CPU beside it", f"{model}; {CORES} cores")]
+    if not HAS_NUMBA:
+        rows.append(row("left out", NO_NUMBA))
+    with torch.inference_mode():
+        return [*rows, *equal_rows(), *map_rows(), cds_row(), mad_row()]
 
 
-def without() -> list[Row]:
-    return [
-        row("MaxBoxAccV2 of smooth maps on a GPU", NOT_MEASURED, MAPS_TARGET),
-        row("MaxBoxAccV2 of noise on a GPU", NOT_MEASURED),
-        row("blurred sequences on a GPU, against 2 threads", NOT_MEASURED, TIMES_TARGET),
-    ]
-
-
-def map_rows() -> list[Row]:
-    """Maps a second that lie on the device already, and from the host's memory."""
-    rows = [row("the GPU", torch.cuda.get_device_name())]
-    for kind, grid in KINDS.items():
-        maps, boxes = drawn(grid, DRAWN)
+def equal_rows() -> Iterator[Row]:
+    """Whether both devices give the same."""
+    for kind, grid in made.GRIDS.items():
+        maps, boxes = made.maps(grid, COMPARED)
         for name in PROTOCOLS:
-            rates, held = {}, 0.0
-            for size in BATCHES:
-                torch.cuda.reset_peak_memory_stats()
-                batch = on_device(maps * (size // DRAWN), boxes * (size // DRAWN), name)
-                rates[size] = size / shortest(partial(hits, *batch))
-                held = torch.cuda.max_memory_allocated() / size
-            each = ", ".join(f"{rate:,.0f}/s of {size:,}" for size, rate in rates.items())
-            host = DRAWN / shortest(partial(from_host, maps, boxes, name))
-            compared = maps[:COMPARED], boxes[:COMPARED]
-            on_cpu = [ours(*pair, Protocol(name)) for pair in zip(*compared, strict=True)]
-            there = from_host(*compared, name)
-            alike = all(map(np.array_equal, there, map(np.array, zip(*on_cpu, strict=True))))
-            rows += [
-                row(
-                    f"MaxBoxAccV2 of maps on a GPU, {kind}, {name}",
-                    f"{each}; {held / 1e6:.1f} MB a map",
-                    MAPS_TARGET if kind == "smooth" else "none",
-                    max(rates.values()) >= MAPS_WANTED if kind == "smooth" else None,
-                ),
-                row(f"… from the host's memory, {DRAWN} at once", f"{host:,.0f}/s"),
-                row("… against the CPU", "equal" if alike else "NOT EQUAL", "equal", alike),
-            ]
-    return rows
-
-
-def on_device(maps: Maps, boxes: Boxes, name: str) -> tuple[Scaled, TrueBoxBatch, Protocol]:
-    extra = 1.0 if name == "reference" else 0.0
-    scaled_maps = scaled(maps, [(SIZE, SIZE)] * len(maps), Protocol(name), DEVICE)
-    return scaled_maps, TrueBoxBatch(*padded_boxes(boxes, DEVICE), extra, DELTAS), Protocol(name)
-
-
-def hits(scaled_maps: Scaled, truth: TrueBoxBatch, protocol: Protocol) -> None:
-    def work(part: slice) -> Any:
-        its = TrueBoxBatch(truth.boxes[part], truth.there[part], truth.extra, truth.deltas)
-        return batches.box_hits(Scaled(scaled_maps.values[part], None), its, protocol)
-
-    batches.halved(len(scaled_maps.values), work)
-    torch.cuda.synchronize()
-
-
-def from_host(maps: Maps, boxes: Boxes, name: str) -> Any:
-    sizes = [(SIZE, SIZE)] * len(maps)
-    return batches.hits_of(maps, boxes, sizes, Protocol(name), device=DEVICE)
-
-
-def frame_rows() -> list[Row]:
-    """Blurred sequences a second: two threads of the CPU, and one that asks a GPU."""
-    objects = [bench_foveation.made(seed) for seed in range(bench_foveation.OBJECTS)]
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        slow, _ = bench_foveation.rate(bench_foveation.ours_of("low"), objects)
-    finally:
-        torch.set_num_threads(before)
-
-    def render() -> None:
-        for image, sequence in objects:
-            for _ in bench_foveation.frames(image, sequence, "low", device=DEVICE):
-                pass
-        torch.cuda.synchronize()
-
-    torch.cuda.reset_peak_memory_stats()
-    quick = len(objects) / shortest(render)
-    held = torch.cuda.max_memory_allocated() / 2**20
-    return [
-        row(
-            "blurred sequences on a GPU, against 2 threads",
-            f"{quick / slow:.1f} times ({quick:.0f}/s and {slow:.0f}/s), {held:.0f} MiB",
-            TIMES_TARGET,
-            quick >= TIMES_WANTED * slow,
+            alike = all(map(np.array_equal, hits(maps, boxes, name), cpu_hits(maps, boxes, name)))
+            yield row(f"hits of maps, {kind}, {name}", _words(alike), "equal", alike)
+    image, sequence = made.part_object(0)
+    off = [
+        (a.cpu().int() - b.int()).abs().max().item()
+        for a, b in zip(
+            frames(image, sequence, CONTENT, device=DEVICE, compiled=False),
+            frames(image, sequence, CONTENT, compiled=False),
+            strict=True,
         )
     ]
+    yield row(
+        f"frames of an object, {CONTENT}", f"at most {max(off)} of 255 apart", "≤ 1", max(off) <= 1
+    )
+    pool = made.pool(min(IMAGES, 100_000), CLASSES)
+    reduced = [
+        vars(sorting(device).reduce(*pool, slice(0, len(pool[0].labels))))
+        for device in (DEVICE, "cpu")
+    ]
+    alike = all(np.array_equal(reduced[0][key], reduced[1][key]) for key in reduced[0])
+    yield row("candidates of a pair", _words(alike), "equal", alike)
+
+
+def map_rows() -> Iterator[Row]:
+    """Maps a second at 1,000 thresholds, of the CPU's threads and of the GPU."""
+    for kind, grid in made.GRIDS.items():
+        maps, boxes = made.maps(grid, min(MAPS, 512))
+        for name in PROTOCOLS:
+            many = maps * (MAPS // len(maps)), boxes * (MAPS // len(maps))
+            fast = MAPS / shortest(partial(hits, *many, name))
+            on_cpu = partial(cpu_hits, maps[:CPU_MAPS], boxes[:CPU_MAPS], name)
+            slow = CPU_MAPS / shortest(on_cpu, CPU_RUNS)
+            target = f"≥ {MAPS_WANTED:,}/s" if grid == made.SMOOTH else "none"
+            ok = fast >= MAPS_WANTED if grid == made.SMOOTH else None
+            measured = f"{fast:,.0f}/s; CPU {slow:,.0f}/s; {fast / slow:.1f} times"
+            yield row(f"MaxBoxAccV2 of maps, {kind}, {name}", measured, target, ok)
+
+
+def cds_row() -> Row:
+    """Objects a second: frames, a network of random weights and its classes, on one device."""
+    objects = [made.part_object(seed) for seed in range(OBJECTS)]
+    rates = {}
+    for device in (DEVICE, "cpu"):
+        network = made.network().to(device)
+
+        def classify(network: torch.nn.Module = network, device: str = device) -> None:
+            for image, sequence in objects:
+                by_loops = HAS_NUMBA and device == "cpu"
+                shown = frames(image, sequence, CONTENT, device=device, compiled=by_loops)
+                batch = torch.stack(list(shown))
+                network(batch.permute(0, 3, 1, 2).float() / 255).argmax(dim=1).cpu()
+
+        rates[device] = OBJECTS / shortest(classify, 2)
+    times = rates[DEVICE] / rates["cpu"]
+    measured = f"{rates[DEVICE]:.0f}/s; CPU {rates['cpu']:.1f}/s; {times:.1f} times"
+    return row(
+        f"objects of CDS, {CONTENT}", measured, f"≥ {TIMES_WANTED} times", times >= TIMES_WANTED
+    )
+
+
+def mad_row() -> Row:
+    """Images a second of the selection of one pair, predictions in the host's memory."""
+    pool = made.pool(IMAGES, CLASSES)
+    rates = {}
+    for device in (DEVICE, "cpu"):
+        reduce = reducer(device).reduce
+        seconds = shortest(lambda reduce=reduce: reduce(*pool, slice(0, IMAGES)), 2)
+        rates[device] = IMAGES / seconds / 1e6
+    times = rates[DEVICE] / rates["cpu"]
+    measured = f"{rates[DEVICE]:.1f} M/s; CPU {rates['cpu']:.1f} M/s; {times:.1f} times"
+    return row("selection of MAD, images of a pair", measured)
+
+
+def hits(maps: made.Maps, boxes: made.Boxes, name: str, device: str = DEVICE) -> Any:
+    sizes = [(made.SIZE, made.SIZE)] * len(maps)
+    return batches.hits_of(maps, boxes, sizes, Protocol(name), device=device)
+
+
+def cpu_hits(maps: made.Maps, boxes: made.Boxes, name: str) -> Any:
+    """The same by the compiled loops, in a thread a core, or by torch without numba."""
+    if not HAS_NUMBA:
+        return hits(maps, boxes, name, "cpu")
+
+    def one_map(pair: tuple[NDArray[np.float32], NDArray[np.float64]]) -> Any:
+        scale = box_scores.scale_of(pair[0], "min-max")
+        return box_scores.box_hits(*pair, Protocol(name), scale=scale)
+
+    with ThreadPoolExecutor(CORES) as threads:
+        results = list(threads.map(one_map, zip(maps, boxes, strict=True)))
+    return [np.array(part) for part in zip(*results, strict=True)]
+
+
+def reducer(device: str) -> SortingReducer | PairReducer:
+    """The reducer that `mad select` would use on this device."""
+    if device == "cpu" and HAS_NUMBA:
+        return PairReducer(Levels.of_matrix(made.distances(CLASSES)), SelectionRule(), IDS)
+    return sorting(device)
+
+
+def sorting(device: str) -> SortingReducer:
+    return SortingReducer(Levels.of_matrix(made.distances(CLASSES)), SelectionRule(), IDS, device)
 
 
 def shortest(action: Callable[[], Any], runs: int = 3) -> float:
     """Seconds, after a first run that is not counted."""
-    action()
     best = float("inf")
-    for _ in range(runs):
+    for number in range(runs + 1):
         start = time.perf_counter()
         action()
-        best = min(best, time.perf_counter() - start)
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - start) if number else best
     return best
+
+
+def _words(alike: bool) -> str:
+    return "equal" if alike else "NOT EQUAL"

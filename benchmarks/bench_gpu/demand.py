@@ -2,27 +2,21 @@
 
 import tempfile
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks import Row, own_process, row
-from benchmarks.bench_wsol import SIZE, made, true_boxes
+from benchmarks.bench_gpu import made
 from evaluation.metrics.wsol.box_scores import PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
 from tests.evaluation.metrics.torch_guard import Guard
 
-KINDS = {"smooth": 14, "noise": SIZE}
 # Maps of the batches that are counted; of those whose memory is.
 COUNTED, HELD = (2, 8), (2, 6)
-Maps = list[NDArray[np.float32]]
-Boxes = list[NDArray[np.float64]]
 
 
 def asked_rows() -> list[Row]:
     """What a batch asks of any device."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for kind, grid in KINDS.items():
+        for kind, grid in made.GRIDS.items():
             for name in PROTOCOLS:
                 counted = [counts(grid, count, name) for count in COUNTED]
                 few, many = (
@@ -46,20 +40,15 @@ def asked_rows() -> list[Row]:
 
 
 def counts(grid: int, count: int, name: str) -> tuple[int, int]:
-    maps, boxes = drawn(grid, count)
+    maps, boxes = made.maps(grid, count)
     with Guard() as guard:
-        batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
+        batches.hits_of(maps, boxes, [(made.SIZE, made.SIZE)] * count, Protocol(name))
     return guard.launches.total(), guard.waits.total()
 
 
 def held(batch: tuple[int, int, str]) -> int:
     """The most MiB that this process holds with a batch of so many maps, on the CPU."""
     grid, count, name = batch
-    maps, boxes = drawn(grid, count)
-    batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
+    maps, boxes = made.maps(grid, count)
+    batches.hits_of(maps, boxes, [(made.SIZE, made.SIZE)] * count, Protocol(name))
     return own_process.peak_mib()
-
-
-def drawn(grid: int, count: int) -> tuple[Maps, Boxes]:
-    rng = np.random.default_rng(grid)
-    return [made(rng, grid) for _ in range(count)], [true_boxes(rng) for _ in range(count)]

@@ -15,18 +15,8 @@ import numpy as np
 from evaluation.metrics.wsol import kernels_forest as forest
 from evaluation.metrics.wsol.kernels_forest import LARGEST, MOST, RECORDED, USED, X0, X1, Y0, Y1
 from evaluation.metrics.wsol.kernels_levels import bytes_of, steps_of
-from evaluation.metrics.wsol.kernels_rings import (
-    DX,
-    DY,
-    ENCLOSED,
-    FIRST,
-    HOLES,
-    JOINS,
-    NONE,
-    PLAIN,
-    downwards,
-    upwards,
-)
+from evaluation.metrics.wsol.kernels_rings import downwards, upwards
+from evaluation.metrics.wsol.rings import DX, DY, ENCLOSED, FIRST, HOLES, JOINS, NONE, PLAIN
 from labeling.numba_cache import njit
 
 NO_RIVAL = (np.int64(0), np.int64(0), np.int64(0), np.int64(-1), False)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
+from evaluation.metrics.wsol.rings import DX, DY, FIRST, NONE, OTHERS
 from labeling.numba_cache import njit
 
 # Columns of boxes: (S, 6) int32. Corners in the framed map, X1 and Y1 inclusive. SINCE is the

@@ -31,8 +31,8 @@ from evaluation.metrics.wsol.device.scaled import (
     taus,
 )
 from evaluation.metrics.wsol.device.set_rows import SetRows, measured, row_counts, set_rows
-from evaluation.metrics.wsol.kernels_rings import HOLES, JOINS
 from evaluation.metrics.wsol.mask_scores import MaskScore
+from evaluation.metrics.wsol.rings import HOLES, JOINS
 
 # Most rows of sets at once; a noise map has a hundred times as many as a smooth one.
 MOST_ROWS = 200_000_000

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from evaluation.metrics.wsol.device.merge_tree import gathered
 from evaluation.metrics.wsol.device.set_rows import RowMeasures, SetRows
-from evaluation.metrics.wsol.kernels_rings import ENCLOSED
+from evaluation.metrics.wsol.rings import ENCLOSED
 
 HIGHEST = 255
 # Holes have this minus their own level: the lowest bytes come first.

@@ -1,7 +1,7 @@
 """The pointers by which every pixel finds the peak of its set. Import this only inside functions.
 
 A set at level ℓ is a component of levels ≥ ℓ. Pixels are taken by falling level, and by rows within
-one, as in kernels_rings: a pixel's ring says which of its eight neighbours come before it, and
+one, as in rings: a pixel's ring says which of its eight neighbours come before it, and
 indexes the tables JOINS (8 neighbours) or HOLES (4). Most pixels join one set and need one pointer,
 to the first neighbour of that set. Pixels that join none are peaks; few join several.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
+from evaluation.metrics.wsol.rings import DX, DY, FIRST, NONE, OTHERS
 
 # Level outside the map: above all levels of a map.
 _BEYOND = 1 << 20

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from evaluation.metrics.wsol.device.merge_tree import MergeTree, gathered
 from evaluation.metrics.wsol.device.neighbours import Pointers
-from evaluation.metrics.wsol.kernels_rings import PLAIN
+from evaluation.metrics.wsol.rings import PLAIN
 
 # Ring bits of the neighbours that precede by rows: a pixel without them may begin a set.
 _BEFORE = 0b11110
