@@ -3,8 +3,7 @@
 `python -m benchmarks gpu [--out DIR]` needs only torch 2.8 or later and numpy, so it runs on a bare
 machine with a GPU; the compiled loops of the CPU are left out by name where numba is missing. First
 both devices must give equal results; then a table of rates, which --out also writes as gpu.md.
-Without a GPU it says so, and gives what a batch asks of one: launches and waits, which do not
-depend on the device, and memory, as the CPU holds it.
+Without a GPU it says so.
 """
 
 import importlib.util
@@ -48,10 +47,8 @@ CONTENT = "low" if HAS_NUMBA else "intra-object"
 
 def main() -> list[Row]:
     if DEVICE == "cuda" and not torch.cuda.is_available():
-        from benchmarks.bench_gpu.demand import asked_rows
-
         names = ("score maps on a GPU", "objects of CDS on a GPU", "selection of MAD on a GPU")
-        return [*(row(name, NOT_MEASURED) for name in names), *asked_rows()]
+        return [row(name, NOT_MEASURED) for name in names]
     model = torch.cuda.get_device_name() if DEVICE == "cuda" else DEVICE
     rows = [row("the device, and the CPU beside it", f"{model}; {CORES} cores")]
     if not HAS_NUMBA:
@@ -113,8 +110,8 @@ def cds_row() -> Row:
         def classify(network: torch.nn.Module = network, device: str = device) -> None:
             for image, sequence in objects:
                 by_loops = HAS_NUMBA and device == "cpu"
-                shown = frames(image, sequence, CONTENT, device=device, compiled=by_loops)
-                batch = torch.stack(list(shown))
+                rendered = frames(image, sequence, CONTENT, device=device, compiled=by_loops)
+                batch = torch.stack(list(rendered))
                 network(batch.permute(0, 3, 1, 2).float() / 255).argmax(dim=1).cpu()
 
         rates[device] = OBJECTS / shortest(classify, 2)
