@@ -180,7 +180,7 @@ BUDGETS = {
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_359,
-    "benchmarks": 3_983,
+    "benchmarks": 4_036,
     "deploy": 737,
     "docs": 5_455,
     "evaluation": 475,
@@ -189,7 +189,7 @@ BUDGETS = {
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
     "evaluation/management": 3_654,
-    "evaluation/metrics": 6_893,
+    "evaluation/metrics": 6_884,
     "evaluation/migrations": 626,
     "evaluation/pools": 343,
     "evaluation/readers": 3_393,
@@ -229,7 +229,7 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 584,
     "labeling/web": 7_795,
-    "tests": 72_343,
+    "tests": 72_367,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
