@@ -37,6 +37,7 @@ POLICY = {
     "method": "posterior",
     "assumed_accuracy": 0.92,
     "target_error": 0.1,
+    "target_rule": "model",
     "inner_no_error": 0.1,
     "max_votes": 5,
     "gold_share": 0.2,

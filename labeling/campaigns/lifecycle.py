@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
-from labeling.kinds import KINDS, deciding, policies
+from labeling.kinds import KINDS, policies
 from labeling.models import (
     Campaign,
     Dataset,
@@ -22,6 +22,7 @@ from labeling.models import (
     Topic,
     User,
 )
+from labeling.simulation.expected_votes import expected_votes
 
 State = Campaign.State
 NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
@@ -50,7 +51,7 @@ def create(
     if not title.strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
-    content = policies.clean_new({**KINDS[kind].policy_defaults, **(policy or {})})
+    content = policies.clean_new(policy, KINDS[kind])
     policies.check_kind(KINDS[kind], content)
     try:
         with transaction.atomic():
@@ -296,11 +297,11 @@ def estimate(
     """Return the cost of asking so many questions.
 
     votes: measured answers per question, if known. Otherwise the policy's number: a fixed one, or
-    what people of the assumed accuracy need (deciding.expected_votes). Ties, abstentions and
+    what people of the assumed accuracy need (expected_votes). Ties, abstentions and
     replacements are not included.
     """
     rules = policies.whole(policy)
-    each = deciding.expected_votes(rules) if votes is None else votes
+    each = expected_votes(rules) if votes is None else votes
     votes_in_all = questions * each
     answers = round(votes_in_all / (1 - rules["gold_share"]))
     hours = answers * rules["seconds_per_answer"] / 3600

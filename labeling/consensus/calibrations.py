@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Max
 
+from labeling.estimators.stated_error import ErrorModel
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, deciding
 from labeling.models import Calibration, Campaign
@@ -76,12 +77,49 @@ class BoxFigures(Record):
 
 
 @dataclass(kw_only=True)
+class TargetOutcome(Record):
+    """The share of images that settle at a target error, and their mean number of votes."""
+
+    target: float
+    share: float
+    votes: float
+
+
+@dataclass(kw_only=True)
+class LearnedError(Record):
+    """The error by margin and votes, for policies with a target (estimators/stated_error.py).
+
+    gold, audited: number of images with a known answer. wrong: weight of those labeled wrongly.
+    targets: what each would settle.
+    """
+
+    coefficients: list[float]
+    covariance: list[list[float]]
+    largest_margin: float
+    gold: int
+    audited: int
+    wrong: float
+    targets: list[TargetOutcome]
+
+    @property
+    def known(self) -> int:
+        return self.gold + self.audited
+
+    def model(self) -> ErrorModel:
+        """Return the model that it was stored from, to the stored digits."""
+        a, b, c = self.coefficients
+        covariance = tuple((x, y, z) for x, y, z in self.covariance)
+        return ErrorModel((a, b, c), covariance, self.known, self.wrong, self.largest_margin)
+
+
+@dataclass(kw_only=True)
 class CalibrationContent(Record):
     """The content of a calibration.
 
     annotators: by user id. prior: P(no), P(yes) by topic, "*" for all others. tables, statistics:
-    of VoteTable and Statistics. answered: number of answers so far. voided: ids of people whose
-    votes do not count. scenes: which classes appear together in images, if questions have a price.
+    of VoteTable and Statistics. error: measured on gold and audits. answered: number of answers so
+    far. voided: ids of people whose votes do not count. scenes: which classes appear together in
+    images, if questions have a price.
     Box campaigns add acceptance ([good, shown] of proposals by topic), seconds (median of an answer
     by step) and figures.
     """
@@ -90,6 +128,7 @@ class CalibrationContent(Record):
     annotators: dict[str, PersonSkill] | None = None
     prior: dict[str, list[float]] | None = None
     tables: dict[str, Any] | None = None
+    error: LearnedError | None = None
     statistics: dict[str, object] | None = None
     scenes: LearnedScenes | None = None
     acceptance: dict[str, list[int]] | None = None
@@ -141,6 +180,7 @@ def skills_of(content: CalibrationContent) -> deciding.Skills:
         tables={
             topic: VoteTable.from_dict(table) for topic, table in (content.tables or {}).items()
         },
+        error=content.error.model() if content.error else None,
         voided=frozenset(content.voided or ()),
         since=datetime.fromisoformat(content.learned_at) if content.learned_at else None,
     )

@@ -7,20 +7,27 @@ the other classes.
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.consensus.calibrations import CalibrationContent, PersonSkill
+from labeling.consensus import calibrations
+from labeling.consensus.calibrations import (
+    CalibrationContent,
+    LearnedError,
+    PersonSkill,
+    TargetOutcome,
+)
 from labeling.consensus.votes import sent_back_since
+from labeling.estimators import stated_error
 from labeling.estimators.aggregation import Floats, Ints, vote_counts
 from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
 from labeling.estimators.vote_tables import CALIBRATION_VOTES, learn_vote_tables
-from labeling.kinds import KINDS, policies
+from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.base import DrawnKind
-from labeling.models import Answer, Campaign, Question
+from labeling.models import Answer, Audit, Campaign, Question
 
 CHUNK = 1_000
 # Pseudo-answers of everyone: two right and one wrong per class, so that a few answers make nobody
@@ -32,14 +39,17 @@ CAMPAIGN_PRIOR, TOPIC_PRIOR = 2.0, 20.0
 TOLERANCE = 1e-4
 ROUNDS = 100
 DIGITS = 6
+FOLDS = 5
+# The targets whose outcome is foretold.
+TARGETS = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005)
 
 
 @dataclass
 class VoteArrays:
-    """N votes as numbers, and of I questions the topic and, for gold, the known word (else -1).
+    """N votes as numbers, and of I questions the topic, the known and the audited word (else -1).
 
-    people, questions, words: (N,). topics, known: (I,). Questions with abstentions only are left
-    out. Names of people are their ids, sorted.
+    people, questions, words: (N,), each question's in the order they came. topics, known, audited:
+    (I,). Questions with abstentions only are left out. ids: of people, sorted.
     """
 
     people: NDArray[np.int64]
@@ -47,6 +57,7 @@ class VoteArrays:
     words: NDArray[np.int64]
     topics: list[str]
     known: NDArray[np.int64]
+    audited: NDArray[np.int64]
     ids: list[int]
 
 
@@ -57,6 +68,7 @@ class _Reading:
     words: "array[int]" = field(default_factory=lambda: array("q"))
     topics: list[str] = field(default_factory=list)
     known: "array[int]" = field(default_factory=lambda: array("q"))
+    audited: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
@@ -72,10 +84,69 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Calibrati
         return CalibrationContent.from_json(
             {"classes": list(classes), **kind.learn(answers_and_gold, policy)}
         )
-    votes = read(campaign, classes, voided)
+    return learn_from(read(campaign, classes, voided), classes, policy)
+
+
+def learn_from(
+    votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
+) -> CalibrationContent:
+    """Return the content of a calibration for these votes, which name classes by number."""
+    learned = _people(votes, classes, policy)
+    if policy["target_rule"] == "measured":
+        learned.error = _error(votes, classes, policy)
+    return learned
+
+
+def _people(
+    votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
+) -> CalibrationContent:
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
     learned.classes = list(classes)
     return learned
+
+
+def _error(
+    votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
+) -> LearnedError | None:
+    """Return the error measured on gold and audits; None without any.
+
+    The people of each fold are learned without its gold. An audit teaches nobody.
+    """
+    truth = np.where(votes.known >= 0, votes.known, votes.audited)
+    images = np.flatnonzero(truth >= 0)
+    order = np.argsort(votes.questions, kind="stable")
+    bounds = np.searchsorted(votes.questions[order], np.arange(len(votes.topics) + 1))
+    rows: list[tuple[float, int, bool, int]] = []
+    for first in range(min(FOLDS, len(images))):
+        fold = images[first::FOLDS]
+        known = votes.known.copy()
+        known[fold] = -1
+        skills = calibrations.skills_of(_people(replace(votes, known=known), classes, policy))
+        for image in fold.tolist():
+            own = order[bounds[image] : bounds[image + 1]][: policy["max_votes"]]
+            able = [(votes.ids[votes.people[at]], classes[votes.words[at]]) for at in own]
+            for size in range(policy["min_votes"], len(able) + 1):
+                word, share = deciding.best(able[:size], policy, skills, votes.topics[image])
+                rows.append((share, size, word != classes[truth[image]], image))
+    if not rows:
+        return None
+    shares, sizes, wrong, which = (np.array(column) for column in zip(*rows, strict=True))
+    margins = stated_error.settled_margins(shares, sizes, by_majority=False)
+    prefixes = stated_error.VotePrefixes(margins, sizes, wrong, which)
+    model = stated_error.fit_prefixes(prefixes)
+    used = np.unique(which)
+    return LearnedError(
+        coefficients=_rounded(model.coefficients),
+        covariance=_rounded(model.covariance),
+        largest_margin=round(model.largest_margin, DIGITS),
+        gold=int((votes.known[used] >= 0).sum()),
+        audited=int((votes.known[used] < 0).sum()),
+        wrong=round(model.wrong, DIGITS),
+        targets=[
+            TargetOutcome(target=at.target, share=round(at.share, DIGITS), votes=round(at.votes, 2))
+            for at in stated_error.forecasts(model, prefixes, TARGETS)
+        ],
+    )
 
 
 def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> VoteArrays:
@@ -85,24 +156,33 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
     kind = KINDS[campaign.kind]
     code = {word: number for number, word in enumerate(classes)}
     reading = _Reading()
+    audits = Audit.objects.filter(campaign=campaign, answered_at__isnull=False).order_by("pk")
+    audited = dict(audits.values_list("question", "value"))
+
+    def number(value: Any) -> int:
+        return -1 if value is None else code.get(kind.vote(value) or "", -1)
+
     for chunk in _answered(campaign, voided):
-        for _, topic, gold, answers in chunk:
-            words = [(person, kind.vote(value)) for person, value in answers.items()]
-            known = -1 if gold is None else code.get(kind.vote(gold) or "", -1)
-            _keep(reading, [(p, code[word]) for p, word in words if word in code], topic, known)
+        for pk, topic, gold, answers in chunk:
+            words = [(person, number(value)) for person, value in answers.items()]
+            able = [(person, word) for person, word in words if word >= 0]
+            _keep(reading, able, topic, number(gold), number(audited.get(pk)))
     return _numbered(reading)
 
 
 def _answered(
     campaign: Campaign, voided: frozenset[int]
 ) -> Iterator[list[tuple[int, str, Any, dict[int, Any]]]]:
-    """Yield (id, topic, known answer, {person: latest counting answer}) by id, many at a time."""
+    """Yield (id, topic, known answer, {person: latest counting answer}) by id, many at a time.
+
+    People in the order of their first answers.
+    """
     for chunk in _questions(campaign):
         rows = (
             Answer.objects.filter(assignment__question_id__in=[row[0] for row in chunk], late=False)
             .exclude(sent_back_since())
             .exclude(assignment__annotator__in=voided)
-            .order_by("assignment__question_id", "assignment__annotator_id", "revision")
+            .order_by("assignment__question_id", "revision", "created_at", "id")
             .values_list("assignment__question_id", "assignment__annotator_id", "value")
         )
         latest: dict[int, dict[int, Any]] = {}
@@ -131,7 +211,9 @@ def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:
         last = chunk[-1][0]
 
 
-def _keep(reading: _Reading, votes: list[tuple[int, int]], topic: str, known: int) -> None:
+def _keep(
+    reading: _Reading, votes: list[tuple[int, int]], topic: str, known: int, audited: int
+) -> None:
     if not votes:
         return
     reading.people.extend(person for person, _ in votes)
@@ -139,6 +221,7 @@ def _keep(reading: _Reading, votes: list[tuple[int, int]], topic: str, known: in
     reading.questions.extend([len(reading.topics)] * len(votes))
     reading.topics.append(topic)
     reading.known.append(known)
+    reading.audited.append(audited)
 
 
 def _numbered(reading: _Reading) -> VoteArrays:
@@ -149,6 +232,7 @@ def _numbered(reading: _Reading) -> VoteArrays:
         np.array(reading.words, np.int64),
         reading.topics,
         np.array(reading.known, np.int64),
+        np.array(reading.audited, np.int64),
         ids.tolist(),
     )
 

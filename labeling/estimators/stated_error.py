@@ -7,7 +7,7 @@ images. So keep its labels, and fit the error on gold and audited images
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,12 @@ DRAWS = 400
 DIGITS = 6
 # The Laplace covariance is too small where few gold images are wrong; measured on real crowds.
 WIDER = 1.5
+# Standard deviations of the linear form above its mean: the 80 % bound.
+UPPER = 0.84
+# Larger margins than this quantile of the gold's say no more.
+LARGEST = 0.9
+# A target needs this many known answers times 1 / target.
+ANSWERS_OF_TARGET = 3
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class CoefficientPrior:
 
 
 FITTED = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.2))
+# A question that settles early is chosen for its margin, so c is less certain.
+SETTLING = CoefficientPrior((0.2, 1.0, 0.3), (1.0, 0.4, 0.3))
 # For a crowd without any known answers: the range over the four crowds that were measured.
 UNKNOWN = CoefficientPrior((0.2, 1.0, 0.3), (0.8, 0.25, 0.0))
 
@@ -55,6 +63,12 @@ class ErrorModel:
         """Return the probability that each label is wrong. margins, votes: (I,), votes from 1."""
         return _logistic(self._terms(margins, votes) @ np.array(self.coefficients))
 
+    def upper_error(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
+        """Return the 80 % upper bound of each label's error, which a target is compared with."""
+        terms = self._terms(margins, votes)
+        variances = ((terms @ np.array(self.covariance)) * terms).sum(axis=1)
+        return _logistic(terms @ np.array(self.coefficients) + UPPER * np.sqrt(variances))
+
     def mean_interval(
         self, margins: ArrayLike, votes: ArrayLike, seed: int = 0
     ) -> tuple[float, float]:
@@ -68,6 +82,10 @@ class ErrorModel:
 
     def _terms(self, margins: ArrayLike, votes: ArrayLike) -> Floats:
         return _terms(np.minimum(np.asarray(margins, float), self.largest_margin), votes)
+
+
+# Before anything was measured: a crowd in the middle of those that were.
+TYPICAL = ErrorModel(UNKNOWN.means, ((0.0,) * 3,) * 3, 0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -183,6 +201,62 @@ def measure(
     value = float(model.error(margins, votes).mean()) if model.gold >= FEWEST_GOLD else None
     interval = model.mean_interval(margins, votes, seed)
     return StatedError(value, interval, evidence.basis), model
+
+
+@dataclass(frozen=True)
+class VotePrefixes:
+    """The runs of votes of images whose answer is known, (N,) each, by image and length.
+
+    margins, wrong: of the label after so many votes. votes: that number. images: the image.
+    """
+
+    margins: Floats
+    votes: Floats
+    wrong: Floats
+    images: Ints
+
+
+@dataclass(frozen=True)
+class TargetForecast:
+    """The share of images that settle at a target, and their mean number of votes."""
+
+    target: float
+    share: float
+    votes: float
+
+
+def fit_prefixes(prefixes: VotePrefixes) -> ErrorModel:
+    """Return the model that decides when a question settles; each image has total weight 1."""
+    weights = 1 / np.bincount(prefixes.images)[prefixes.images]
+    return fit(
+        prefixes.margins,
+        prefixes.votes,
+        prefixes.wrong,
+        weights,
+        gold=len(np.unique(prefixes.images)),
+        prior=SETTLING,
+        largest_margin=float(np.quantile(prefixes.margins, LARGEST)),
+    )
+
+
+def forecasts(
+    model: ErrorModel, prefixes: VotePrefixes, targets: Iterable[float]
+) -> list[TargetForecast]:
+    """Return what each target would settle on the images with a known answer."""
+    bounds = model.upper_error(prefixes.margins, prefixes.votes)
+    rows = []
+    for target in targets:
+        reached = bounds <= target
+        _, first = np.unique(prefixes.images[reached], return_index=True)
+        votes = prefixes.votes[reached][first]
+        share = len(first) / model.gold
+        rows.append(TargetForecast(target, share, float(votes.mean()) if len(first) else 0.0))
+    return rows
+
+
+def smallest_target(known: int) -> float:
+    """Return the smallest target that so many known answers support."""
+    return ANSWERS_OF_TARGET / max(known, 1)
 
 
 def unmeasured_range(margins: ArrayLike, votes: ArrayLike, seed: int = 0) -> tuple[float, float]:

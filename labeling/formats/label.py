@@ -42,7 +42,8 @@ class Label:
     key: the class, a wnid. origin: one of ORIGINS. source: of a given label. entry: its position in
     the file, for people. error: of a settled label, where gold or audits measured it. votes,
     interval: the people behind the probability, and the 95 % interval of that share. is_covered:
-    whether every instance has a box, if people were asked.
+    whether every instance has a box, if people were asked. likely: the most probable answer where
+    people did not agree.
     """
 
     image: str
@@ -58,6 +59,7 @@ class Label:
     votes: int | None = field(default=None, compare=False)
     interval: tuple[float, float] | None = field(default=None, compare=False)
     is_covered: bool | None = None
+    likely: str = field(default="", compare=False)
 
     @property
     def statement(self) -> dict[str, object]:
@@ -70,6 +72,7 @@ class Label:
             **({} if self.error is None else {"error": self.error}),
             **support,
             **({} if self.is_covered is None else {"is_covered": self.is_covered}),
+            **({"decided": False, "likely": self.likely} if self.likely else {}),
         }
 
 
@@ -152,7 +155,8 @@ class ExportContext:
 
     makes_rest: the format computes what no part covers. names: of COCO's categories, one of NAMES.
     image_base: prefix of image addresses for Label Studio. has_errors: whether the error of labels
-    was measured. images: names of all images, for formats
+    was measured. has_undecided: questions may have been kept without a label. images: names of all
+    images, for formats
     that need them first.
     """
 
@@ -163,6 +167,7 @@ class ExportContext:
     names: str = "unique"
     image_base: str = ""
     has_errors: bool = False
+    has_undecided: bool = False
     images: Iterable[str] = ()
 
     @cached_property

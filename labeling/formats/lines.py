@@ -26,6 +26,8 @@ KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", 
     "interval",
     "error",
     "is_covered",
+    "decided",
+    "likely",
     "flags",
 }
 GEOMETRY = 'geometry is {"boxes": [[x0, y0, x1, y1], …], "polygons": [[x, y, x, y, …], …]} or null'

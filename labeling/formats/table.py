@@ -21,8 +21,16 @@ CLASS = ("class", "wnid", "topic", "category")
 # Support of a probability: the number of people, and the 95 % interval of the share.
 SUPPORT = ("votes", "low", "high")
 COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
+# The most probable answer where people did not agree; the last column where a policy keeps those.
+LIKELY = "likely"
 # name: of an object.
-READ = (*CLASS, *(name for name in COLUMNS if name not in {"image", "class"}), "error", "name")
+READ = (
+    *CLASS,
+    *(name for name in COLUMNS if name not in {"image", "class"}),
+    "error",
+    "name",
+    LIKELY,
+)
 # The box of an object that fills its image, of unknown size.
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
@@ -31,7 +39,9 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write labels.csv into the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*COLUMNS, "error") if release_info.has_errors else COLUMNS)
+        likely = (LIKELY,) if release_info.has_undecided else ()
+        errors = ("error",) if release_info.has_errors else ()
+        writer.writerow((*COLUMNS, *errors, *likely))
         for photo, labels in pages:
             for label in labels:
                 error = [""] if label.error is None else [repr(label.error)]
@@ -50,6 +60,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
                             *(map(repr, label.interval) if label.interval else ("", "")),
                             " ".join(instance.flags or ()) if instance else "",
                             *error,
+                            *(safe_cell(label.likely) for _ in likely),
                         ]
                     )
 

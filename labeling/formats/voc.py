@@ -141,6 +141,9 @@ def _write_image(
             _add(stated, "votes", str(label.votes))
             for name, bound in zip(("low", "high"), label.interval, strict=True):
                 _add(stated, name, repr(bound))
+        if label.likely:
+            _add(stated, "decided", "0")
+            _add(stated, "likely", label.likely)
         if label.is_covered is not None:
             _add(stated, "covered", str(int(label.is_covered)))
         _add(stated, "source", label.source)

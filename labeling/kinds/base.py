@@ -170,6 +170,11 @@ class Kind(ABC):
         """Return whether votes count for no and yes in every campaign."""
         return False
 
+    @property
+    def has_words(self) -> bool:
+        """Return whether answers are words, whose error is stated; not drawings or their checks."""
+        return not self.drawn and self.asks != CHAINS
+
     @abstractmethod
     def tally_name(self, value: Any) -> str:
         """Return the word under which exports count this answer, including abstentions."""

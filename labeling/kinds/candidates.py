@@ -52,7 +52,6 @@ class Candidates(ChoiceKind):
     # A table of ten votes was learned on a pilot with ten votes.
     policy_defaults: ClassVar[Mapping[str, object]] = {
         "method": "vote-table",
-        "target_error": 0.003,
         "max_votes": 10,
         "page_size": 30,
     }

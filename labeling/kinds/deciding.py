@@ -7,7 +7,6 @@ one. See docs/explanation/quality.md.
 
 import math
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,11 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 from labeling.estimators.aggregation import posterior_binary, vote_gains
+from labeling.estimators.stated_error import ErrorModel, settled_margins
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
 from labeling.kinds.base import BINARY, DrawnKind, Kind
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import Verdict, votes_wanted
+from labeling.kinds.votes import KEPT, Verdict
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others forever.
 LEAST = 1e-6
@@ -54,8 +54,8 @@ class Skills:
 
     classes: two for yes and no, else as many as there are. gains: for two classes, by annotator,
     what their no and their yes add to the log odds of yes. accuracy: for many classes. prior:
-    P(yes) by topic, "*" for all others. voided: people whose votes do not count. since: time of the
-    calibration; no verdict can be older.
+    P(yes) by topic, "*" for all others. error: measured on known answers. voided: people whose
+    votes do not count. since: time of the calibration; no verdict can be older.
     """
 
     classes: tuple[str, ...] = BINARY
@@ -63,6 +63,7 @@ class Skills:
     accuracy: dict[int, float] = field(default_factory=dict)
     prior: dict[str, float] = field(default_factory=dict)
     tables: dict[str, VoteTable] = field(default_factory=dict)
+    error: ErrorModel | None = None
     voided: frozenset[int] = frozenset()
     since: datetime | None = None
 
@@ -102,17 +103,23 @@ def judge(
             people = [vote.annotator for vote in cast[:size]]
             verdict = _weigh(kind, people, values, policy, skills, topic, inner)
         if not verdict.more or size >= len(cast):
-            return _for_review(verdict, policy), counted
+            return _for_review(kind, verdict, policy), counted
         size = min(len(cast), size + verdict.more)
 
 
-def _for_review(verdict: Verdict, policy: WholePolicy) -> Verdict:
+def _for_review(kind: Kind, verdict: Verdict, policy: WholePolicy) -> Verdict:
     if verdict.state == "settled" and policy["review"] == "all":
         return replace(verdict, state="review")
+    if verdict.state != "review":
+        return verdict
     # Older policies lack this rule.
-    if verdict.state == "review" and policy.get("undecided") == "drop":
-        return Verdict("dropped", value="dropped")
-    return verdict
+    undecided = policy.get("undecided", "review")
+    if undecided == "review":
+        # The most probable answer must not sway the reviewer; a drawing is a proposal.
+        return verdict if kind.drawn else Verdict("review")
+    if undecided == "keep" and verdict.value is not None:
+        return replace(verdict, state="dropped", value=KEPT + kind.tally_name(verdict.value))
+    return Verdict("dropped", value="dropped")
 
 
 def _first_look(cast: Sequence[Vote], policy: WholePolicy, since: datetime | None) -> int:
@@ -149,18 +156,34 @@ def _weigh(
     if len(values) - len(able) > Fraction(str(policy["drop_share"])) * expected_votes:
         return Verdict("dropped", value="dropped")
     if len(able) >= policy["min_votes"]:
-        word, probability = _best(able, policy, skills, topic)
-        error = policy["target_error"]
+        word, probability = best(able, policy, skills, topic)
+        target, is_measured = policy["target_error"], policy["target_rule"] == "measured"
+        is_sure = target is not None or len(values) >= policy["votes"]
         if inner and word == "no":
-            error = policy["inner_no_error"]
-        if 1 - probability <= error:
+            is_sure = is_sure and 1 - probability <= policy["inner_no_error"]
+        elif target is not None and is_measured:
+            is_sure = measured_error(probability, len(able), skills) <= target
+        elif target is not None:
+            is_sure = 1 - probability <= target
+        if is_sure:
             return Verdict("settled", kind.answer_of(word), probability)
     if len(values) >= policy["max_votes"]:
-        return Verdict("review")
-    return Verdict("open", more=max(1, policy["min_votes"] - len(values)))
+        if not able:
+            return Verdict("review")
+        word, probability = best(able, policy, skills, topic)
+        return Verdict("review", kind.answer_of(word), probability)
+    return Verdict("open", more=max(1, policies.first_votes(policy) - len(values)))
 
 
-def _best(
+def measured_error(probability: float, votes: int, skills: Skills) -> float:
+    """Return the upper bound of the label's error; 1 before it was measured."""
+    if skills.error is None:
+        return 1.0
+    margins = settled_margins([probability], [votes], by_majority=False)
+    return float(skills.error.upper_error(margins, [votes])[0])
+
+
+def best(
     able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
 ) -> tuple[str, float]:
     """Return the most probable answer and its probability."""
@@ -225,50 +248,3 @@ def gains_of_confusion(confusion: Sequence[Sequence[float]]) -> tuple[float, flo
 
 def clip(probability: float) -> float:
     return min(max(probability, LEAST), 1 - LEAST)
-
-
-def expected_votes(policy: WholePolicy) -> float:
-    """Return the expected votes per question, before anything is known of the people.
-
-    By majority with a fixed number, that number. Else the exact mean of the random walk of the log
-    odds, by people of the assumed accuracy who never abstain, from the expected share of yes to the
-    target, or to a majority that no missing vote could change. Settled questions replace this
-    forecast.
-    """
-    if policies.asks_all(policy):
-        return float(policy["votes"])
-    by_majority = policy["method"] == "majority"
-    accuracy, prior = policy["assumed_accuracy"], policy["prior_yes"]
-    most = policy["votes"] if by_majority else policy["max_votes"]
-    total = 0.0
-    for truth, share in ((1, prior), (-1, 1 - prior)):
-        # P(so many more yes than no, and still undecided), by what the difference is.
-        walk = {0: share}
-        for votes in range(1, most + 1):
-            total += sum(walk.values())
-            right = accuracy if truth > 0 else 1 - accuracy
-            moved: dict[int, float] = {}
-            for lead, weight in walk.items():
-                moved[lead + 1] = moved.get(lead + 1, 0.0) + weight * right
-                moved[lead - 1] = moved.get(lead - 1, 0.0) + weight * (1 - right)
-            walk = {
-                lead: weight
-                for lead, weight in moved.items()
-                if (_open(votes, lead, policy) if by_majority else _unsure(votes, lead, policy))
-            }
-    return total
-
-
-def _open(votes: int, lead: int, policy: WholePolicy) -> bool:
-    able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
-    return votes_wanted(able, 0, policy) > 0
-
-
-def _unsure(votes: int, lead: int, policy: WholePolicy) -> bool:
-    return votes < policy["min_votes"] or not _sure(lead, policy)
-
-
-def _sure(lead: int, policy: WholePolicy) -> bool:
-    gain = gains_of_accuracy(policy["assumed_accuracy"])[1]
-    yes = posterior_binary(clip(policy["prior_yes"]), [lead * gain])
-    return min(yes, 1 - yes) <= policy["target_error"]

@@ -7,6 +7,7 @@ Russakovsky et al. (2015), §6.4.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from labeling.errors import Refusal
@@ -132,9 +133,9 @@ class Naming(ChoiceKind):
 
     def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         verdict = super().settle(values, policy)
-        if verdict.state != "settled" or verdict.value == "none":
+        if verdict.probability is None:
             return verdict
-        return Verdict(verdict.state, {"key": verdict.value}, verdict.probability)
+        return replace(verdict, value=self.answer_of(verdict.value))
 
 
 WORDS = frozenset(value for value, _, _ in Naming.options)

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PolicyRule:
-    """A numeric key of a policy with its meaning and range."""
+    """A numeric key of a policy with its meaning and range.
+
+    optional: new policies lack it, and null is a value; `default` is that of older policies.
+    """
 
     default: float
     low: float
     high: float
     help: str
+    optional: bool = False
 
     @property
     def whole(self) -> bool:
@@ -73,13 +77,28 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     "max_votes": PolicyRule(9, 1, 50, "At most this many answers; then a reviewer decides."),
     "min_votes": PolicyRule(2, 1, 25, "Without a fixed number of votes: at least this many."),
     "target_error": PolicyRule(
-        0.005, 0.0001, 0.5, "Settle when wrong at most this often: 0.005 is 1 in 200."
+        0.005,
+        0.0001,
+        0.5,
+        "Settle when wrong at most this often: 0.05 is 1 in 20. Empty: every question gets the "
+        "votes above.",
+        optional=True,
+    ),
+    "target_rule": PolicyChoice(
+        "measured",
+        {
+            "measured": "The error measured on gold and audits, at its upper bound",
+            "model": "The model’s own probability, which is far too sure",
+        },
+        "What must reach that target.",
+        when_absent="model",
     ),
     "inner_no_error": PolicyRule(
         0.001,
         0.0001,
         0.5,
-        "For a no to a question that others hang on: a wrong one costs all their labels.",
+        "The model’s probability that a no is wrong where other questions hang on it: a wrong one "
+        "costs all their labels.",
     ),
     "prior_yes": PolicyRule(
         0.5, 0.001, 0.999, "Share of yes expected before anything was learned."
@@ -103,7 +122,11 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     ),
     "undecided": PolicyChoice(
         "review",
-        {"review": "A reviewer decides", "drop": "The question is dropped"},
+        {
+            "review": "A reviewer decides",
+            "drop": "The question is dropped",
+            "keep": "It is finished without a label; the most probable answer is kept",
+        },
         "When people do not agree after at most so many answers.",
     ),
     "return_hours": PolicyRule(
@@ -213,8 +236,12 @@ _ABSENT: Any = {
 } | {"currency": "EUR"}
 # Values of keys that a policy lacks.
 DEFAULTS: WholePolicy = _ABSENT
+# Older policies compare a default target with the model's probability.
+OLD_TARGET: dict[str, object] = {key: _ABSENT[key] for key in ("target_error", "target_rule")}
 # Defaults of new policies that differ from the meaning of a missing key.
-NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]}
+NEW_DEFAULTS: dict[str, float | str | None] = {
+    key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]
+} | {"target_error": None}
 
 
 def own_defaults(kind: Kind) -> dict[str, float]:
@@ -242,12 +269,14 @@ def first_votes(policy: WholePolicy) -> int:
     """
     if policy["method"] == "majority":
         return votes_wanted(Counter(), 0, policy)
-    return policy["min_votes"]
+    return policy["votes"] if policy["target_error"] is None else policy["min_votes"]
 
 
 def asks_all(policy: WholePolicy) -> bool:
     """Return whether every question gets a fixed number of votes."""
-    return policy["method"] == "majority" and policy["stop_early"] == "never"
+    if policy["method"] == "majority":
+        return policy["stop_early"] == "never"
+    return policy["target_error"] is None
 
 
 def clean(content: Mapping[str, object] | None) -> WholePolicy:
@@ -256,10 +285,8 @@ def clean(content: Mapping[str, object] | None) -> WholePolicy:
     Raises Refusal with the key, the value and the expectation.
     """
     policy = whole({key: _clean_value(key, value) for key, value in (content or {}).items()})
-    by_majority = policy["method"] == "majority"
-    least, fewest = (
-        ("votes", policy["votes"]) if by_majority else ("min_votes", policy["min_votes"])
-    )
+    is_fixed = policy["method"] == "majority" or policy["target_error"] is None
+    least, fewest = ("votes", policy["votes"]) if is_fixed else ("min_votes", policy["min_votes"])
     if policy["max_votes"] < fewest:
         raise Refusal(
             f"max_votes is {policy['max_votes']} but {least} is {fewest}: "
@@ -275,9 +302,11 @@ def clean(content: Mapping[str, object] | None) -> WholePolicy:
     return policy
 
 
-def clean_new(content: Mapping[str, object] | None) -> WholePolicy:
+def clean_new(content: Mapping[str, object] | None, kind: Kind | None = None) -> WholePolicy:
     """Return the whole policy of a new campaign; like clean, with the defaults for new policies."""
-    return clean({**NEW_DEFAULTS, **(content or {})})
+    old = {} if kind is None or kind.has_words else OLD_TARGET
+    defaults = kind.policy_defaults if kind else {}
+    return clean({**NEW_DEFAULTS, **old, **defaults, **(content or {})})
 
 
 def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> WholePolicy:
@@ -297,6 +326,10 @@ def check_kind(kind: Kind, policy: WholePolicy) -> None:
         raise Refusal(
             f"A policy of the kind {kind.name} has no key {foreign[0]!r}.", field=foreign[0]
         )
+    if not kind.has_words and policy["undecided"] == "keep":
+        raise Refusal(
+            "Drawings cannot be kept undecided. Choose review or drop.", field="undecided"
+        )
     known = kind.methods
     if known is not None and policy["method"] not in known:
         raise Refusal(
@@ -306,7 +339,7 @@ def check_kind(kind: Kind, policy: WholePolicy) -> None:
         )
 
 
-def _clean_value(key: str, value: object) -> float | str:
+def _clean_value(key: str, value: object) -> float | str | None:
     if key == "currency":
         if not isinstance(value, str) or not (len(value) == 3 and value.isalpha()):
             raise Refusal(f"currency is {value!r}; give three letters, like EUR.", field=key)
@@ -318,6 +351,8 @@ def _clean_value(key: str, value: object) -> float | str:
         known = ", ".join(sorted(DEFAULTS))
         raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
     if isinstance(rule, PolicyRule):
+        if value is None and rule.optional:
+            return None
         return checked_number(key, value, rule.low, rule.high, whole=rule.whole)
     if not isinstance(value, str) or value not in rule.words:
         raise Refusal(f"{key} is {value!r}; give one of: {', '.join(rule.words)}.", field=key)

@@ -11,7 +11,9 @@ class WholePolicy(TypedDict):
     stop_early: str
     max_votes: int
     min_votes: int
-    target_error: float
+    # None: collect `votes` votes.
+    target_error: float | None
+    target_rule: str
     inner_no_error: float
     prior_yes: float
     assumed_accuracy: float

@@ -13,6 +13,8 @@ from labeling.sentences import gettext
 
 # (value, label, key), in the order of the page.
 Choices = Sequence[tuple[str, str, str]]
+# A question that is finished without a label has this value and its most probable answer.
+KEPT = "undecided:"
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Verdict:
     state: "settled", "dropped", "review", or "open" while `more` further votes are needed.
     probability: by majority the winner's share of those who could answer, which is no calibrated
     probability; by other methods (deciding.py) the probability that the value is right. None
-    without a winner.
+    without a winner. With "review" both are those of the most probable answer, if any.
     """
 
     state: str
@@ -50,9 +52,23 @@ def plurality(votes: Sequence[str | None], policy: WholePolicy) -> Verdict:
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         if len(votes) < policy["max_votes"]:
             return Verdict("open", more=1)
-        return Verdict("review")
+        if not ranked:
+            return Verdict("review")
+        # Of those in front the smaller word, so that the order of votes does not matter.
+        word = min(word for word, count in able.items() if count == ranked[0][1])
+        return Verdict("review", word, ranked[0][1] / able.total())
     winner, count = ranked[0]
     return Verdict("settled", value=winner, probability=count / able.total())
+
+
+def most_probable(settled: object) -> str | None:
+    """Return the most probable answer of a question that was kept undecided; None for others.
+
+    >>> most_probable("undecided:yes"), most_probable("yes"), most_probable({"key": "n01"})
+    ('yes', None, None)
+    """
+    is_kept = isinstance(settled, str) and settled.startswith(KEPT)
+    return str(settled).removeprefix(KEPT) if is_kept else None
 
 
 def votes_wanted(able: Counter[str], abstained: int, policy: WholePolicy) -> int:

@@ -154,6 +154,10 @@ def export(
         names=options.names,
         image_base=options.image_base,
         has_errors=bool(release.meta.get("stated_error", {}).get("basis")),
+        has_undecided=any(
+            policy["content"].get("undecided") == "keep"
+            for policy in release.meta.get("policies", ())
+        ),
         images=(line["name"] for line in release.images()),
     )
     module = formats[format_name]
@@ -309,6 +313,7 @@ def _label(row: LabelLine, names: dict[str, str], known: GivenLine | None) -> La
         source=known["source"] if known else "; ".join(row.get("queries", ())),
         votes=row.get("votes"),
         interval=(interval[0], interval[1]) if interval else None,
+        likely=row.get("likely", ""),
         is_covered=row["coverage"] == COMPLETE if row.get("boxes") and "coverage" in row else None,
     )
 

@@ -93,6 +93,7 @@ class Head(TypedDict):
     created_at: NotRequired[str]
     parts: NotRequired[dict[str, CategoryTally]]
     stated: NotRequired[dict[str, BoxStatedError]]
+    policies: NotRequired[list[dict[str, Any]]]
     stated_error: NotRequired[dict[str, Any]]
     unlisted: NotRequired[str]
     export: NotRequired[dict[str, Any]]

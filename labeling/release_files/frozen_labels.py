@@ -35,8 +35,9 @@ class AnswerLine(TypedDict):
     contains: None for a dropped question; absent where wnid is the answer. judged: instead of
     contains where people judge how right the class is; None for a dropped question. votes: by
     answer. tags: how many votes for the settled answer have each tag. ranked: the listed classes,
-    the settled one first. node, order, probability: with a graph. error: where it was measured.
-    box: of objects. queries: that found the image of a candidate.
+    the settled one first. likely: the most probable answer where none was decided. node, order,
+    probability: with a graph. error: where it was measured. box: of objects. queries: that found
+    the image of a candidate.
     """
 
     image: str
@@ -46,6 +47,7 @@ class AnswerLine(TypedDict):
     votes: NotRequired[dict[str, int]]
     tags: NotRequired[dict[str, int]]
     ranked: NotRequired[list[str]]
+    likely: NotRequired[str]
     probability: NotRequired[float | None]
     error: NotRequired[float]
     node: NotRequired[str]
@@ -86,6 +88,7 @@ class LabelLine(TypedDict):
     coverage: NotRequired[str]
     votes: NotRequired[int]
     interval: NotRequired[list[float] | None]
+    likely: NotRequired[str]
     queries: NotRequired[list[str]]
 
 
@@ -95,16 +98,21 @@ L = TypeVar("L", AnswerLine, GivenLine, Any)
 def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Iterator[LabelLine]:
     """Yield the settled labels of a campaign without a graph.
 
-    A naming answer says which class is in the image; "none of these" names no class.
+    A naming answer says which class is in the image, or most probably is; "none of these" names no
+    class.
     """
     for line in answers:
         wnid = line["wnid"]
+        if wnid is None and "contains" not in line and "judged" not in line:
+            wnid = line.get("likely")
         if wnid is not None and wnid != "none":
             yield _label(line["image"], wnid, _value(line), EXPLICIT, line, abstentions)
 
 
 def _value(line: AnswerLine) -> str:
     """Return the value of a settled answer for its class."""
+    if "likely" in line:
+        return UNKNOWN
     if "judged" in line:
         return JUDGEMENTS.get(line["judged"] or "", UNKNOWN)
     return WORDS[line["contains"]] if "contains" in line else YES
@@ -225,6 +233,8 @@ def _label(
     }
     if line is not None and "error" in line:
         label_line["error"] = line["error"]
+    if line is not None and "likely" in line:
+        label_line |= {"decided": False, "likely": line["likely"]}
     if line is not None and "queries" in line:
         label_line["queries"] = line["queries"]
     if line is not None and probability is not None and "votes" in line:
@@ -236,7 +246,9 @@ def _label(
 
 
 def _said(line: AnswerLine) -> str:
-    """Return the word under which votes for a settled answer are counted."""
+    """Return the word under which votes for a settled or the most probable answer are counted."""
+    if "likely" in line:
+        return line["likely"]
     if "contains" in line:
         return "yes" if line["contains"] else "no"
     return (line["judged"] if "judged" in line else line["wnid"]) or ""

@@ -18,6 +18,7 @@ from labeling.db import batch
 from labeling.estimators.stated_error import settled_error
 from labeling.kinds import KINDS, Kind
 from labeling.kinds.base import BOXES, CLASS, CONTAINS, GRAPH, JUDGED, OBJECTS
+from labeling.kinds.votes import most_probable
 from labeling.models import Answer, Policy, Question, Settlement
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE
@@ -236,6 +237,8 @@ def _answer_line(
     }
     if settled and settled.calibration:
         line["settled_by"]["calibration"] = settled.number
+    if settled and (likely := most_probable(settled.value)) is not None:
+        line["likely"] = likely
     if settled and policy.content.get("method", "majority") != "majority":
         line["probability"] = settled.probability
     return line

@@ -18,11 +18,12 @@ from labeling.boxes.rules import answers_per_question
 from labeling.campaigns import lifecycle
 from labeling.db.question_counts import StateCounts
 from labeling.graphs import learned_order, store
-from labeling.kinds import KINDS, deciding, policies
+from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Job, Question
 from labeling.question_graph.graph import QuestionGraph
 from labeling.simulation import simulating_queries
+from labeling.simulation.expected_votes import expected_votes
 
 # Classes on an image: what was measured on the detection set of ILSVRC, or half of a small graph.
 PRESENT = 2.8
@@ -107,7 +108,7 @@ def answers_each(policy: policies.WholePolicy) -> float:
     """Return the expected answers per question; for boxes, the mean over the three steps."""
     if "checks" in policy:
         return answers_per_question(policy)
-    return deciding.expected_votes(policy)
+    return expected_votes(policy)
 
 
 def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:

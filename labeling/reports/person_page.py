@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from labeling.kinds import KINDS, policies
 from labeling.kinds.policies import ACTIONS
+from labeling.kinds.votes import most_probable
 from labeling.models import (
     Answer,
     Campaign,
@@ -87,8 +88,8 @@ def _row(
     kind = KINDS[campaign.kind]
     value, name, agrees = kind.tally_name(answer.value), "", None
     gold = question.state == Question.State.GOLD
-    # Nobody can agree with a dropped question.
-    if current is not None and current != "dropped":
+    # Nobody can agree with a question without a label.
+    if current not in (None, "dropped") and most_probable(current) is None:
         name = kind.tally_name(current)
         if gold or kind.vote(answer.value) is not None:
             compare = kind.is_right if gold else kind.fits

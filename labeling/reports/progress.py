@@ -11,12 +11,13 @@ from django.utils import timezone
 from labeling.db import question_counts
 from labeling.db.question_counts import StateCounts
 from labeling.db.sql import fetch
-from labeling.kinds import KINDS, deciding, policies
+from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Membership
 from labeling.quality import gold_results
 from labeling.records import Record
 from labeling.reports import forecasts, quality_page
+from labeling.simulation.expected_votes import expected_votes
 
 # Below this number, open questions are checked one by one for people who may answer.
 FEW = 50
@@ -145,7 +146,7 @@ def _answers_to_come(campaign: Campaign, policy: policies.WholePolicy, counts: S
         return 0
     each = quality_page.mean_votes(campaign, counts.decided) if counts.decided else None
     if each is None:
-        each = deciding.expected_votes(policy)
+        each = expected_votes(policy)
     return round(counts.open * max(0.0, each - policies.first_votes(policy)))
 
 

@@ -8,6 +8,7 @@ from labeling.consensus import settling
 from labeling.consensus.votes import votes_on_page
 from labeling.db.sql import in_runs
 from labeling.kinds import KINDS
+from labeling.kinds.votes import most_probable
 from labeling.models import (
     Answer,
     Campaign,
@@ -193,6 +194,8 @@ def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, 
         return "no majority; sent to a reviewer"
     if settlement.value == "dropped":
         return "dropped"
+    if (word := most_probable(settlement.value)) is not None:
+        return f"undecided; most probable: {words.get(word, word)}"
     name = KINDS[campaign.kind].tally_name(settlement.value)
     return words.get(name, name)
 

@@ -15,6 +15,12 @@ from labeling.estimators.aggregation import posterior, vote_counts
 from labeling.estimators.agreement import agreement_beyond_chance
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson, wilson_interval
+from labeling.estimators.stated_error import (
+    ErrorModel,
+    VotePrefixes,
+    fit_prefixes,
+    settled_margins,
+)
 from labeling.kinds import policies
 from labeling.kinds.votes import votes_wanted
 from labeling.simulation.crowd import HONEST, Crowd, Flags, Floats, Ints, ask, gather
@@ -33,8 +39,10 @@ def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[
     """Return the result of the campaign, as printed by `simulate campaign`.
 
     policy: a complete one (policies.clean). error: share of all questions with a wrong label; those
-    left to a reviewer get an auditor's answer. answers_per_question counts votes, gold, training,
-    tests, audits and reviewers' verdicts. stated_error is the audit's estimate with its exact 95 %
+    left to a reviewer get an auditor's answer, and those kept undecided count as not wrong. Under a
+    target, as many random questions as are audited are known from the start.
+    answers_per_question counts votes, gold, training, tests, audits and reviewers' verdicts.
+    stated_error is the audit's estimate with its exact 95 %
     interval (Clopper and Pearson); null without an audit.
     """
     run = _Run(policy, crowd, np.random.default_rng(seed))
@@ -69,6 +77,12 @@ class _Run:
         # Gold: who, truth, answer.
         self.gold = np.empty((0, 3), np.int64)
         self.calibrated = 0
+        self.model: ErrorModel | None = None
+        self.is_measured = (
+            self.adaptive
+            and policy["target_error"] is not None
+            and policy["target_rule"] == "measured"
+        )
         assumed, yes = policy["assumed_accuracy"], policy["prior_yes"]
         self.confusions = np.full((count, self.classes, self.classes), 1 - assumed)
         self.confusions /= self.classes - 1
@@ -87,6 +101,9 @@ class _Run:
         self.free = np.full(crowd.questions, self.first_votes)
         self.settled = np.zeros(crowd.questions, bool)
         self.label = np.full(crowd.questions, -1)
+        self.known = np.zeros(crowd.questions, bool)
+        if self.is_measured:
+            self.known[self._sample()] = True
 
     def let_in(self) -> None:
         """Run the training, then the test; remove people who fail every attempt."""
@@ -176,10 +193,17 @@ class _Run:
 
     def _weigh(self) -> None:
         """Compute every question's posterior, after a calibration if enough answers came in."""
-        if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
+        due = self.policy["calibrate_answers"]
+        if self.is_measured:
+            # A small crowd calibrates every night.
+            due = min(due, self.crowd.questions)
+        if len(self.who) - self.calibrated >= due:
             self._calibrate()
-        counted = ~self.void[self.who]
-        self.posterior = posterior(
+            self._measure()
+        self.posterior = self._posterior(~self.void[self.who])
+
+    def _posterior(self, counted: Flags) -> Floats:
+        return posterior(
             self.who[counted],
             self.question[counted],
             self.answer[counted],
@@ -187,6 +211,28 @@ class _Run:
             confusions=self.confusions,
             prior=self.prior,
         )
+
+    def _measure(self) -> None:
+        """Fit the error on the known questions, whose answers taught nobody."""
+        if not self.is_measured:
+            return
+        counted = ~self.void[self.who] & self.known[self.question]
+        at = np.flatnonzero(counted)
+        at = at[np.argsort(self.question[at], kind="stable")]
+        questions = self.question[at]
+        rank = np.zeros(len(self.who), np.int64)
+        rank[at] = np.arange(len(at)) - np.searchsorted(questions, questions) + 1
+        rows = []
+        for size in range(self.first_votes, int(rank.max(initial=0)) + 1):
+            reached = self.question[rank == size]
+            shares = self._posterior((rank > 0) & (rank <= size))[reached]
+            sizes = np.full(len(reached), size)
+            margins = settled_margins(shares.max(axis=1), sizes, by_majority=False)
+            wrong = shares.argmax(axis=1) != self.questions.truth[reached]
+            rows.append((margins, sizes, wrong, reached))
+        if rows:
+            columns = (np.concatenate(column) for column in zip(*rows, strict=True))
+            self.model = fit_prefixes(VotePrefixes(*columns))
 
     def _calibrate(self) -> None:
         """Estimate confusion matrices and the share of yes from all counted answers and gold."""
@@ -293,19 +339,34 @@ class _Run:
         waiting = ~self.settled & (self.free == 0)
         if self.adaptive:
             label = self.posterior.argmax(axis=1)
-            sure = 1 - self.posterior.max(axis=1) <= self.policy["target_error"]
+            sure = self._sure(votes)
             votes_needed = np.maximum(1, self.first_votes - votes)
         else:
             label = counts.argmax(axis=1)
             votes_needed = self._majority_wants(counts)
             sure = votes_needed == 0
-        enough = votes >= self.first_votes
+        # Known questions get all their votes, to measure the error by.
+        enough = (votes >= self.first_votes) & (~self.known | (votes >= self.policy["max_votes"]))
         done = waiting & enough & sure
         self._decide(done, label)
         spent = waiting & enough & ~sure & (votes >= self.policy["max_votes"])
         self._review(spent)
+        self.settled |= spent
         more = waiting & ~done & ~spent
         self.free[more] = votes_needed[more]
+
+    def _sure(self, votes: Ints) -> Flags:
+        """Return (Q,) whether the label may settle at the policy's target."""
+        target, shares = self.policy["target_error"], self.posterior.max(axis=1)
+        if target is None:
+            return np.ones(len(votes), bool)
+        if not self.is_measured:
+            return np.asarray(1 - shares <= target)
+        if self.model is None:
+            return np.zeros(len(votes), bool)
+        sizes = np.maximum(votes, 1)
+        margins = settled_margins(shares, sizes, by_majority=False)
+        return np.asarray(self.model.upper_error(margins, sizes) <= target)
 
     def _majority_wants(self, counts: Ints) -> Ints:
         """Return (Q,) the votes that each question still needs; one for a full tie."""
@@ -322,6 +383,8 @@ class _Run:
         self.label[which] = label[which]
 
     def _review(self, which: Flags) -> None:
+        if self.policy["undecided"] == "keep":
+            which = which & self.known
         self.reviewed += int(which.sum())
         self._decide(which, self._trusted(np.arange(self.crowd.questions)))
 
@@ -333,19 +396,20 @@ class _Run:
 
     def result(self) -> dict[str, Any]:
         self._review(~self.settled)
+        labeled = self.label >= 0
         wrong, audited = self._audit()
         counts = {
             "votes": len(self.who),
             "gold": len(self.gold),
             "training": int(self.introductions),
-            "audits": audited,
+            "audits": audited + int(self.known.sum()),
             "reviews": self.reviewed,
         }
         answers = sum(counts.values())
         policy = self.policy
         honest = self.people.kind == HONEST
         return {
-            "error": float((self.label != self.questions.truth).mean()),
+            "error": float((labeled & (self.label != self.questions.truth)).mean()),
             "answers_per_question": answers / self.crowd.questions,
             "cost": answers * policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"],
             "blocked": {
@@ -361,6 +425,7 @@ class _Run:
                 "interval": list(clopper_pearson(wrong, audited)) if audited else None,
                 "basis": "audit" if audited else None,
             },
+            "undecided": int((~labeled).sum()),
             "hard_images": self.crowd.hard_share,
             "answers": counts,
             "questions": self.crowd.questions,
@@ -370,6 +435,11 @@ class _Run:
 
     def _audit(self) -> tuple[int, int]:
         """Return (wrong, audited) of a random sample answered by trusted people."""
-        size = min(self.crowd.audited, self.crowd.questions)
-        sample = self.chance.choice(self.crowd.questions, size, replace=False)
-        return int((self._trusted(sample) != self.label[sample]).sum()), size
+        sample = self._sample(self.label >= 0)
+        return int((self._trusted(sample) != self.label[sample]).sum()), len(sample)
+
+    def _sample(self, among: Flags | bool = True) -> Ints:
+        """Return the questions that trusted people answer: so many, at random."""
+        rows = np.flatnonzero(np.full(self.crowd.questions, True) & among)
+        size = min(self.crowd.audited, len(rows))
+        return self.chance.choice(rows, size, replace=False)

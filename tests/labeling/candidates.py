@@ -64,7 +64,7 @@ def make(
         kind="candidates",
         dataset=dataset,
         settings=settings or {},
-        policy={"gold_share": 0, **policy},
+        policy={"gold_share": 0, "target_error": 0.003, "target_rule": "model", **policy},
     )
     return lifecycle.launch(campaign, owner) if rows else campaign
 

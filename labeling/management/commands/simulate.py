@@ -89,10 +89,13 @@ class Command(ContractCommand):
     @verb("error, answers and cost of a policy, with a made-up crowd")
     def campaign(self, options: SimulatedCampaignOptions) -> Result:
         _check_seed(options.seed)
-        rules = _checked(options.policy, policies.clean_new)
         people = PRESETS.get(str(options.crowd)) or (
             _checked(options.crowd, clean_crowd) if options.crowd else Crowd()
         )
+        # A crowd of the second edition keeps its results.
+        old = people.accuracy is not None
+        defaults = policies.OLD_TARGET if old else {}
+        rules = _checked(options.policy, lambda content: policies.clean_new(defaults | content))
         return simulating.simulate(rules, people, options.seed)
 
     @verb("questions and wrong labels of an image, for a question graph")

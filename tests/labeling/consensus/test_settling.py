@@ -228,7 +228,13 @@ def weighed(alice, dataset):
         dataset,
         "weighed",
         images=6,
-        policy={"method": "posterior", "target_error": 0.02, "gold_share": 0, "max_votes": 6},
+        policy={
+            "method": "posterior",
+            "target_error": 0.02,
+            "target_rule": "model",
+            "gold_share": 0,
+            "max_votes": 6,
+        },
     )
     return campaign, people(campaign, 7, "w")
 

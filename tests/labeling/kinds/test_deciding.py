@@ -1,16 +1,18 @@
 import itertools
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labeling.estimators.stated_error import ErrorModel
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.deciding import Skills, Vote
-from labeling.kinds.votes import Verdict
+from labeling.kinds.votes import Verdict, most_probable
 
 contains, naming = KINDS["contains"], KINDS["naming"]
 
@@ -241,25 +243,6 @@ def test_what_is_certain_is_taken_as_nearly_so():
     assert math.isfinite(sum(skills.gains[1]))
 
 
-def test_expected_votes_are_what_a_crowd_of_the_assumed_accuracy_needs():
-    rng = random.Random(3)
-    policy = POSTERIOR | {"prior_yes": 0.3, "assumed_accuracy": 0.85, "target_error": 0.01}
-    total, runs = 0, 4_000
-    for _ in range(runs):
-        truth = rng.random() < 0.3
-        cast = []
-        while (verdict := judge(votes(*cast), policy)[0]).more:
-            for _ in range(verdict.more):
-                cast.append("yes" if (rng.random() < 0.85) == truth else "no")
-        total += len(cast)
-
-    assert deciding.expected_votes(policy) == pytest.approx(total / runs, rel=0.02)
-    assert deciding.expected_votes(MAJORITY) == 5
-    # Of three 0.52 agree; else a fourth decides in 0.3264, and the rest takes five.
-    early = MAJORITY | {"stop_early": "decided", "assumed_accuracy": 0.8}
-    assert deciding.expected_votes(early) == pytest.approx(3 * 0.52 + 4 * 0.3264 + 5 * 0.1536)
-
-
 @pytest.mark.parametrize("policy", [MAJORITY, POSTERIOR], ids=["majority", "posterior"])
 def test_what_stays_undecided_is_reviewed_or_dropped_as_the_policy_says(policy):
     policy = policy | {"votes": 2, "min_votes": 2, "max_votes": 2}
@@ -269,3 +252,75 @@ def test_what_stays_undecided_is_reviewed_or_dropped_as_the_policy_says(policy):
 
     assert (reviewed.state, reviewed.value) == ("review", None)
     assert (dropped.state, dropped.value) == ("dropped", "dropped")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(contains, ("yes", "no")), (naming, ({"key": "n1"}, {"key": "n2"}))]
+)
+@pytest.mark.parametrize("policy", [MAJORITY, POSTERIOR], ids=["majority", "posterior"])
+def test_a_question_kept_undecided_names_its_most_probable_answer(policy, kind, words):
+    policy = policy | {"votes": 2, "min_votes": 2, "max_votes": 2, "undecided": "keep"}
+    skills = Skills(classes=("n1", "n2", "none")) if kind is naming else deciding.NONE
+
+    kept, counted = judge(votes(*words), policy, skills, kind)
+    backwards, _ = judge(votes(*words[::-1]), policy, skills, kind)
+
+    assert kept.state == "dropped"
+    assert most_probable(kept.value) in [kind.vote(word) for word in words]
+    assert kept.probability == pytest.approx(0.5, abs=0.05)
+    assert len(counted) == 2
+    assert backwards.value == kept.value
+    agreed, _ = judge(votes(words[0], words[0]), policy | {"target_error": 0.3}, skills, kind)
+    assert (agreed.state, agreed.value) == ("settled", words[0])
+
+
+def test_without_a_target_every_question_gets_its_votes():
+    policy = POSTERIOR | {"target_error": None, "votes": 4}
+
+    assert policies.first_votes(policy) == 4
+    assert policies.asks_all(policy)
+    assert judge(votes("yes", "yes", "yes"), policy)[0].more == 1
+    settled, counted = judge(votes("yes", "yes", "no", "yes", "no", "no"), policy)
+    assert (settled.state, settled.value, len(counted)) == ("settled", "yes", 4)
+
+
+MEASURED = POSTERIOR | {"target_rule": "measured", "target_error": 0.1, "max_votes": 9}
+# log odds of an error 1 - 2 · log(1 + margin), known to a deviation of 0.5.
+ERROR = ErrorModel((1.0, 2.0, 0.0), ((0.25, 0, 0), (0, 0, 0), (0, 0, 0)), 80, 12.0)
+
+
+def test_a_target_is_compared_with_the_upper_bound_of_the_measured_error():
+    skills = Skills(error=ERROR)
+    # So many votes of 0.8 each: log odds n · log(4); 1 + 0.84 · 0.5 - 2 · log(1 + margin).
+    bounds = [1 / (1 + math.exp(2 * math.log1p(n * math.log(4)) - 1.42)) for n in range(2, 10)]
+    expected = next(n for n, bound in enumerate(bounds, 2) if bound <= 0.1)
+    assert expected == 4
+
+    verdict, counted = judge(votes(*["yes"] * 9), MEASURED, skills)
+
+    assert (verdict.state, len(counted)) == ("settled", expected)
+    # The settlement keeps the model's own probability.
+    assert verdict.probability == pytest.approx(4**4 / (4**4 + 1))
+
+
+def test_before_the_error_was_measured_nothing_settles_at_a_target():
+    assert judge(votes(*["yes"] * 8), MEASURED)[0] == Verdict("open", more=1)
+    assert judge(votes(*["yes"] * 9), MEASURED)[0] == Verdict("review")
+
+
+def test_larger_margins_than_the_golds_are_cut():
+    cut = replace(ERROR, largest_margin=2.0)
+
+    assert judge(votes(*["yes"] * 9), MEASURED, Skills(error=cut))[0] == Verdict("review")
+
+
+def test_a_no_at_an_inner_node_goes_by_the_models_probability():
+    skills = Skills(error=ERROR)
+    policy = MEASURED | {"inner_no_error": 0.001}
+
+    _, yes = judge(votes(*["yes"] * 9), policy, skills, inner=True)
+    no, counted = judge(votes(*["no"] * 9), policy, skills, inner=True)
+
+    assert len(yes) == 4
+    # 4⁵ : 1 is more than 999 : 1.
+    assert (no.state, len(counted)) == ("settled", 5)

@@ -32,7 +32,7 @@ def test_a_kind_is_kept_by_its_name(name):
         (["hard", "hard", "hard", "yes", "no"], Verdict("open", more=1)),
         (["hard", "yes", "yes", "no", "no"], Verdict("open", more=1)),
         (["hard", "hard", "hard", "yes", "no", "hard"], Verdict("dropped", "dropped")),
-        (["yes", "no"] * 4 + ["hard"], Verdict("review")),
+        (["yes", "no"] * 4 + ["hard"], Verdict("review", "no", 0.5)),
         (["yes"] * 4, Verdict("open", more=1)),
         ([], Verdict("open", more=5)),
     ],

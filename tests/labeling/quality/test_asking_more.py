@@ -35,7 +35,7 @@ def differences(campaign) -> list:
 @pytest.mark.parametrize("method", ["majority", "posterior", "vote-table"])
 def test_more_people_are_asked_about_settled_questions_and_all_count(alice, dataset, method):
     policy = {"votes": 3, "stop_early": "never", "min_votes": 3, "method": method}
-    policy["target_error"] = 0.2
+    policy |= {"target_error": 0.2, "target_rule": "model"}
     campaign = factories.make_campaign(alice, dataset, "pond", images=6, policy=policy)
     crowd(campaign, ["yes", "yes", "yes"])
     settled = list(campaign.questions.filter(state="settled").order_by("pk"))

@@ -28,6 +28,7 @@ from tests import factories
 from tests.labeling.crowd import answer, people, send, vote
 
 COOT = "n02018207"
+WEIGHED = {"method": "posterior", "target_error": 0.05, "target_rule": "model"}
 
 
 def member(person, campaign):
@@ -125,7 +126,7 @@ def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, 
         dataset,
         "weighed",
         images=6,
-        policy={"method": "posterior", "target_error": 0.05, "gold_share": 0},
+        policy={**WEIGHED, "gold_share": 0},
     )
     crowd = people(campaign, 5, "w")
     settle(campaign, crowd, ["yes", "yes", "yes"])
@@ -339,7 +340,7 @@ STEPS = st.lists(
 POLICIES = st.sampled_from(
     [
         {"votes": 3, "max_votes": 5},
-        {"method": "posterior", "min_votes": 2, "max_votes": 5, "target_error": 0.05},
+        {**WEIGHED, "min_votes": 2, "max_votes": 5},
     ]
 )
 

@@ -8,7 +8,14 @@ from labeling.quality import piloting
 from tests import factories
 from tests.labeling.crowd import vote
 
-ADAPTIVE = {"method": "vote-table", "max_votes": 9, "gold_share": 0, "page_size": 50}
+ADAPTIVE = {
+    "method": "vote-table",
+    "target_error": 0.005,
+    "target_rule": "model",
+    "max_votes": 9,
+    "gold_share": 0,
+    "page_size": 50,
+}
 COOT = "n02018207"
 
 

@@ -14,6 +14,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.follow_ups import opening
 from labeling.kinds import policies
+from labeling.kinds.votes import most_probable
 from labeling.models import Campaign, Membership, Question, Settlement, User
 
 BATCH = 500
@@ -127,7 +128,7 @@ def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str]
             .values_list("question__item__image__name", "question__topic", "value")
         )
         for image, topic, value in rows:
-            settled[image, topic] = value
+            settled[image, topic] = "dropped" if most_probable(value) else value
     return settled
 
 

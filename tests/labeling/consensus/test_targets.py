@@ -1,0 +1,123 @@
+"""A target error is kept: on two real crowds, and by a campaign on a simulated one."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from labeling.assignment import claiming
+from labeling.consensus import calibrating, calibrations, learned_skills, settling
+from labeling.consensus.calibrations import CalibrationContent
+from labeling.kinds import deciding, policies
+from labeling.kinds.votes import most_probable
+from labeling.models import Settlement
+from labeling.simulation.crowd import Crowd, gather
+from tests import factories
+from tests.labeling import crowds
+from tests.labeling.crowd import answer, make_gold, people
+
+
+def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
+    """Return (settled, wrong): shares of the images outside a random gold. Votes come in random
+    order; live: people are learned from the votes so far, not from all."""
+    answers, truth = crowds.real_crowd(folder)
+    rng = np.random.default_rng(seed)
+    n, classes = len(truth), answers.classes
+    classes = ("no", "yes") if len(classes) == 2 else classes
+    order = np.lexsort((rng.random(len(answers)), answers.items))
+    people, items, labels = (
+        column[order].astype(np.int64)
+        for column in (answers.annotators, answers.items, answers.labels)
+    )
+    rank = np.arange(len(items)) - np.searchsorted(items, items) + 1
+    known = np.full(n, -1)
+    gold = rng.choice(n, round(share * n), replace=False)
+    known[gold] = truth[gold]
+    policy = policies.clean_new({"method": "posterior", "target_error": target, "max_votes": most})
+    label, asked = np.full(n, -1), np.full(n, most)
+    asked[known < 0] = policy["min_votes"]
+    for size in range(policy["min_votes"], most + 1):
+        if live or size == policy["min_votes"]:
+            used = rank <= np.minimum(asked, size)[items] if live else rank > 0
+            names, who = np.unique(people[used], return_inverse=True)
+            votes = learned_skills.VoteArrays(
+                who, items[used], labels[used], [""] * n, known, np.full(n, -1), names.tolist()
+            )
+            content = learned_skills.learn_from(votes, classes, policy)
+            skills = calibrations.skills_of(content)
+        for item in np.flatnonzero((label < 0) & (known < 0)):
+            rows = np.flatnonzero((items == item) & (rank <= size))
+            able = [(int(people[row]), classes[labels[row]]) for row in rows]
+            word, probability = deciding.best(able, policy, skills, "")
+            if deciding.measured_error(probability, len(able), skills) <= target:
+                label[item] = classes.index(word)
+            else:
+                asked[item] = size + 1
+    settled = label >= 0
+    outside = (known < 0).sum()
+    wrong = (label[settled] != truth[settled]).mean() if settled.any() else 0
+    return settled.sum() / outside, wrong
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["all votes", "last calibration"])
+@pytest.mark.parametrize(("folder", "least"), [("bluebirds", 0.05), ("crowds/dogs", 0.5)])
+def test_a_target_is_kept_on_real_crowds(folder, least, live):
+    for target in (0.2, 0.05):
+        outcomes = [settled_by_target(folder, target, seed, live=live) for seed in range(3)]
+        beyond = [settled * max(0, wrong - target) for settled, wrong in outcomes]
+        assert np.mean(beyond) <= 0.01
+        if target == 0.2:
+            assert np.mean([settled for settled, _ in outcomes]) >= least
+
+
+def test_a_campaign_on_a_simulated_crowd_keeps_its_target(alice, dataset):
+    chance, target = np.random.default_rng(4), 0.2
+    crowd = Crowd(people=16, random=0)
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        "simulated",
+        images=150,
+        policy={
+            "method": "posterior",
+            "target_error": target,
+            "undecided": "keep",
+            "gold_share": 0.5,
+            "page_size": 60,
+        },
+    )
+    answers = np.where(chance.random(60) < 0.4, "yes", "no").tolist()
+    truth = {row.pk: row.gold.answer for row in make_gold(campaign, alice, answers)}
+    questions = campaign.questions.exclude(state="gold")
+    truth |= {pk: chance.choice(["yes", "no"]) for pk in questions.values_list("pk", flat=True)}
+    hard = {pk: chance.random() < crowd.hard.share for pk in truth}
+    gathered = gather(crowd, chance)
+    accuracies = zip(gathered.accuracy, gathered.hard_accuracy, strict=True)
+    members = list(zip(people(campaign, crowd.people), accuracies, strict=True))
+
+    def give(seat, accuracy):
+        right = chance.random() < accuracy[hard[seat.question_id]]
+        return truth[seat.question_id] if right else OTHER[truth[seat.question_id]]
+
+    for _ in range(10):
+        for person, accuracy in members:
+            if seats := claiming.next_page(person, campaign).seats:
+                answer(person, campaign, seats, partial(give, accuracy=accuracy))
+        campaign.refresh_from_db()
+        made = calibrating.calibrate(campaign)
+
+    learned = CalibrationContent.from_json(made.content).error
+    assert learned.gold == 60
+    settled = dict(
+        Settlement.objects.filter(question__state="settled").values_list("question", "value")
+    )
+    wrong = np.mean([value != truth[pk] for pk, value in settled.items()])
+    assert len(settled) > 20
+    assert len(settled) / 150 * (wrong - target) <= 0.03
+    kept = Settlement.objects.filter(question__state="dropped").values_list("value", flat=True)
+    assert {most_probable(value) for value in kept} <= {"yes", "no"}
+    assert len(settled) + len(kept) == 150
+    assert list(settling.rebuild(campaign)) == []
+
+
+OTHER = {"yes": "no", "no": "yes"}
