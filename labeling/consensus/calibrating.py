@@ -16,7 +16,7 @@ from labeling.graphs import store
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CANDIDATES, CHAINS
-from labeling.models import Calibration, Campaign, Job, User
+from labeling.models import Calibration, Campaign, Gold, Job, User
 
 
 def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
@@ -84,6 +84,16 @@ def is_used(campaign: Campaign) -> bool:
     )
 
 
+def _has_known_answers(campaign: Campaign) -> bool:
+    """Return whether gold or audits measure an error that a target could be set by."""
+    if policies.of(campaign)["target_rule"] != "measured" or not KINDS[campaign.kind].has_words:
+        return False
+    return (
+        Gold.objects.filter(question__campaign=campaign, retired_at=None).exists()
+        or campaign.audits.filter(answered_at__isnull=False).exists()
+    )
+
+
 def due(campaign: Campaign) -> bool:
     """Return whether enough answers came in since the last calibration."""
     if not is_used(campaign):
@@ -124,7 +134,9 @@ def execute(job: Job) -> None:
 
 
 def calibrate_nightly(campaign: Campaign) -> bool:
-    """Calibrate a campaign that uses calibrations; return whether it has a new one."""
-    if not is_used(campaign):
+    """Calibrate a campaign that uses calibrations, or may set a target; return whether it has a
+    new one.
+    """
+    if not is_used(campaign) and not _has_known_answers(campaign):
         return False
     return calibrate(campaign, reason="every night").pk != campaign.calibration_id

@@ -139,6 +139,12 @@ class CalibrationContent(Record):
     learned_at: str | None = None
 
 
+def content_of(campaign: Campaign) -> CalibrationContent:
+    """Return the content of the campaign's current calibration; empty before the first one."""
+    rows = Campaign.objects.values_list("calibration__content", flat=True)
+    return CalibrationContent.from_json(rows.get(pk=campaign.pk) or {})
+
+
 def in_force(source: Campaign | int | None) -> deciding.Skills:
     """Return the skills of the campaign's current calibration, or of the one with that id.
 

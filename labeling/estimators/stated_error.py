@@ -259,6 +259,11 @@ def smallest_target(known: int) -> float:
     return ANSWERS_OF_TARGET / max(known, 1)
 
 
+def answers_for(target: float) -> int:
+    """Return the number of known answers that a target needs."""
+    return math.ceil(ANSWERS_OF_TARGET / target - 1e-9)
+
+
 def unmeasured_range(margins: ArrayLike, votes: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """Return the range of the mean error where neither gold nor audits say anything."""
     return _interval_of_mean(

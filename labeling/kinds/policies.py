@@ -80,8 +80,8 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         0.005,
         0.0001,
         0.5,
-        "Settle when wrong at most this often: 0.05 is 1 in 20. Empty: every question gets the "
-        "votes above.",
+        "Settle when wrong at most this often: 0.05 is 1 in 20. Not by majority. Empty: every "
+        "question gets the votes above.",
         optional=True,
     ),
     "target_rule": PolicyChoice(

@@ -154,8 +154,9 @@ def _with_votes(policy: policies.WholePolicy, votes: int) -> policies.WholePolic
     longest = max(policy["max_votes"], votes)
     if policy["method"] == "majority":
         return policy | {"votes": votes, "stop_early": "never", "max_votes": longest}
-    fewest = "votes" if policies.asks_all(policy) else "min_votes"
-    return policy | {fewest: votes, "max_votes": longest}
+    if policies.asks_all(policy):
+        return policy | {"votes": votes, "max_votes": longest}
+    return policy | {"min_votes": votes, "max_votes": longest}
 
 
 def _unanswered(campaign: Campaign) -> QuerySet[Question]:

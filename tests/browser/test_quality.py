@@ -7,13 +7,14 @@ import pytest
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.consensus import calibrating
 from labeling.follow_ups import asking, following, opening
 from labeling.graphs import store
 from labeling.models import Campaign, Membership, User
 from labeling.quality import auditing, blocking, monitoring
 from labeling.quality.gold import add_gold
 from tests import factories
-from tests.browser.conftest import PHOTOGRAPHS, settled
+from tests.browser.conftest import PHOTOGRAPHS, expect, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -247,6 +248,32 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
     assert crowded.policy.version == 2
     page.click("text=Save anyway and stop everybody")
     page.wait_for_selector("text=Version 3 of the rules")
+
+
+def test_a_target_is_offered_once_gold_supports_one(page, crowded, site, looked_at):
+    page.goto(site("/campaigns/cats/policy/"))
+    expect(page.locator("#targets + p")).to_contain_text("No target can be offered yet")
+    expect(page.locator("#id_target_error")).to_have_count(0)
+    looked_at(page, "q-rules-no-target")
+    calibrating.calibrate(crowded)
+
+    page.reload()
+    expect(page.locator("#targets + p")).to_contain_text("With 20 known answers")
+    page.get_by_text("Other targets").click()
+    looked_at(page, "q-rules-target")
+    page.select_option("#id_method", "posterior")
+    page.fill("#id_target_error", "0.1")
+    page.select_option("#id_undecided", "keep")
+    page.get_by_role("button", name="Save rules").last.click()
+    expect(page.get_by_text("The target 0.1 needs 30 known answers")).to_be_visible()
+    looked_at(page, "q-rules-target-warned")
+    crowded.refresh_from_db()
+    policy = crowded.policy.content
+    assert (policy["target_error"], policy["target_rule"], policy["undecided"]) == (
+        0.1,
+        "measured",
+        "keep",
+    )
 
 
 def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, run_jobs):

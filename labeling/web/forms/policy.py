@@ -6,7 +6,7 @@ from django import forms
 
 from labeling.errors import Refusal
 from labeling.kinds import KINDS, policies
-from labeling.kinds.base import CHAINS
+from labeling.kinds.base import CHAINS, OBJECTS
 from labeling.web.forms.common import WordedForm, add_refusal
 
 LABELS = {
@@ -16,7 +16,8 @@ LABELS = {
     "min_votes": "At least this many",
     "max_votes": "At most this many",
     "target_error": "Settle when wrong at most",
-    "inner_no_error": "… and for a no that closes others",
+    "target_rule": "… by",
+    "inner_no_error": "By the model, a no that closes others is wrong at most",
     "prior_yes": "Expected share of yes",
     "assumed_accuracy": "A newcomer is right",
     "calibrate_answers": "Learn again after",
@@ -71,6 +72,7 @@ VOTE_KEYS = (
     "min_votes",
     "max_votes",
     "target_error",
+    "target_rule",
     "inner_no_error",
     "prior_yes",
     "assumed_accuracy",
@@ -104,8 +106,8 @@ GROUPS = (
     Group(
         "Consensus",
         "How many people answer a question, and when their answers are enough. By majority it is "
-        "a fixed number, or fewer once the rest could change nothing; otherwise one answer at a "
-        "time is asked for until the question is sure.",
+        "a fixed number, or fewer once the rest could change nothing; with a target, one answer at "
+        "a time is asked for until the question is sure.",
         VOTE_KEYS,
     ),
     Group(
@@ -210,8 +212,8 @@ def rule_field(
     field = forms.IntegerField if rule.whole else forms.FloatField
     return field(
         label=label,
-        required=required,
-        initial=rule.default,
+        required=required and not rule.optional,
+        initial=None if rule.optional else rule.default,
         min_value=int(rule.low) if rule.whole else rule.low,  # type: ignore[arg-type]
         max_value=int(rule.high) if rule.whole else rule.high,  # type: ignore[arg-type]
         help_text=f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
@@ -223,14 +225,17 @@ class PolicyForm(WordedForm):
     """The quality policy, with a field for each rule.
 
     asks: of the campaign's kind, which may have further rules; None shows every rule, while the
-    kind is still to be chosen.
+    kind is still to be chosen. has_target: whether a target error is offered.
     """
 
-    def __init__(self, *args: Any, asks: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, asks: str | None = None, has_target: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.asks = asks
         for key, rule in policies.RULES.items():
-            if asks != CHAINS or key not in VOTE_KEYS:
+            is_asked = asks != CHAINS or key not in VOTE_KEYS
+            if is_asked and (has_target or key not in policies.OLD_TARGET):
                 self.fields[key] = rule_field(key, rule)
         for kind, rules in policies.RULES_OF.items():
             if asks in (None, kind):
@@ -291,8 +296,11 @@ class PolicyForm(WordedForm):
         return self.asks or ""
 
     def _understood(self) -> dict[str, object]:
-        return {
+        content: dict[str, object] = {
             key: self.cleaned_data[key]
             for key in (*policies.DEFAULTS, *policies.RULES_OF.get(self.kind_asks(), ()))
             if self.cleaned_data.get(key) not in (None, "")
         }
+        if self.kind_asks() in (CHAINS, OBJECTS):
+            return content
+        return {"target_error": None, "target_rule": "measured", **content}

@@ -10,6 +10,7 @@ from labeling.kinds import KINDS, policies
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import asking_more, monitoring
+from labeling.reports import target_advice
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.policy import PolicyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
@@ -24,10 +25,13 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     active people.
     """
     campaign = own_campaign(request, name)
-    asks = KINDS[campaign.kind].asks
+    asks, current = KINDS[campaign.kind].asks, policies.of(campaign)
+    advice = target_advice.of(campaign)
+    has_target = current["target_error"] is not None or bool(advice and advice.proposed)
     if request.method == "GET":
-        return _page(request, campaign, PolicyForm(initial=policies.of(campaign), asks=asks))
-    form = PolicyForm(request.POST, asks=asks)
+        form = PolicyForm(initial=current, asks=asks, has_target=has_target)
+        return _page(request, campaign, form)
+    form = PolicyForm(request.POST, asks=asks, has_target=has_target)
     if not form.is_valid():
         return _page(request, campaign, form)
     content = form.policy()
@@ -68,6 +72,8 @@ def _page(
         preview=preview,
         apply="apply" in request.POST,
         advice=annotator_checks.advice(content),
+        targets=target_advice.of(campaign),
+        content=content,
         by_table=content["method"] == "vote-table",
         actions=policies.ACTIONS,
     )

@@ -1,20 +1,25 @@
 """A target error is kept: on two real crowds, and by a campaign on a simulated one."""
 
+import json
 from functools import partial
 
 import numpy as np
 import pytest
 
 from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, calibrations, learned_skills, settling
 from labeling.consensus.calibrations import CalibrationContent
 from labeling.kinds import deciding, policies
 from labeling.kinds.votes import most_probable
-from labeling.models import Settlement
+from labeling.models import Calibration, Policy, Settlement
+from labeling.quality import auditing
+from labeling.reports import target_advice
 from labeling.simulation.crowd import Crowd, gather
 from tests import factories
+from tests.contract.conftest import KEPT
 from tests.labeling import crowds
-from tests.labeling.crowd import answer, make_gold, people
+from tests.labeling.crowd import answer, answer_all, make_gold, people, vote
 
 
 def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
@@ -121,3 +126,55 @@ def test_a_campaign_on_a_simulated_crowd_keeps_its_target(alice, dataset):
 
 
 OTHER = {"yes": "no", "no": "yes"}
+
+
+def test_a_policy_and_a_calibration_of_the_second_edition_are_rebuilt_as_they_were(alice, dataset):
+    stored = json.loads((KEPT / "policies.json").read_text())["graphs"]
+    old = stored | {"method": "posterior", "target_error": 0.05, "gold_share": 0}
+    assert not {"target_rule", "undecided"} & set(old)
+    campaign = factories.make_campaign(alice, dataset, images=4)
+    Policy.objects.filter(campaign=campaign).update(content=old)
+    campaign.questions.update(seats_free=2)
+    crowd = people(campaign, 9)
+    skill = {"confusion": [[0.9, 0.1], [0.1, 0.9]], "answers": 90, "gold": 9}
+    content = {"annotators": {str(person.pk): skill for person in crowd}, "voided": []}
+    campaign.calibration = Calibration.objects.create(campaign=campaign, number=1, content=content)
+    campaign.save()
+
+    for person, word in zip(crowd, ["yes", "no", "yes", "yes"], strict=False):
+        vote(person, campaign, word)
+
+    # By the model: 9² : 1, wrong 1 in 82.
+    rows = Settlement.objects.all()
+    assert [(row.value, len(row.answers)) for row in rows] == [("yes", 4)] * 4
+    assert [row.probability for row in rows] == pytest.approx([81 / 82] * 4)
+    assert list(settling.rebuild(campaign)) == []
+    assert calibrations.content_of(campaign).to_json() == content
+    campaign.refresh_from_db()
+    assert "error" not in calibrating.calibrate(campaign).content
+    lifecycle.change_policy(campaign, alice, {"votes": 7})
+    assert campaign.policies.latest("version").content["target_rule"] == "model"
+    assert list(settling.rebuild(campaign)) == []
+
+
+def test_audits_measure_the_error_too_and_every_night(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, images=30, policy={"votes": 3})
+    assert not calibrating.calibrate_nightly(campaign)
+    for person in people(campaign, 3):
+        answer_all(person, campaign, "yes")
+    auditing.draw(campaign, alice, 20, seed=1)
+    for _ in range(20):
+        auditing.answer(auditing.next_for(alice, campaign), alice, "yes")
+
+    assert calibrating.calibrate_nightly(campaign)
+
+    campaign.refresh_from_db()
+    learned = calibrations.content_of(campaign).error
+    assert (learned.gold, learned.audited, learned.wrong) == (0, 20, 0)
+    shares = [row.share for row in sorted(learned.targets, key=lambda row: row.target)]
+    assert shares == sorted(shares)
+    advice = target_advice.of(campaign)
+    assert (advice.known, advice.needed, advice.proposed.target) == (20, 0, 0.15)
+    lifecycle.change_policy(campaign, alice, {"method": "posterior", "target_error": 0.05})
+    campaign.refresh_from_db()
+    assert target_advice.of(campaign).needed == 60
