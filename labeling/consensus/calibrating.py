@@ -16,7 +16,7 @@ from labeling.graphs import store
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CANDIDATES, CHAINS
-from labeling.models import Calibration, Campaign, Gold, Job, User
+from labeling.models import Audit, Calibration, Campaign, Job, User
 
 
 def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
@@ -88,10 +88,7 @@ def _has_known_answers(campaign: Campaign) -> bool:
     """Return whether gold or audits measure an error that a target could be set by."""
     if policies.of(campaign)["target_rule"] != "measured" or not KINDS[campaign.kind].has_words:
         return False
-    return (
-        Gold.objects.filter(question__campaign=campaign, retired_at=None).exists()
-        or campaign.audits.filter(answered_at__isnull=False).exists()
-    )
+    return Audit.objects.measuring().filter(campaign=campaign).exists()
 
 
 def due(campaign: Campaign) -> bool:

@@ -108,23 +108,22 @@ def _people(
 def _error(
     votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
 ) -> LearnedError | None:
-    """Return the error measured on gold and audits; None without any.
+    """Return the error measured on gold at random and audits; None without any.
 
     The people of each fold are learned without its gold. An audit teaches nobody.
     """
-    truth = np.where(votes.known >= 0, votes.known, votes.audited)
+    truth = votes.audited
     images = np.flatnonzero(truth >= 0)
     order = np.argsort(votes.questions, kind="stable")
     bounds = np.searchsorted(votes.questions[order], np.arange(len(votes.topics) + 1))
     rows: list[tuple[float, int, bool, int]] = []
     for first in range(min(FOLDS, len(images))):
         fold = images[first::FOLDS]
-        known = votes.known.copy()
-        known[fold] = -1
+        known = np.where(np.isin(np.arange(len(truth)), fold), -1, votes.known)
         skills = calibrations.skills_of(_people(replace(votes, known=known), classes, policy))
         for image in fold.tolist():
-            own = order[bounds[image] : bounds[image + 1]][: policy["max_votes"]]
-            able = [(votes.ids[votes.people[at]], classes[votes.words[at]]) for at in own]
+            first_votes = order[bounds[image] : bounds[image + 1]][: policy["max_votes"]]
+            able = [(votes.ids[votes.people[at]], classes[votes.words[at]]) for at in first_votes]
             for size in range(policy["min_votes"], len(able) + 1):
                 word, share = deciding.best(able[:size], policy, skills, votes.topics[image])
                 rows.append((share, size, word != classes[truth[image]], image))
@@ -156,7 +155,7 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
     kind = KINDS[campaign.kind]
     code = {word: number for number, word in enumerate(classes)}
     reading = _Reading()
-    audits = Audit.objects.filter(campaign=campaign, answered_at__isnull=False).order_by("pk")
+    audits = Audit.objects.measuring().filter(campaign=campaign).order_by("pk")
     audited = dict(audits.values_list("question", "value"))
 
     def number(value: Any) -> int:

@@ -372,6 +372,14 @@ class Settlement(models.Model):
         return f"settlement {self.pk}: {self.value}"
 
 
+class AuditQuerySet(models.QuerySet["Audit"]):
+    def measuring(self) -> "AuditQuerySet":
+        """Return the answers that measure the error: gold that a person retired has no draw."""
+        return self.filter(
+            models.Q(for_gold=False) | models.Q(gold__isnull=False), answered_at__isnull=False
+        )
+
+
 class Audit(models.Model):
     """A question drawn at random and answered, blind, by a trusted person: a settled one, or one
     that becomes gold.
@@ -405,6 +413,8 @@ class Audit(models.Model):
     )
     answered_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+
+    objects = AuditQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, QuerySet
 from django.db.models.functions import Mod
 
 from labeling.consensus import votes
@@ -157,8 +157,8 @@ def _evidence(campaign: Campaign, by_majority: bool) -> tuple[Evidence | None, i
     """
     kind = KINDS[campaign.kind]
     rows = (
-        Audit.objects.filter(Q(for_gold=False) | Q(gold__isnull=False), campaign=campaign)
-        .filter(answered_at__isnull=False)
+        Audit.objects.measuring()
+        .filter(campaign=campaign)
         .order_by("pk")
         .values_list("question", "for_gold", "value", *(f"settlement__{name}" for name in SETTLED))
     )

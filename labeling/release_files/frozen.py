@@ -81,6 +81,11 @@ class CampaignHead(TypedDict):
     settings: dict[str, Any]
 
 
+class PolicyHead(TypedDict):
+    version: int
+    content: Mapping[str, object]
+
+
 class Head(TypedDict):
     """The parts of release.json that are read here. export: options of an export."""
 
@@ -93,7 +98,7 @@ class Head(TypedDict):
     created_at: NotRequired[str]
     parts: NotRequired[dict[str, CategoryTally]]
     stated: NotRequired[dict[str, BoxStatedError]]
-    policies: NotRequired[list[dict[str, Any]]]
+    policies: NotRequired[list[PolicyHead]]
     stated_error: NotRequired[dict[str, Any]]
     unlisted: NotRequired[str]
     export: NotRequired[dict[str, Any]]

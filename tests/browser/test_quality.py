@@ -250,11 +250,14 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
     page.wait_for_selector("text=Version 3 of the rules")
 
 
-def test_a_target_is_offered_once_gold_supports_one(page, crowded, site, looked_at):
+def test_a_target_is_offered_once_audits_support_one(page, alice, crowded, site, looked_at):
     page.goto(site("/campaigns/cats/policy/"))
     expect(page.locator("#targets + p")).to_contain_text("No target can be offered yet")
     expect(page.locator("#id_target_error")).to_have_count(0)
     looked_at(page, "q-rules-no-target")
+    auditing.draw(crowded, alice, 20, seed=1)
+    while row := auditing.next_for(alice, crowded):
+        auditing.answer(row, alice, row.label.value)
     calibrating.calibrate(crowded)
 
     page.reload()

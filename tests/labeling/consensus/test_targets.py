@@ -19,7 +19,7 @@ from labeling.simulation.crowd import Crowd, gather
 from tests import factories
 from tests.contract.conftest import KEPT
 from tests.labeling import crowds
-from tests.labeling.crowd import answer, answer_all, make_gold, people, vote
+from tests.labeling.crowd import answer, answer_all, people, vote
 
 
 def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
@@ -39,14 +39,14 @@ def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
     gold = rng.choice(n, round(share * n), replace=False)
     known[gold] = truth[gold]
     policy = policies.clean_new({"method": "posterior", "target_error": target, "max_votes": most})
-    label, asked = np.full(n, -1), np.full(n, most)
-    asked[known < 0] = policy["min_votes"]
+    label, votes_so_far = np.full(n, -1), np.full(n, most)
+    votes_so_far[known < 0] = policy["min_votes"]
     for size in range(policy["min_votes"], most + 1):
         if live or size == policy["min_votes"]:
-            used = rank <= np.minimum(asked, size)[items] if live else rank > 0
+            used = rank <= np.minimum(votes_so_far, size)[items] if live else rank > 0
             names, who = np.unique(people[used], return_inverse=True)
             votes = learned_skills.VoteArrays(
-                who, items[used], labels[used], [""] * n, known, np.full(n, -1), names.tolist()
+                who, items[used], labels[used], [""] * n, known, known, names.tolist()
             )
             content = learned_skills.learn_from(votes, classes, policy)
             skills = calibrations.skills_of(content)
@@ -57,7 +57,7 @@ def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
             if deciding.measured_error(probability, len(able), skills) <= target:
                 label[item] = classes.index(word)
             else:
-                asked[item] = size + 1
+                votes_so_far[item] = size + 1
     settled = label >= 0
     outside = (known < 0).sum()
     wrong = (label[settled] != truth[settled]).mean() if settled.any() else 0
@@ -82,7 +82,7 @@ def test_a_campaign_on_a_simulated_crowd_keeps_its_target(alice, dataset):
         alice,
         dataset,
         "simulated",
-        images=150,
+        images=210,
         policy={
             "method": "posterior",
             "target_error": target,
@@ -91,10 +91,13 @@ def test_a_campaign_on_a_simulated_crowd_keeps_its_target(alice, dataset):
             "page_size": 60,
         },
     )
-    answers = np.where(chance.random(60) < 0.4, "yes", "no").tolist()
-    truth = {row.pk: row.gold.answer for row in make_gold(campaign, alice, answers)}
-    questions = campaign.questions.exclude(state="gold")
-    truth |= {pk: chance.choice(["yes", "no"]) for pk in questions.values_list("pk", flat=True)}
+    truth = {
+        pk: str(chance.choice(["yes", "no"]))
+        for pk in campaign.questions.values_list("pk", flat=True)
+    }
+    auditing.draw(campaign, alice, 60, seed=1, for_gold=True)
+    while drawn := auditing.next_for(alice, campaign):
+        auditing.answer(drawn, alice, truth[drawn.question_id])
     hard = {pk: chance.random() < crowd.hard.share for pk in truth}
     gathered = gather(crowd, chance)
     accuracies = zip(gathered.accuracy, gathered.hard_accuracy, strict=True)

@@ -58,7 +58,7 @@ def test_the_label_is_unknown_with_the_most_probable_answer_beside_it(
     assert f"<likely>{likely}</likely>" in text
     for name in ("csv", "jsonl", "voc", "coco"):
         pages, _ = exporting.read_labels(exporting.LabelReading(tmp_path / name))
-        assert [one.value for _, labels in pages for one in labels] == ["unknown"]
+        assert [row.value for _, labels in pages for row in labels] == ["unknown"]
 
 
 def test_a_naming_label_is_of_the_class_that_is_most_probable(alice, dataset):

@@ -266,9 +266,8 @@ def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
 
 
 def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
-    campaign = factories.make_campaign(
-        alice, dataset, images=4, policy={"method": "posterior", "min_votes": 2, "max_votes": 9}
-    )
+    policy = {"method": "posterior", "max_votes": 9, "target_error": 0.1}
+    campaign = factories.make_campaign(alice, dataset, images=4, policy=policy)
     first = campaign.questions.order_by("pk").first()
     factories.put(campaign, [first.pk], state="settled", seats_free=0)
     Settlement.objects.create(
