@@ -64,7 +64,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         },
         "How answers become a consensus.",
     ),
-    "votes": PolicyRule(5, 1, 25, "People who answer each question, by majority."),
+    "votes": PolicyRule(5, 1, 25, "People per question, by majority or without a target."),
     "stop_early": PolicyChoice(
         "decided",
         {
@@ -87,10 +87,11 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     "target_rule": PolicyChoice(
         "measured",
         {
-            "measured": "The error measured on gold and audits, at its upper bound",
-            "model": "The model’s own probability, which is far too sure",
+            "measured": "Measured error",
+            "model": "Model’s probability",
         },
-        "What must reach that target.",
+        "What must reach that target: the error measured on gold and audits, at its upper bound; "
+        "or the model’s own probability, which is far too sure.",
         when_absent="model",
     ),
     "inner_no_error": PolicyRule(

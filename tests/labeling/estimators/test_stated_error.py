@@ -172,3 +172,43 @@ def test_the_stated_error_of_a_real_crowd_is_its_real_error(folder, most, lowest
 
     assert lowest < np.mean(stated) / np.mean(real) < highest
     assert np.mean(covered) >= 0.85
+
+
+def test_the_upper_bound_adds_the_deviation_of_the_linear_form():
+    covariance = ((0.04, 0, 0), (0, 0.01, 0), (0, 0, 0))
+    model = stated_error.ErrorModel((0.2, 1.0, 0.3), covariance, 100, 10.0, largest_margin=3.0)
+
+    # Variance 0.04 + 0.01 log(4)²; larger margins count as 3.
+    deviation = np.sqrt(0.04 + 0.01 * np.log(4) ** 2)
+    expected = 1 / (1 + np.exp(-(0.2 - np.log(4) + 0.84 * deviation)))
+    assert model.upper_error([3.0, 30.0], [3, 3]) == pytest.approx([expected] * 2)
+
+
+def prefixes_of(images, margins, sizes, wrong):
+    columns = (np.array(column) for column in (margins, sizes, wrong, images))
+    return stated_error.VotePrefixes(*columns)
+
+
+def test_each_image_has_the_same_weight_however_many_votes_it_has():
+    short = prefixes_of([0, 1], [1.0, 2.0], [2, 2], [1, 0])
+    long = prefixes_of([0, 1, 1, 1], [1.0, 2.0, 2.0, 2.0], [2] * 4, [1, 0, 0, 0])
+
+    models = [stated_error.fit_prefixes(prefixes) for prefixes in (short, long)]
+
+    assert [model.gold for model in models] == [2, 2]
+    assert [model.wrong for model in models] == [1, 1]
+
+
+def test_a_forecast_counts_the_first_votes_that_reach_the_target():
+    model = stated_error.ErrorModel((0.0, 1.0, 0.0), ((0.0,) * 3,) * 3, 2, 0.0)
+    # Errors 1 / (2 + margin): 1/3, 1/4, 1/10 of the first image and 1/3, 1/3 of the second.
+    prefixes = prefixes_of([5, 5, 5, 9, 9], [1, 2, 8, 1, 1], [2, 3, 4, 2, 3], [0] * 5)
+
+    rows = stated_error.forecasts(model, prefixes, (0.4, 0.3, 0.1, 0.01))
+
+    assert [(row.share, row.votes) for row in rows] == [(1, 2), (0.5, 3), (0.5, 4), (0, 0)]
+
+
+def test_known_answers_and_the_targets_that_they_support():
+    assert stated_error.smallest_target(60) == pytest.approx(0.05)
+    assert [stated_error.answers_for(target) for target in (0.05, 0.1, 0.01)] == [60, 30, 300]

@@ -262,6 +262,25 @@ def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
     assert "standing" not in page
 
 
+def test_a_target_is_asked_for_only_where_one_was_set_or_is_supported(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, images=1)
+    client = logged_in(alice)
+
+    page = text_of(client.get("/campaigns/coots/policy/"))
+    assert "No target can be offered yet" in page
+    assert "Settle when wrong at most" not in page
+    rules = {**policies.of(campaign), "votes": 7, "target_error": "", "max_votes": 9}
+    assert client.post("/campaigns/coots/policy/", rules).status_code == 302
+    campaign.refresh_from_db()
+    stored = campaign.policy.content
+    assert (stored["votes"], stored["target_error"], stored["target_rule"]) == (7, None, "measured")
+
+    lifecycle.change_policy(campaign, alice, {"target_error": 0.05, "target_rule": "model"})
+    page = text_of(client.get("/campaigns/coots/policy/"))
+    assert "Settle when wrong at most" in page
+    assert "No target can be offered yet" not in page
+
+
 # What is still to come
 
 
