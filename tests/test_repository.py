@@ -213,7 +213,7 @@ BUDGETS = {
     "labeling/geometry": 902,
     "labeling/graphs": 313,
     "labeling/jobs": 861,
-    "labeling/kinds": 1_987,
+    "labeling/kinds": 1_988,
     "labeling/management": 1_310,
     "labeling/migrations": 2_767,
     "labeling/models": 1_119,
@@ -229,7 +229,7 @@ BUDGETS = {
     "labeling/templatetags": 68,
     "labeling/vocabulary": 584,
     "labeling/web": 7_809,
-    "tests": 72_710,
+    "tests": 72_748,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
