@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.db import models
 from django.utils import timezone
 
@@ -88,9 +86,9 @@ class Release(models.Model):
         return f"{self.campaign.name} release {self.number}"
 
     @property
-    def stated_error(self) -> dict[str, Any] | None:
+    def stated_error(self) -> dict[str, object] | None:
         """Return the error of its labels as in release.json; None in older ones, of drawings."""
-        stated: dict[str, Any] | None = self.counts.get("stated_error")
+        stated: dict[str, object] | None = self.counts.get("stated_error")
         return stated
 
     @property

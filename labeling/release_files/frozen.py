@@ -99,7 +99,7 @@ class Head(TypedDict):
     parts: NotRequired[dict[str, CategoryTally]]
     stated: NotRequired[dict[str, BoxStatedError]]
     policies: NotRequired[list[PolicyHead]]
-    stated_error: NotRequired[dict[str, Any]]
+    stated_error: NotRequired[dict[str, object]]
     unlisted: NotRequired[str]
     export: NotRequired[dict[str, Any]]
 

@@ -38,7 +38,7 @@ def test_an_administrator_grants_and_revokes_the_right(root, bob):
     granted = desk.post(f"{PAGE}{bob.pk}/", {"may": "yes"}, follow=True)
     bob.refresh_from_db()
     assert bob.is_researcher
-    assert "bob may open campaigns now." in html_of(granted)
+    assert "bob can now open campaigns." in html_of(granted)
 
     desk.post(f"{PAGE}{bob.pk}/", {"may": "no"})
     bob.refresh_from_db()
