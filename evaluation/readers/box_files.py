@@ -30,7 +30,6 @@ from evaluation.readers.box_rows import (
     ListedClasses,
     NamedClasses,
 )
-from labeling.csv_rows import nfc
 from labeling.csv_rows import rows as csv_rows
 from labeling.files import BadInput, require_file
 from labeling.formats import coco, coco_rows, label_studio, lines, table, voc
@@ -288,9 +287,7 @@ def on_part(
     """
     if options.part is None:
         return truth, dict(predictions)
-    names = [nfc(name) for name in options.part]
-    kept = np.zeros(len(truth.images.places), np.bool_)
-    kept[[number for name in names if (number := truth.images.places.get(name)) is not None]] = True
+    kept = np.array([name in options.part for name in truth.images.places], np.bool_)
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     images = truth.images.renumbered(numbers.tolist())
     if not images.places:

@@ -229,8 +229,7 @@ def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classifi
 
 def on_part(classified: Classified, part: Collection[str]) -> Classified:
     """Return the submission on the images of a part alone. Raises BadInput if there is none."""
-    names = {nfc(name) for name in part}
-    kept = np.array([image in names for image in classified.images], np.bool_)
+    kept = np.array([image in part for image in classified.images], np.bool_)
     if not kept.any():
         cure = "give a split of it"
         raise BadInput("no image of the part is in it", classified.truth_file, None, cure)

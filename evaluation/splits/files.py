@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluation.splits.assigning import Assignment, LabeledImage, assign
-from evaluation.splits.rules import SplitRule, parse
+from evaluation.splits.rules import NAME, SplitRule, parse
 from evaluation.splits.sources import SplitSource
-from labeling.files import BadInput, atomic_write, file_sha256, text_lines
+from labeling.csv_rows import nfc
+from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.records import Record
 
 FORMAT = "assay-split"
@@ -123,20 +124,19 @@ def read(path: Path) -> EarlierSplit:
     head = _head(path)
     try:
         rule = head.rule()
-    except ValueError as error:
-        raise BadInput(str(error), path, None, AGAIN) from None
-    split = Assignment(
-        class_parts={
-            name: rule.names.index(part) for name, part in (head.class_parts or {}).items()
-        }
-    )
+        class_parts = head.class_parts or {}
+        split = Assignment(
+            class_parts={name: rule.names.index(part) for name, part in class_parts.items()}
+        )
+    except (ValueError, AttributeError):
+        raise BadInput("is no split.json of ours", path, None, AGAIN) from None
     for number, name in enumerate(rule.names):
         split.part_of |= dict.fromkeys(_images(path.parent, head, name), number)
     return EarlierSplit(head, split, file_sha256(path))
 
 
 def read_part(text: str) -> frozenset[str]:
-    """Return the images of DIR:PART. Raises BadInput."""
+    """Return the images of DIR:PART, normalized to NFC. Raises BadInput."""
     folder, colon, name = text.rpartition(":")
     if not colon:
         raise BadInput(f"{text!r} is not DIR:PART", None, None, "give a split's folder and a part")
@@ -144,13 +144,13 @@ def read_part(text: str) -> frozenset[str]:
     if name not in head.lists:
         cure = f"its parts are {', '.join(head.lists)}"
         raise BadInput(f"has no part {name!r}", folder, None, cure)
-    return frozenset(_images(Path(folder), head, name))
+    return frozenset(map(nfc, _images(Path(folder), head, name)))
 
 
 def _head(path: Path) -> SplitHead:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
+        if content["format"] != FORMAT or not all(map(NAME.fullmatch, content["lists"])):
             raise ValueError
         return SplitHead.from_json(content)
     except (FileNotFoundError, NotADirectoryError):
@@ -165,7 +165,8 @@ def _images(folder: Path, head: SplitHead, name: str) -> list[str]:
         raise BadInput("the list of this part is missing", path, None, AGAIN)
     if file_sha256(path) != head.lists.get(name):
         raise BadInput("was changed after the split was made", path, None, AGAIN)
-    return text_lines(path)
+    # A name may hold what splitlines() takes for the end of a line, or begin with U+FEFF.
+    return path.read_bytes().decode(errors="replace").split("\n")[:-1]
 
 
 def _counts(

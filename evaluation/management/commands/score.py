@@ -29,6 +29,7 @@ from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.explaining import AnalysisInput, Scored, explain
 from evaluation.scoring.localization import LocalizationResult
 from labeling.bounded_numbers import ious, level, whole
+from labeling.csv_rows import nfc
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import option
@@ -175,7 +176,7 @@ class Command(ContractCommand):
         frames = frame_places(lines)
         read = [read_predictions(path, lines, frames) for path in options.predictions]
         if options.part is not None:
-            lines = [line for line in lines if line.image in options.part]
+            lines = [line for line in lines if nfc(line.image) in options.part]
             if not lines:
                 cure = "give a split of it"
                 raise BadInput("no image of the part is in it", options.sequences, None, cure)

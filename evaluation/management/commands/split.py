@@ -5,6 +5,7 @@ from pathlib import Path
 
 from django.db import OperationalError, ProgrammingError
 
+from evaluation.readers import release_predictions
 from evaluation.splits import files, rules, sources
 from labeling.bounded_numbers import whole
 from labeling.datasets.near_images import fingerprints_of
@@ -13,7 +14,6 @@ from labeling.management.contract import ContractCommand, UsageError
 from labeling.management.options import argument, option
 from labeling.models import Dataset
 from labeling.near_duplicates.fingerprints import Fingerprint
-from labeling.release_files import frozen
 
 
 @dataclass(kw_only=True)
@@ -62,11 +62,11 @@ class Command(ContractCommand):
 
 
 def _source(path: Path) -> sources.SplitSource:
-    if not (path / "release.json").is_file():
-        require_file(path, "give a release's folder, or a list of images")
-        return sources.read_list(path)
-    release = frozen.read(path)
-    return sources.of_release(release, _fingerprints(release.meta["campaign"]["dataset"]))
+    with release_predictions.opened(path) as release:
+        if release:
+            return sources.of_release(release, _fingerprints(release.meta["campaign"]["dataset"]))
+    require_file(path, "give a release, or a list of images")
+    return sources.read_list(path)
 
 
 def _fingerprints(name: str) -> dict[str, Fingerprint | None]:

@@ -19,6 +19,7 @@ from evaluation.readers import wsol_folders
 from evaluation.readers.wsol_folders import MaskedImage, WsolImage
 from evaluation.scoring.wsol.results import BoxResult, MaskResult, intervals
 from labeling import processors
+from labeling.csv_rows import nfc
 
 Item = TypeVar("Item")
 Part = TypeVar("Part")
@@ -96,9 +97,9 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
         return reader(scoremaps, self.protocol, names, self.left_out)
 
     def keep(self, names: Container[str]) -> None:
-        """Score only the images with these names."""
-        self.left_out = [image.name for image in self.images if image.name not in names]
-        self.images = [image for image in self.images if image.name in names]
+        """Score only the images with these names, which are in NFC."""
+        self.left_out = [image.name for image in self.images if nfc(image.name) not in names]
+        self.images = [image for image in self.images if nfc(image.name) in names]
 
     def in_order(self) -> list[Row]:
         """Return the images in the order of the batches."""

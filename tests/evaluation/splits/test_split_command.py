@@ -1,11 +1,15 @@
 """`manage.py split`, and scores of one part of a split."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evaluation.splits import files
+from labeling.csv_rows import nfc
 from labeling.models import Image
 from labeling.near_duplicates.fingerprints import to_bytes
 from labeling.releases import freezing
@@ -135,6 +139,41 @@ def test_a_damaged_split_is_refused(list_file, tmp_path, damage, message):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"method": 1},
+        {"method": None},
+        {"class_parts": {DOG: "elsewhere"}},
+        {"lists": {"../val": "0" * 64}},
+    ],
+)
+def test_a_strange_split_json_is_refused(list_file, tmp_path, change):
+    folder = tmp_path / "first"
+    run("split", list_file, "--by", "class:40/60", "--out", folder)
+    head = json.loads((folder / "split.json").read_text())
+    (folder / "split.json").write_text(json.dumps(head | change))
+
+    extended = ("--by", "class:40/60", "--extend", folder / "split.json", "--out", tmp_path / "b")
+    refusal = refused("split", list_file, *extended)
+
+    assert refusal["error"] == "is no split.json of ours"
+
+
+@pytest.mark.parametrize("sign", ["\x0b", "\x85", "\u2028", "\ufeff"])
+def test_a_name_with_a_strange_sign_stays_one_image(tmp_path, sign):
+    names = [f"{sign}a{sign}b", "c"]
+    rows = write(tmp_path / "list.csv", ["image", "group"], [[name, "one"] for name in names])
+    first, again = tmp_path / "first", tmp_path / "again"
+    result = result_of("split", rows, "--by", "50/50", "--out", first)
+
+    extended = ("--by", "50/50", "--extend", first / "split.json", "--out", again)
+
+    assert result_of("split", rows, *extended)["lists"] == result["lists"]
+    parts = [files.read_part(f"{first}:{part}") for part in ("val", "test")]
+    assert frozenset.union(*parts) == set(names)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [(("--by", "40"), "is no rule"), (("--by", "1/2", "--names", "a"), "needs 2 different names")],
 )
@@ -170,6 +209,8 @@ def test_near_duplicates_of_a_release_stay_together(shell, alice, dataset, tmp_p
     result = shell.result(*arguments)
 
     assert (result["together"], result["notes"]) == (10, [])
+    packed = shutil.make_archive(str(tmp_path / "release"), "zip", freezing.folder_of(release))
+    assert shell.result("split", packed, "--by", "50/50", "--out", tmp_path / "again") == result
     assert result["counts"]["val"]["images"] == 10
     val = set(names_of(tmp_path / "s", "val"))
     assert all(
@@ -239,13 +280,17 @@ def test_a_part_of_score_maps_is_scored_alone(tmp_path):
 
 @pytest.mark.usefixtures("wordnet")
 def test_a_part_of_sequences_is_scored_alone(tmp_path):
-    lines = predicted.lines(objects=4)
+    # Decomposed, as a Mac writes names; the list of a part has é.
+    lines = [
+        replace(line, image=line.image.replace(".jpg", "e\u0301.jpg"))
+        for line in predicted.lines(objects=4)
+    ]
     images = sorted({line.image for line in lines})
     list_file = write(tmp_path / "list.csv", ["image", "wnid"], [[name, "x"] for name in images])
     run("split", list_file, "--by", "1/1", "--out", tmp_path / "split")
     part = names_of(tmp_path / "split", "val")
-    kept = [line for line in lines if line.image in part]
-    folders = tuple(image.removesuffix(".jpg") for image in part)
+    kept = [line for line in lines if nfc(line.image) in part]
+    folders = tuple(image.removesuffix("\u00e9.jpg") for image in part)
     whole = predicted.write_predictions(tmp_path / "whole.csv", lines)
     head, *rows = whole.read_text().splitlines(keepends=True)
     alone = tmp_path / "alone.csv"
