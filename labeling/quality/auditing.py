@@ -73,20 +73,23 @@ def draw(
         raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
     if seed is not None and seed < 0:
         raise Refusal(f"The seed is {seed}; give a whole number from 0.", field="seed")
-    if kind.asks == CHAINS:
-        drawn, of = box_audit.draw(campaign, n, seed)
-    else:
-        drawn, of = _drawn(_drawable(campaign, for_gold, is_fresh), n, seed)
-    if len(drawn) < n:
-        raise Conflict(
-            f"Only {count_of(len(drawn), 'question is', 'questions are')} "
-            f"{'left' if for_gold else 'settled'}; draw at most as many, or wait.",
-            field="n",
-        )
-    current = {} if for_gold else _current_settlements(drawn)
+    if seed is None:
+        # Kept with the decision, so that the sample can be drawn again.
+        seed = secrets.randbelow(2**31)
     with transaction.atomic():
-        # Lock the campaign's row, so that two concurrent draws get two numbers.
+        # Lock the campaign's row, so that concurrent draws get two numbers and no gold twice.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if kind.asks == CHAINS:
+            drawn, of = box_audit.draw(campaign, n, seed)
+        else:
+            drawn, of = _drawn(_drawable(campaign, for_gold, is_fresh), n, seed)
+        if len(drawn) < n:
+            raise Conflict(
+                f"Only {count_of(len(drawn), 'question is', 'questions are')} "
+                f"{'left' if for_gold else 'settled'}; draw at most as many, or wait.",
+                field="n",
+            )
+        current = {} if for_gold else _current_settlements(drawn)
         sample = (campaign.audits.aggregate(last=Max("sample"))["last"] or 0) + 1
         Audit.objects.bulk_create(
             [
@@ -122,8 +125,7 @@ def draw_nightly(campaign: Campaign) -> int:
         return 0
     n = min(campaign.nightly_audit, _drawable(campaign, is_fresh=True).count())
     if n:
-        # The seed is kept with the decision, so that the sample can be drawn again.
-        draw(campaign, None, n, secrets.randbelow(2**31), is_fresh=True)
+        draw(campaign, None, n, is_fresh=True)
     return n
 
 
@@ -201,12 +203,9 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
     at_work = Seat.objects.filter(
         question=OuterRef("question"), state__in=[Seat.State.LEASED, Seat.State.ANSWERED]
     )
-    State = Question.State
-    unfit = Q(question__state__in=[State.GOLD, State.WITHDRAWN]) | Q(
-        Exists(at_work), question__state=State.OPEN
-    )
+    unfit = Q(Exists(at_work), question__state=Question.State.OPEN)
     return (
-        campaign.audits.filter(answered_at=None)
+        _waiting(campaign)
         .annotate(its_subject=Coalesce("question__subject", F("question_id") + 0))
         .filter(~Exists(seen))
         .exclude(unfit, for_gold=True)
@@ -216,13 +215,20 @@ def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
 
 def gold_waiting(campaign: Campaign) -> int:
     """Return how many questions are drawn to become gold and not answered yet."""
-    return campaign.audits.filter(for_gold=True, answered_at=None).count()
+    return _waiting(campaign).filter(for_gold=True).count()
 
 
 def unanswered(campaign: Campaign) -> int:
     """Return how many drawn questions wait for a blind answer, those to become gold included."""
-    current = Q(sample=latest_sample(campaign)) | Q(for_gold=True)
-    return campaign.audits.filter(current, answered_at=None).count()
+    return _waiting(campaign).filter(Q(sample=latest_sample(campaign)) | Q(for_gold=True)).count()
+
+
+def _waiting(campaign: Campaign) -> QuerySet[Audit]:
+    """Return unanswered audits, without those whose question cannot become gold any more."""
+    State = Question.State
+    return campaign.audits.filter(answered_at=None).exclude(
+        question__state__in=[State.GOLD, State.WITHDRAWN], for_gold=True
+    )
 
 
 def check_auditor(user: User, campaign: Campaign) -> Membership:

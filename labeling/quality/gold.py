@@ -404,9 +404,12 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
         if question.state == Question.State.SETTLED:
             audit.settlement = question.settlements.latest("pk")
             audit.save(update_fields=["settlement"])
+    known = Gold.objects.filter(question=golden).exclude(answer=answer).exists()
     Gold.objects.update_or_create(
         question=golden, defaults={"answer": answer, "source": "drawn at random", "draw": audit}
     )
+    if known:
+        _ask_recount(campaign)
     # Whoever knows the answer does not get the question.
     Seat.objects.get_or_create(
         annotator=person,

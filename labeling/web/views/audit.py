@@ -1,7 +1,5 @@
 """The audit: a random sample of settled questions, answered again blind by trusted people."""
 
-import secrets
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -38,11 +36,8 @@ def audit(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpResponse:
-    n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
-    if seed is None:
-        # Stored with the decision, so that every sample is reproducible.
-        seed = secrets.randbelow(2**31)
-    auditing.draw(campaign, request.user, n, seed)
+    n = form.cleaned_data["n"]
+    auditing.draw(campaign, request.user, n, form.cleaned_data["seed"])
     message = f"{n} settled questions were drawn. Answer them as you see them."
     return done(request, message, "audit", campaign.name)
 

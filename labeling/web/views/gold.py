@@ -1,7 +1,5 @@
 """Gold questions with known answers, and the texts of each class."""
 
-import secrets
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -98,9 +96,8 @@ def gold_random(request: SignedIn, name: str) -> HttpResponse:
     form = RandomGoldForm(request.POST)
 
     def draw() -> HttpResponse:
-        n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
-        seed = secrets.randbelow(2**31) if seed is None else seed
-        auditing.draw(campaign, request.user, n, seed, for_gold=True)
+        n = form.cleaned_data["n"]
+        auditing.draw(campaign, request.user, n, form.cleaned_data["seed"], for_gold=True)
         message = f"{count_of(n, 'image was', 'images were')} drawn. Answer them as you see them."
         return done(request, message, "audit", campaign.name)
 

@@ -163,10 +163,10 @@ def test_a_strange_split_json_is_refused(list_file, tmp_path, change):
 def test_a_name_with_a_strange_sign_stays_one_image(tmp_path, sign):
     names = [f"{sign}a{sign}b", "c"]
     rows = write(tmp_path / "list.csv", ["image", "group"], [[name, "one"] for name in names])
-    first, again = tmp_path / "first", tmp_path / "again"
+    first, second = tmp_path / "first", tmp_path / "second"
     result = result_of("split", rows, "--by", "50/50", "--out", first)
 
-    extended = ("--by", "50/50", "--extend", first / "split.json", "--out", again)
+    extended = ("--by", "50/50", "--extend", first / "split.json", "--out", second)
 
     assert result_of("split", rows, *extended)["lists"] == result["lists"]
     parts = [files.read_part(f"{first}:{part}") for part in ("val", "test")]

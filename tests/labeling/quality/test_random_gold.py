@@ -4,7 +4,7 @@ import pytest
 
 from labeling.assignment import claiming
 from labeling.errors import Conflict, Refusal
-from labeling.models import Audit, Gold, Question, Seat
+from labeling.models import Audit, Campaign, Gold, Job, Question, Seat
 from labeling.quality import auditing, stated_errors
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from tests import factories
@@ -48,6 +48,50 @@ def test_a_drawn_question_becomes_gold_when_a_reviewer_answers_it(campaign, alic
     assert campaign.questions.filter(state="gold").count() == 3
     decision = campaign.decisions.get(kind="gold")
     assert decision.content == {"drawn": 3, "of": 30, "seed": 5, "sample": 1}
+
+
+@pytest.mark.parametrize("for_gold", [True, False])
+def test_a_draw_without_a_seed_records_one(settled, alice, for_gold):
+    auditing.draw(settled, alice, 3, for_gold=for_gold)
+
+    decision = settled.decisions.filter(kind="gold" if for_gold else "audit").latest("pk")
+    assert decision.content["seed"] is not None
+
+
+def test_two_draws_at_once_draw_no_question_twice(campaign, alice, monkeypatch):
+    locked = []
+    lock = Campaign.objects.select_for_update
+    monkeypatch.setattr(Campaign.objects, "select_for_update", lambda: locked.append(1) or lock())
+    drawable = auditing._drawable
+    monkeypatch.setattr(
+        auditing, "_drawable", lambda *args: locked.append("read") or drawable(*args)
+    )
+
+    draw(campaign, alice, 3)
+
+    assert locked == [1, "read"]
+
+
+def test_a_drawn_question_that_is_gold_meanwhile_waits_no_more(campaign, alice):
+    draw(campaign, alice, 1)
+    question = Audit.objects.get().question
+    row = {"image": question.item.image.name, "topic": question.topic, "answer": "yes"}
+
+    add_gold(campaign, alice, [row], replace=True)
+
+    assert (auditing.gold_waiting(campaign), auditing.unanswered(campaign)) == (0, 0)
+
+
+def test_another_answer_to_gold_chosen_by_hand_has_people_recounted(settled, alice):
+    gold_from_settled(settled, alice, settled.questions.values_list("pk", flat=True))
+    draw(settled, alice, 1)
+    [audit] = Audit.objects.all()
+    recounts = Job.objects.filter(kind="recount")
+
+    wrong = "no" if audit.question.settlements.latest("pk").value == "yes" else "yes"
+    auditing.answer(audit, alice, wrong)
+
+    assert recounts.exists()
 
 
 def test_whoever_answered_it_is_never_asked_it(campaign, alice, charlie):
