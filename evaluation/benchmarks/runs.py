@@ -1,8 +1,8 @@
 """Runs: a benchmark scored on a frozen release. The only writer of Run.
 
 Scores never come from live answers: a run first freezes, then the benchmark's kind (kind.py) scores
-the frozen release. Runs requested by people and by the nightly round are kept; the next run
-replaces interim ones, which the clock requests while people answer.
+the frozen release. Runs requested by people and by the nightly round are kept. While people
+answer, the clock requests interim runs; the next run replaces them.
 """
 
 import logging
@@ -40,7 +40,7 @@ AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 NIGHTLY = "nightly"
 # How long finished jobs of a night are kept.
 KEPT = timedelta(days=7)
-# The clock that sends the message may be ahead of the one that reads it.
+# The sender's clock may be ahead of the reader's.
 CLOCKS_DIFFER = timedelta(minutes=5)
 # Jobs that settle or watch: the freeze waits for those of its campaign, at most FREEZE_PATIENCE.
 BEFORE_FREEZING = (
@@ -68,7 +68,7 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
         if run is not None and (interim or not run.settings.get("interim")):
             return run
         if run is not None:
-            # A user requests what the clock had queued: it becomes the user's run, and is kept.
+            # The clock queued this run; now it becomes the user's, and is kept.
             run.settings = run.settings | {"interim": False}
             run.requested_by = actor
             run.save(update_fields=["settings", "requested_by"])
@@ -230,8 +230,8 @@ def _unfinished(night: str) -> set[int]:
 
 
 def _pending_without_error() -> Q:
-    """Return the condition for jobs that run, or wait and have not failed; the sweep retries
-    others.
+    """Return the condition for jobs that are running, or queued without an error. The sweep
+    retries the others.
     """
     return Q(state=Job.State.RUNNING) | Q(state=Job.State.QUEUED, error="")
 
@@ -241,8 +241,8 @@ def start_night(night: str | None = None) -> str:
 
     Queues the first job of every campaign; each job queues the next step, and the last one the
     scoring of each benchmark. For a draft campaign only its benchmarks are scored.
-    night: by default the one that was due last, so that a second clock or a repeated message starts
-    nothing, and a round that starts hours late does not replace the next night's.
+    night: by default the date of the round that was due last. A second clock or a repeated message
+    then starts nothing, and a round that starts hours late does not take the next night's name.
     Also deletes the finished jobs of rounds older than a week, and expired sessions.
     """
     rounds.record("nightly")
@@ -263,7 +263,7 @@ def start_night(night: str | None = None) -> str:
 def execute_nightly(job: Job) -> None:
     """Run the job "nightly": one step of a night's round. Safe to run twice.
 
-    The next step is queued even if this one fails, which is retried on its own.
+    Queue the next step even if this one fails; the failed step is retried on its own.
     """
     night, step = job.payload["night"], job.payload["step"]
     if step == "score":
@@ -277,7 +277,7 @@ def execute_nightly(job: Job) -> None:
     try:
         _keep(job, {"count": int(NIGHT_STEPS[step](job.campaign))})
     finally:
-        _ask_next(night, step, job.campaign)
+        _enqueue_next(night, step, job.campaign)
 
 
 def _is_early(job: Job) -> bool:
@@ -291,7 +291,7 @@ def _is_early(job: Job) -> bool:
 
 
 def _settle(campaign: Campaign) -> int:
-    """Settle questions that had their votes but, after a crash, no verdict; repair the counters."""
+    """Settle questions that a crash left without a verdict; repair the counters."""
     settled = settling.settle_complete(campaign)
     question_counts.reconcile(campaign.pk)
     counters.note_settled(campaign.pk)
@@ -339,7 +339,7 @@ def _score_nightly(benchmark: Benchmark) -> Run | None:
     return request(benchmark) if stale or has_changed(benchmark) else None
 
 
-def _ask_next(night: str, step: str, campaign: Campaign) -> None:
+def _enqueue_next(night: str, step: str, campaign: Campaign) -> None:
     steps = list(NIGHT_STEPS)
     following = [
         name
@@ -377,7 +377,7 @@ def _keep(job: Job, result: dict[str, int]) -> None:
 
 
 def _fail_abandoned() -> None:
-    """Fail the runs whose job was given up without a word from its worker.
+    """Fail the unfinished runs whose job has failed, for example because its worker died.
 
     An unfinished run keeps the clock from requesting another.
     """

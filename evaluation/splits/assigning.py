@@ -1,8 +1,8 @@
 """Assigns images to the parts of a split: balanced by class, with groups of images kept together.
 
-Images of one group (near-duplicates, images of one source) go to one part. Groups are taken class
-by class, the rarest first, within a class in the order of a hash of the seed and the group's first
-image. Time is linear in the images.
+Images of one group (near-duplicates, images of one source) go to one part. Groups are assigned
+class by class, the rarest class first; within a class the largest groups first, then in the order
+of a hash of the seed and the group's first image. Time is linear in the images.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ class LabeledImage:
 
 @dataclass
 class Assignment:
-    """part_of: index of each image's part. class_parts: of each class, where classes are split.
-    left_out: images that fit no part. together: number of groups of several images. bridges: images
-    whose group lies in several parts of the split that is extended.
+    """part_of: index of each image's part. class_parts: index of each class's part, if classes
+    are split. left_out: images that fit no part. together: number of groups of several images.
+    bridges: new images whose group already has images in several parts.
     """
 
     part_of: dict[str, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def assign(
 
 
 class _Tally:
-    """How many images of each class, and of all, each part has so far."""
+    """Counts of images in each part so far, by class and in total."""
 
     def __init__(self, rule: SplitRule, totals: Counter[str]) -> None:
         self.rule, self.totals = rule, totals
@@ -93,7 +93,7 @@ class _Tally:
         shares = self.rule.numbers
         if self.rule.rest is not None:
             sizes = Counter(name for image in group for name in image.classes)
-            # The last count first: of a class with few images, the test comes before the rest.
+            # Fill the last count first: a class with few images fills the test part first.
             for part in reversed(range(len(shares))):
                 if sizes and all(
                     self.by_class[name][part] + size <= shares[part] for name, size in sizes.items()
@@ -104,7 +104,7 @@ class _Tally:
         size = sum(name in _classes(image) for image in group)
         whole, total, counts = sum(shares), self.totals[name], self.by_class[name]
         left = total - sum(counts)
-        # The part may not get more than its share, rounded up, nor keep others from theirs.
+        # A part gets at most its share, rounded up, and leaves the others theirs, rounded down.
         lacking = [
             max(0, share * total // whole - count)
             for share, count in zip(shares, counts, strict=True)
@@ -135,25 +135,25 @@ def _split_classes(split: Assignment, totals: Counter[str], rule: SplitRule, see
 
 
 def _part_by_classes(group: Sequence[LabeledImage], split: Assignment) -> int | None:
-    """Return the part of all classes of the group; None for classes of several parts, or none."""
+    """Return the part of the group's classes; None if they are in several or an image has none."""
     parts = {split.class_parts[name] for image in group for name in image.classes}
     return parts.pop() if len(parts) == 1 and all(image.classes for image in group) else None
 
 
 def _groups(images: Sequence[LabeledImage]) -> list[list[LabeledImage]]:
     """Return the groups that shared ties join, each in the order of its images' names."""
-    above = list(range(len(images)))
+    parent = list(range(len(images)))
 
     def root(index: int) -> int:
-        while above[index] != index:
-            above[index] = above[above[index]]
-            index = above[index]
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
         return index
 
     first: dict[str, int] = {}
     for index, image in enumerate(images):
         for tie in image.ties:
-            above[root(index)] = root(first.setdefault(tie, index))
+            parent[root(index)] = root(first.setdefault(tie, index))
     groups: dict[int, list[LabeledImage]] = defaultdict(list)
     for index in sorted(range(len(images)), key=lambda index: images[index].name):
         groups[root(index)].append(images[index])

@@ -54,7 +54,7 @@ class SplitHead(Record):
 
 
 def parse_names(method: str, names: tuple[str, ...]) -> SplitRule:
-    """Return the rule with these names, which wsol has in any case."""
+    """Return the rule with these part names. parse refuses names for wsol, which has its own."""
     rule = parse(method)
     return rule if rule.names == names else parse(method, names)
 

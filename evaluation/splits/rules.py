@@ -21,8 +21,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 @dataclass(frozen=True)
 class SplitRule:
     """text: as given. numbers: the shares of the parts, or with COUNTS the images per class of all
-    parts but the rest. names: of the parts. rest: index of the part that takes what no count asks
-    for.
+    parts but the rest. names: of the parts. rest: index of the part that takes all other
+    images.
     """
 
     text: str

@@ -29,7 +29,7 @@ class SplitSource:
 
 
 def read_list(path: Path) -> SplitSource:
-    """Return the images of `image[,wnid][,source][,group]` rows, a row a class.
+    """Return the images of `image[,wnid][,source][,group]` rows, one per image and class.
 
     Other columns are ignored, so a file of boxes will do. Raises BadInput with the line.
     """
@@ -90,7 +90,7 @@ def _source(
 ) -> SplitSource:
     """Return the source without ties that more than half of the images share.
 
-    Such a source is the whole collection, not a scene, and would leave nothing to split.
+    Such a tie stands for the whole collection, not a scene, and would leave nothing to split.
     """
     counts = Counter(key for keys in ties.values() for key in keys)
     common = {key for key, count in counts.items() if count > max(len(classes) / 2, 2)}

@@ -48,7 +48,7 @@ class StepFigures(Record):
 
 @dataclass(kw_only=True)
 class Assisted(Record):
-    """Pairs that began with proposals, or without: accepted boxes and time spent."""
+    """Totals over the pairs that began with proposals, or without: accepted boxes, time spent."""
 
     pairs: int
     boxes: int
@@ -158,7 +158,7 @@ def in_force(source: Campaign | int | None) -> deciding.Skills:
 
 
 def skills(calibration_id: int | None, made_at: datetime | None) -> deciding.Skills:
-    """Return in_force for callers that have read the calibration's time already."""
+    """Return the same as in_force, for callers that already have the calibration's created_at."""
     return deciding.NONE if calibration_id is None else _read(calibration_id, made_at)
 
 

@@ -22,11 +22,11 @@ DRAWS = 400
 DIGITS = 6
 # The Laplace covariance is too small where few gold images are wrong; measured on real crowds.
 WIDER = 1.5
-# Standard deviations of the linear form above its mean: the 80 % bound.
+# Standard deviations above the mean of the log odds, for the 80 % upper bound.
 UPPER = 0.84
-# Larger margins than this quantile of the gold's say no more.
+# Margins are clipped at this quantile of the gold's margins.
 LARGEST = 0.9
-# A target needs this many known answers times 1 / target.
+# A target needs at least ANSWERS_OF_TARGET / target known answers.
 ANSWERS_OF_TARGET = 3
 
 
@@ -84,7 +84,7 @@ class ErrorModel:
         return _terms(np.minimum(np.asarray(margins, float), self.largest_margin), votes)
 
 
-# Before anything was measured: a crowd in the middle of those that were.
+# The model before any measurement: the prior means, from the crowds that were measured.
 TYPICAL = ErrorModel(UNKNOWN.means, ((0.0,) * 3,) * 3, 0, 0.0)
 
 
@@ -205,9 +205,10 @@ def measure(
 
 @dataclass(frozen=True)
 class VotePrefixes:
-    """The runs of votes of images whose answer is known, (N,) each, by image and length.
+    """Prefixes of the votes on images with a known answer, (N,) each, by image and length.
 
-    margins, wrong: of the label after so many votes. votes: that number. images: the image.
+    votes: length of the prefix. margins, wrong: of the label by these votes. images: index of the
+    image.
     """
 
     margins: Floats
@@ -255,7 +256,7 @@ def forecasts(
 
 
 def smallest_target(known: int) -> float:
-    """Return the smallest target that so many known answers support."""
+    """Return the smallest target that this number of known answers supports."""
     return ANSWERS_OF_TARGET / max(known, 1)
 
 
@@ -302,7 +303,7 @@ def margins_of(scores: Floats, labels: Ints) -> Floats:
 
 
 def settled_margins(probabilities: ArrayLike, votes: ArrayLike, by_majority: bool) -> Floats:
-    """Return (I,) the margins of settled labels, from what is stored of them.
+    """Return (I,) the margins of settled labels, from their stored probabilities and votes.
 
     With by_majority the probability is the label's share of the votes, and the margin is the number
     of votes for it minus the votes for all others. Otherwise the margin is the log odds of the
@@ -324,7 +325,7 @@ def settled_error(
 
 
 def cross_fitted(evidence: Evidence, folds: int = 5) -> Floats:
-    """Return (N,) the error of each label, by a model fitted without its fold (every folds-th)."""
+    """Return (N,) the error of each label, by a model fitted on the other folds (interleaved)."""
     errors = np.zeros(len(evidence.wrong))
     for first in range(min(folds, len(errors))):
         fold = np.zeros(len(errors), bool)

@@ -20,7 +20,8 @@ Options = TypeVar("Options")
 def option(help: str, default: Any = dataclasses.MISSING, **settings: Any) -> Any:
     """Return the field of an option; settings are those of argparse's add_argument.
 
-    flag: name of the option, by default made from the field's; None for a positional argument.
+    flag: name of the option, by default derived from the field's name; None for a positional
+    argument.
     """
     kept = {"help": help, "default": default, **settings}
     if isinstance(default, list):

@@ -1,7 +1,7 @@
 """Auditing: trusted people answer a random sample of settled questions again, blind.
 
 That gives the error of the labels with an interval, and shows whether stated probabilities hold.
-An audit changes no settlement. Gold at random is drawn and answered in the same way, from all
+An audit changes no settlement. Random gold is drawn and answered in the same way, from all
 questions (gold.gold_from_draw). docs/explanation/quality.md, Audit.
 """
 
@@ -130,7 +130,7 @@ def draw_nightly(campaign: Campaign) -> int:
 
 
 def _drawn(questions: QuerySet[Question], n: int, seed: int | None) -> tuple[list[int], int]:
-    """Return ids of n of the questions, or of all if there are fewer, and the number of all."""
+    """Return the ids of n random questions (all, if there are fewer) and the number of all."""
     ids = np.fromiter(questions.order_by("pk").values_list("pk", flat=True), np.int64)
     drawn = np.random.default_rng(seed).choice(ids, min(n, len(ids)), replace=False)
     return drawn.tolist(), len(ids)
@@ -165,10 +165,10 @@ def latest_sample(campaign: Campaign) -> int | None:
 
 
 def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
-    """Return an unanswered audit for this person, or None: one that becomes gold, else one of the
-    sample (default: the latest).
+    """Return an unanswered audit for this person, or None.
 
-    It is never about a question that they answered or decided. Two people at once get different
+    Audits that become gold come first, then those of the sample (default: the latest).
+    None is about a question that this person answered or decided. Two people at once get different
     ones if there are several; a reload returns the same one.
     """
     check_auditor(user, campaign)
@@ -294,7 +294,7 @@ class ErrorEstimate(ErrorShare):
 
     measured: the stated error of all settled labels; None of drawings. stated: the error that the
     labels' own probabilities expect; stated_holds: whether that lies in the interval. calibration:
-    of 1 − the error stated of each audited label without it.
+    bins of 1 − stated error; the error of each label is estimated without its own known answer.
     """
 
     sample: int

@@ -33,8 +33,8 @@ SETTLED = ("value", "probability", "answers")
 class Reliability:
     """The stated and the real error of the labels with a known answer.
 
-    interval: Clopper and Pearson's of the real error, 95 %. verdict: whether the stated error lies
-    in it. bins: of calibration_bins; "right" is the share that is wrong.
+    interval: 95 % Clopper–Pearson interval of the real error. verdict: whether the stated error
+    lies in it. bins: from calibration_bins; their "right" is here the share that is wrong.
     """
 
     stated: float
@@ -49,7 +49,7 @@ class MeasuredError:
     """The stated error of the settled labels, and what it was fitted on.
 
     believed: the mean of 1 − p over the labels; real crowds err many times as often. gold: number
-    of labels with gold drawn at random; all others were audited. errors: the stated error of each
+    of known answers that are random gold; the others are audits. errors: the stated error of each
     label with a known answer, fitted without it. wrong: whether each of them is wrong. model: None
     without known answers.
     """
@@ -84,8 +84,8 @@ class MeasuredError:
 
     @property
     def reliability(self) -> Reliability | None:
-        """Return how often labels are wrong, in tenths of their stated error; None without known
-        answers.
+        """Return the stated and the real error, also in bins of the stated error; None without
+        known answers.
         """
         if not self.known:
             return None
@@ -136,9 +136,9 @@ def _sample(campaign: Campaign) -> list[tuple[float, list[str]]]:
     rows = list(_decided(questions)[: SAMPLE + 1])
     if len(rows) <= SAMPLE:
         return rows
-    every = questions.aggregate(n=Count("pk"), low=Min("pk"))
-    step = max(1, every["n"] // SAMPLE)
-    spaced = questions.annotate(place=Mod("pk", step)).filter(place=every["low"] % step)
+    totals = questions.aggregate(n=Count("pk"), low=Min("pk"))
+    step = max(1, totals["n"] // SAMPLE)
+    spaced = questions.annotate(place=Mod("pk", step)).filter(place=totals["low"] % step)
     return list(_decided(spaced))
 
 
@@ -183,8 +183,8 @@ def _evidence(campaign: Campaign, by_majority: bool) -> tuple[Evidence | None, i
 def _crowd_labels(
     campaign: Campaign, question_ids: list[int]
 ) -> dict[int, tuple[Any, float | None, list[str]]]:
-    """Return (value, probability, answers) of the label that people's answers to this gold would
-    have, where they suffice; answers in training or in a test do not count.
+    """Return (value, probability, answers) by gold question: the label that its answers would
+    settle, where they suffice. Answers in training or in a test do not count.
     """
     if not question_ids:
         return {}
