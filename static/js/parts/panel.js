@@ -124,7 +124,7 @@ export class Panel {
       each.disabled = !part || (part.key === OUTLINE && own !== "drawn");
       press(each, own === state);
     }
-    one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Correct it") : gettext("Drawn")} `;
+    one("[data-state=drawn]").firstChild.textContent = `${state === "given" ? gettext("Correct") : gettext("Drawn")} `;
     one("[data-part-guidance]").textContent = part?.guidance || "";
     one("[data-hint]").textContent = HINTS[this.page.drawing.tool] ?? "";
     const left = missing ? gettext("%(count)s missing", { count: missing }) : gettext("none missing");

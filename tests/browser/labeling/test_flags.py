@@ -33,7 +33,7 @@ def test_a_flag_survives_a_broken_network_and_is_answered(
 
     desk = browser_as(alice)
     desk.goto(site("/campaigns/coots/"))
-    desk.get_by_role("link", name="The flags").click()
+    desk.get_by_role("link", name="Open flags").click()
     looked_at(desk, "flags-researcher")
     desk.get_by_label("Your answer").fill("It is meant to be there.")
     desk.get_by_role("button", name="Answer the flag").click()

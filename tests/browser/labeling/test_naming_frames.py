@@ -48,7 +48,7 @@ def test_a_researcher_asks_and_a_person_names_one_frame_of_each_object(
     page.wait_for_selector("#cost")
     looked_at(page, "cost")
     page.click("button[name=ask]")
-    page.wait_for_selector("section p:has-text('The frames are being made')")
+    page.wait_for_selector("section p:has-text('The frames are being created')")
     looked_at(page, "being-made")
     for pk in Job.objects.filter(kind=people.JOB, state="queued").values_list("pk", flat=True):
         queue.run(pk)

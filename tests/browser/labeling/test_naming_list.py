@@ -221,7 +221,7 @@ def test_practice_shows_what_was_wrong_and_why(
     page = browser_as(bob)
     Membership.objects.filter(user=bob).update(stage="training", working_since=names.created_at)
     page.goto(site("/campaigns/names/training/"))
-    expect(page.locator(".notice")).to_contain_text("until 100 % of the latest are right")
+    expect(page.locator(".notice")).to_contain_text("until 100 % of your latest answers are right")
     page.locator("#find").fill("tench")
     page.keyboard.press("1")
     looked_at(page, "training")

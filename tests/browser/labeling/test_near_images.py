@@ -50,7 +50,7 @@ def test_what_looks_like_an_image_of_this_or_of_another_split_is_left_out(
     run_jobs()
     page.reload()
 
-    rows = page.locator("[aria-label='Files that look like another'] tbody tr")
+    rows = page.locator("[aria-label='Near-duplicates'] tbody tr")
     expect(rows).to_have_count(2)
     assert "coffee.png" in rows.filter(has_text="small-coffee.jpg").inner_text()
     assert "hidden-test" in rows.filter(has_text="small-cat.jpg").inner_text()
