@@ -399,7 +399,7 @@ def test_images_that_all_agree_have_one_count_in_one_batch_and_in_many(monkeypat
     right = [[[1, 0]] * 5, np.zeros((0, 2)), [[0, 1]] * 5]
 
     counts = drawn_counts(images, right, 50)
-    monkeypatch.setattr("evaluation.metrics.bootstrap._HELD", 1)
+    monkeypatch.setattr("evaluation.metrics.bootstrap._BATCH_NUMBERS", 1)
 
     assert counts[:, [0, 2]].tolist() == [[[5, 0], [0, 5]]] * 50
     assert counts[:, 1].tolist() == [[0, 0]] * 50
