@@ -1,5 +1,7 @@
 """Results of a campaign: releases with their files, and background jobs."""
 
+from typing import Any
+
 import django_filters
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
@@ -33,7 +35,7 @@ class ReleaseSerializer(serializers.ModelSerializer):
         model = Release
         fields = ("number", "sha256", "counts", "stated_error", "created_at", "files")
 
-    def get_counts(self, release: Release) -> dict[str, object]:
+    def get_counts(self, release: Release) -> dict[str, Any]:
         return {key: count for key, count in release.counts.items() if key != "stated_error"}
 
     def get_files(self, release: Release) -> list[str]:
