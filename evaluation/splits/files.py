@@ -129,7 +129,7 @@ def read(path: Path) -> EarlierSplit:
             class_parts={name: rule.names.index(part) for name, part in class_parts.items()}
         )
     except (ValueError, AttributeError):
-        raise BadInput("is no split.json of ours", path, None, AGAIN) from None
+        raise BadInput("was not written by split", path, None, AGAIN) from None
     for number, name in enumerate(rule.names):
         split.part_of |= dict.fromkeys(_images(path.parent, head, name), number)
     return EarlierSplit(head, split, file_sha256(path))
@@ -156,7 +156,7 @@ def _head(path: Path) -> SplitHead:
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput("there is no split here", path, None, AGAIN) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise BadInput("is no split.json of ours", path, None, AGAIN) from None
+        raise BadInput("was not written by split", path, None, AGAIN) from None
 
 
 def _images(folder: Path, head: SplitHead, name: str) -> list[str]:
@@ -189,11 +189,11 @@ def _notes(images: Iterable[LabeledImage], rule: SplitRule, split: Assignment) -
         yield f"images of the earlier split that are missing here: {gone}; they keep their part"
     if split.bridges:
         yield (
-            f"new images that belong together with images of several parts: {split.bridges}; each "
-            "is in the part of the first"
+            f"new images whose near-duplicates or sources are in several parts: "
+            f"{split.bridges}; each is in the part of the first"
         )
     if split.left_out:
-        yield f"images that fit no part, as their classes are of several: {len(split.left_out)}"
+        yield f"images left out because their classes are in several parts: {len(split.left_out)}"
     counts = _counts(images, rule, split)
     if rule.rest is not None:
         for number, name in zip(rule.numbers, rule.names, strict=False):

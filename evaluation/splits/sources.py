@@ -44,7 +44,7 @@ def read_list(path: Path) -> SplitSource:
             f"{kind} {value}" for kind, value in (("source", source), ("group", group)) if value
         )
     if not classes:
-        raise BadInput("there are no images", path, None, "write an image a line")
+        raise BadInput("there are no images", path, None, "list one image per line")
     notes = (
         []
         if any(ties.values())
@@ -95,7 +95,7 @@ def _source(
     counts = Counter(key for keys in ties.values() for key in keys)
     common = {key for key, count in counts.items() if count > max(len(classes) / 2, 2)}
     notes += [
-        f"{key} holds {counts[key]} of {len(classes)} images, so it keeps none together"
+        f"{key} holds {counts[key]} of {len(classes)} images, so its images may be separated"
         for key in sorted(common)
     ]
     images = [

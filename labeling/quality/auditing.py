@@ -42,8 +42,8 @@ BATCH = 500
 SHOWN = 24
 LARGEST_SAMPLE = 10_000
 NO_AUDITED_DRAWINGS = (
-    "An audit asks plain questions again. Drawings are reviewed instead: have the rules show "
-    "everything to a reviewer, and look at Agreement."
+    "An audit asks plain questions again. To check drawings, send everything to a reviewer "
+    "(rules), and see Agreement."
 )
 NO_GOLD_DRAWINGS = "Only plain questions become gold at random; add known boxes and parts yourself."
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
@@ -191,7 +191,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
 def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
     """Return unanswered audits that this person may answer."""
     seen = Seat.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
-        # A person sees only one part of a thing, ever (subjects.py).
+        # A person is asked about only one part of an object (subjects.py).
         Q(subject__gte=0) | Q(question=OuterRef("question_id")),
         state__in=[Seat.State.RETURNED, Seat.State.CLOSED],
     )

@@ -153,7 +153,7 @@ def _decided(questions: QuerySet[Question]) -> QuerySet[Settlement, Any]:
 def _evidence(campaign: Campaign, by_majority: bool) -> tuple[Evidence | None, int]:
     """Return the labels with a known answer, and how many of these answers are gold.
 
-    The latest answer to each question counts. Gold that a person retired has no draw any more.
+    The latest answer to each question counts. Gold that a person retired does not count.
     """
     kind = KINDS[campaign.kind]
     rows = (

@@ -123,7 +123,7 @@ def test_another_rule_does_not_extend_a_split(list_file, tmp_path, by, message):
     [
         (lambda folder: (folder / "val.txt").write_text("x\n"), "was changed after the split"),
         (lambda folder: (folder / "val.txt").unlink(), "the list of this part is missing"),
-        (lambda folder: (folder / "split.json").write_text("[]"), "is no split.json"),
+        (lambda folder: (folder / "split.json").write_text("[]"), "was not written by split"),
         (lambda folder: (folder / "split.json").unlink(), "there is no split here"),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_strange_split_json_is_refused(list_file, tmp_path, change):
     extended = ("--by", "class:40/60", "--extend", folder / "split.json", "--out", tmp_path / "b")
     refusal = refused("split", list_file, *extended)
 
-    assert refusal["error"] == "is no split.json of ours"
+    assert refusal["error"] == "was not written by split"
 
 
 @pytest.mark.parametrize("sign", ["\x0b", "\x85", "\u2028", "\ufeff"])
