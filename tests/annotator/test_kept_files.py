@@ -148,7 +148,7 @@ def test_a_selection_leads_to_a_competition_with_what_was_typed(as_alice, pond, 
 
     [message] = page.context["form"].errors["questions_file"]
     assert "selection by mad select" in message
-    assert "they are not taken along" in page.content.decode()
+    assert "they are not carried over" in page.content.decode()
     # The longest request line that gunicorn takes is 4,094 bytes.
     assert len(page.context["selection_page"]) < 4000
     there = as_alice.get(page.context["selection_page"], follow=True)

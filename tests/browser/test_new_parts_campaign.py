@@ -46,7 +46,7 @@ def test_quotas_are_set_on_a_persons_page(page, alice, bob, dataset, site, looke
     member = campaign.memberships.get(user=bob)
     page.goto(site(f"/campaigns/cats/people/{member.pk}/"))
 
-    page.click("text=None: any class comes")
+    page.click("text=No quotas: all classes")
     page.fill("#id_quota-n02121620", "150")
     page.click("text=Save quotas")
     page.wait_for_selector("text=150 images are left to")

@@ -107,7 +107,7 @@ def test_a_note_is_asked_for(reviewed, site):
 
     page.click("[data-send-back]")
 
-    page.wait_for_selector("text=Say what to mend")
+    page.wait_for_selector("text=Say what to correct")
     assert not SentBack.objects.exists()
 
 

@@ -19,7 +19,7 @@ def test_an_administrator_grants_a_right_by_mouse(browser_as, alice, bob, site, 
     page.get_by_label("Username").fill("bob")
     page.get_by_role("button", name="Find").click()
     page.get_by_role("button", name="Grant the right to bob").click()
-    page.get_by_text("bob may open campaigns now.").wait_for()
+    page.get_by_text("bob can now open campaigns.").wait_for()
     page.get_by_role("button", name="Revoke the right of bob").wait_for()
     looked_at(page, "rights-found")
 

@@ -1,11 +1,9 @@
 """Results of a campaign: releases with their files, and background jobs."""
 
-from typing import Any
-
 import django_filters
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -35,7 +33,8 @@ class ReleaseSerializer(serializers.ModelSerializer):
         model = Release
         fields = ("number", "sha256", "counts", "stated_error", "created_at", "files")
 
-    def get_counts(self, release: Release) -> dict[str, Any]:
+    @extend_schema_field(OpenApiTypes.OBJECT)
+    def get_counts(self, release: Release) -> dict[str, object]:
         return {key: count for key, count in release.counts.items() if key != "stated_error"}
 
     def get_files(self, release: Release) -> list[str]:
