@@ -212,7 +212,7 @@ def test_price_follows_what_is_typed(page, dataset, site):
     page.fill("#id_expected", "900")
     page.fill("#id_cost_per_hour", "18")
     page.keyboard.press("Tab")
-    page.wait_for_selector("text=74.47 EUR")
+    page.wait_for_selector("text=74.46 EUR")
     page.select_option("#id_stop_early", "never")
     page.wait_for_selector("text=100.00 EUR")
 
