@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4_036,
     "deploy": 737,
-    "docs": 5_511,
+    "docs": 5_513,
     "evaluation": 475,
     "evaluation/benchmarks": 10_058,
     "evaluation/classifiers": 2_256,
