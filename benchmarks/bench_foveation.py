@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from benchmarks import Row, row, sized
+from benchmarks.bench_gpu.made import HEIGHT, WIDTH, round_parts
 from evaluation.metrics.frames.foveation import LOW, frames, positions, resolution
 from evaluation.metrics.frames.pyramid import codes, pyramid
-from evaluation.metrics.frames.sequences import PartSequence, sequence
+from evaluation.metrics.frames.sequences import PartSequence
 
-HEIGHT, WIDTH, PARTS = 375, 500, 9
 OBJECTS = sized(30, 2)
 THREADS = 2
 ROUNDS = sized(4, 1)
@@ -75,14 +75,7 @@ def made(seed: int) -> Object:
     """An object: noise that is smooth in places, and nine parts along an order."""
     rng = np.random.default_rng(seed)
     image = ndimage.gaussian_filter(rng.integers(0, 256, (HEIGHT, WIDTH, 3)), (1.5, 1.5, 0))
-    y, x = np.mgrid[:HEIGHT, :WIDTH] / np.array([[[HEIGHT]], [[WIDTH]]])
-    masks = {}
-    for part in range(PARTS):
-        middle, extent = rng.uniform(0.2, 0.8, 2), rng.uniform(0.05, 0.15, 2)
-        masks[f"part {part}"] = (
-            np.hypot((y - middle[0]) / extent[0], (x - middle[1]) / extent[1]) < 1
-        )
-    return image.astype(np.uint8), sequence(list(masks), masks)
+    return image.astype(np.uint8), round_parts(rng)
 
 
 def ours_of(content: str, device: str = "cpu") -> Callable[..., Iterable[torch.Tensor]]:

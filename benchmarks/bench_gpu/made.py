@@ -27,9 +27,14 @@ def maps(grid: int, count: int) -> tuple[Maps, Boxes]:
 
 
 def part_object(seed: int) -> tuple[NDArray[np.uint8], PartSequence]:
-    """A photograph of blocks of noise, and nine round parts along an order."""
+    """A photograph of blocks of noise, and its parts."""
     rng = np.random.default_rng(seed)
     blocks = rng.integers(0, 256, (HEIGHT // 5, WIDTH // 5, 3), dtype=np.uint8)
+    return np.kron(blocks, np.ones((5, 5, 1), np.uint8)), round_parts(rng)
+
+
+def round_parts(rng: np.random.Generator) -> PartSequence:
+    """Nine round parts along an order."""
     y, x = np.mgrid[:HEIGHT, :WIDTH] / np.array([[[HEIGHT]], [[WIDTH]]])
     masks = {}
     for part in range(PARTS):
@@ -37,7 +42,7 @@ def part_object(seed: int) -> tuple[NDArray[np.uint8], PartSequence]:
         masks[f"part {part}"] = (
             np.hypot((y - middle[0]) / extent[0], (x - middle[1]) / extent[1]) < 1
         )
-    return np.kron(blocks, np.ones((5, 5, 1), np.uint8)), sequence(list(masks), masks)
+    return sequence(list(masks), masks)
 
 
 def pool(images: int, classes: int) -> tuple[PoolPredictions, PoolPredictions]:

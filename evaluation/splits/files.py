@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,14 +83,14 @@ def make(
         fault = f"was made by {earlier.head.method} with seed {earlier.head.seed}"
         raise BadInput(fault, HEAD, None, "extend it by the same rule and seed")
     split = assign(source.images, rule, seed, earlier.assignment if earlier else None)
-    notes = [*source.notes, *_notes(source.images, rule, split)]
+    counts = _counts(source.images, rule, split)
+    notes = [*source.notes, *_notes(source.images, rule, split, counts)]
     lists = dict.fromkeys(rule.names, "")
     names: dict[int, list[str]] = {part: [] for part in range(len(rule.names))}
     for name, part in split.part_of.items():
         names[part].append(name)
     for part, part_names in names.items():
         lists[rule.names[part]] = "".join(f"{name}\n" for name in sorted(part_names))
-    counts = _counts(source.images, rule, split)
     head = SplitHead(
         seed=seed,
         method=rule.text,
@@ -183,7 +183,12 @@ def _counts(
     }
 
 
-def _notes(images: Iterable[LabeledImage], rule: SplitRule, split: Assignment) -> Iterable[str]:
+def _notes(
+    images: Iterable[LabeledImage],
+    rule: SplitRule,
+    split: Assignment,
+    counts: Mapping[str, PartCounts],
+) -> Iterable[str]:
     names = {image.name for image in images}
     if gone := sum(name not in names for name in split.part_of):
         yield f"images of the earlier split that are missing here: {gone}; they keep their part"
@@ -194,10 +199,9 @@ def _notes(images: Iterable[LabeledImage], rule: SplitRule, split: Assignment) -
         )
     if split.left_out:
         yield f"images left out because their classes are in several parts: {len(split.left_out)}"
-    counts = _counts(images, rule, split)
     if rule.rest is not None:
+        classes = {wnid for part in counts.values() for wnid in part.classes}
         for number, name in zip(rule.numbers, rule.names, strict=False):
-            classes = {wnid for part in counts.values() for wnid in part.classes}
             few = sum(counts[name].classes.get(wnid, 0) < number for wnid in classes)
             if few:
                 yield f"classes with fewer than {number} images in {name}: {few} of {len(classes)}"

@@ -74,7 +74,7 @@ class SettingsForm(CampaignForm):
         super().__init__(*args, **kwargs)
         if not KINDS[kind].can_swipe:
             del self.fields["swiping"]
-        if KINDS[kind].drawn or KINDS[kind].asks == CHAINS:
+        if not KINDS[kind].has_words:
             del self.fields["nightly_audit"]
 
 
