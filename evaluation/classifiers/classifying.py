@@ -7,7 +7,7 @@ settings, then a line per batch. Torch is imported inside functions.
 import contextlib
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.classifiers import resuming
-from evaluation.devices import BatchSize
+from evaluation.classifiers.likeliest_classes import TOP, Row, batch_rows
 from labeling.files import BadInput, atomic_write
 from labeling.image_files import FORMATS
 from labeling.release_files.frozen import ahead
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from evaluation.classifiers.opening import Classifier
 
-TOP = 5
 BATCH = 32
-Row = list[str]
 
 
 @dataclass
@@ -123,32 +121,6 @@ def classify(
     return work.added - before
 
 
-def batch_rows(
-    frames: Iterable[tuple[str, "Tensor"]], classifier: "Classifier", batch: int = BATCH
-) -> Iterator[list[Row]]:
-    """Yield the rows of every batch of frames, as in `classify`."""
-    import torch
-
-    at_once = BatchSize(batch, "frame")
-    names: list[str] = []
-    images: list[Tensor] = []
-
-    def classified() -> list[Row]:
-        outputs = at_once.run(len(images), lambda part: classifier(torch.stack(images[part])))
-        rows = _rows(names, classifier, torch.cat(list(outputs)))
-        names.clear()
-        images.clear()
-        return rows
-
-    for name, frame in frames:
-        names.append(name)
-        images.append(classifier.prepare(frame))
-        if len(names) == batch:
-            yield classified()
-    if names:
-        yield classified()
-
-
 def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:
     """Yield the frames in image files with their ids: (H, W, 3) uint8; a few are read ahead.
 
@@ -183,38 +155,6 @@ def _read(file: tuple[str, Path]) -> tuple[str, NDArray[np.uint8]]:
         raise BadInput(
             "the frame cannot be read", file=path, cure=f"remove it and {cure}"
         ) from None
-
-
-def likeliest(
-    probabilities: "Tensor", count: int, classifier: str, names: Sequence[str]
-) -> tuple["Tensor", "Tensor"]:
-    """Return (N, K) indices of the `count` likeliest classes per image, and their probabilities.
-
-    K is less than count if there are fewer classes. Ties go to the first class. names: of the
-    images. Raises BadInput for a probability that is NaN.
-    """
-    wrong = (~probabilities.isfinite().all(1)).nonzero()
-    if len(wrong):
-        raise BadInput(
-            f"{classifier} gives no number for {names[int(wrong[0])]}",
-            cure="look at its weights and at --mean and --std",
-        )
-    # A stable sort keeps equal ones in the order of the classes, which topk does not guarantee.
-    values, at = probabilities.sort(dim=1, descending=True, stable=True)
-    return at[:, :count], values[:, :count]
-
-
-def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -> list[Row]:
-    at, values = likeliest(
-        probabilities, TOP, classifier.name, [f"the frame {name}" for name in names]
-    )
-    rows = []
-    for name, chances, indices in zip(names, values.tolist(), at.tolist(), strict=True):
-        row = [name, classifier.name]
-        for chance, index in zip(chances, indices, strict=True):
-            row += [classifier.classes[index], f"{chance:.6g}"]
-        rows.append(row)
-    return rows
 
 
 def _resumed(file: IO[bytes], path: Path, settings: dict[str, object]) -> dict[str, set[str]]:

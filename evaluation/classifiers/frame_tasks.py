@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluation.classifiers import classifying, task_networks
-from evaluation.classifiers.classifying import Row
+from evaluation.classifiers.likeliest_classes import Row, batch_rows
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import files_sha256, refuse_others
 from evaluation.engines.tasks import Task, map_in_tasks, task
@@ -107,4 +107,4 @@ def _rows(
     opening: Mapping[str, Any],
 ) -> bytes:
     [classifier] = task_networks.opened(networks, opening)
-    return json.dumps(list(classifying.batch_rows(frames, classifier, batch))).encode()
+    return json.dumps(list(batch_rows(frames, classifier, batch))).encode()

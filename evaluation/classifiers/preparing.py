@@ -5,10 +5,12 @@ Torch is imported inside functions.
 
 import math
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch import device as Device
 
 # squash and pad keep the whole frame; crop keeps the central square.
 FITS = ("squash", "crop", "pad")
@@ -56,7 +58,7 @@ class FramePreparation:
     def __call__(self, frame: "Tensor") -> "Tensor":
         """Return (3, height, width) float32 of a frame (H, W, 3) uint8, on its device."""
         image = frame.permute(2, 0, 1).float() / 255
-        colours = image.new_tensor([self.mean, self.std]).view(2, 3, 1, 1)
+        colours = _colours(self.mean, self.std, frame.device)
         fitted = {"squash": self._squashed, "crop": self._cropped, "pad": self._padded}[self.fit]
         return fitted(image, colours)
 
@@ -101,3 +103,13 @@ class FramePreparation:
         )
         # Bicubic overshoots at edges.
         return resized.squeeze(0).clamp_(0, 1)
+
+
+@lru_cache(32)
+def _colours(
+    mean: tuple[float, float, float], std: tuple[float, float, float], device: "Device"
+) -> "Tensor":
+    """Return (2, 3, 1, 1); kept, because each upload to a device waits for it."""
+    import torch
+
+    return torch.tensor([mean, std], device=device).view(2, 3, 1, 1)

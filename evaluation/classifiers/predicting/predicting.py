@@ -8,7 +8,7 @@ others, wherever a run was stopped.
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evaluation import devices
-from evaluation.classifiers import classifying
+from evaluation.classifiers.likeliest_classes import likeliest
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.predicting import decoding
 from evaluation.classifiers.predicting.decoding import Pixels
@@ -126,7 +126,7 @@ def predicted_batches(
         classifier.name: np.array([places[wnid] for wnid in classifier.classes])
         for classifier in classifiers
     }
-    with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
+    with closing(batches), decoding.Decoders(plan, processes) as decoders:
         for batch, pixels, reasons in decoders.prepared(batches):
             readable = [at for at in range(len(batch.images)) if at not in reasons]
             images = [batch.images[at].name for at in readable]
@@ -142,19 +142,6 @@ def predicted_batches(
             yield ClassifiedBatch(images, skipped, predictions, len(batch.images), batch.end)
 
 
-@contextmanager
-def _repeatable() -> Iterator[None]:
-    """Make a batch's numbers independent of what ran before, and a GPU's equal to a CPU's to six
-    digits.
-    """
-    # TF32 keeps three digits; TorchScript fuses operations once it has seen a few batches.
-    with (
-        torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False),
-        torch.jit.optimized_execution(False),
-    ):
-        yield
-
-
 def _skipped(batch: decoding.PhotographBatch, reasons: Mapping[int, str]) -> list[tuple[str, str]]:
     """Return what was refused or is unreadable in a batch, and why, in the order of the list."""
     refused = [(entry.name, entry.reason) for entry in batch.refused]
@@ -166,7 +153,7 @@ def _predicted(
     probabilities: Tensor, count: int, name: str, images: Sequence[str], table: NDArray[np.int64]
 ) -> ClassifierPredictions:
     """Return the predictions. table: index in the pool's classes of each output."""
-    labels, confidences = classifying.likeliest(probabilities, count, name, images)
+    labels, confidences = likeliest(probabilities, count, name, images)
     # Half precision and rounding may exceed [0, 1] slightly; + 0 turns -0 into 0.
     return ClassifierPredictions(
         table[labels.cpu().numpy()], confidences.cpu().numpy().clip(0, 1) + np.float32(0)

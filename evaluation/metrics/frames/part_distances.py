@@ -39,24 +39,27 @@ class PartDistances:
     ) -> None:
         import torch
 
-        from evaluation.metrics.frames import kernels
-
         self.steps, self.reach = np.array(steps, order="C"), disk_reach(radius)
-        self.boxes = kernels.extents(self.steps, count)
         self.compiled = compiled
-        self._there = torch.from_numpy(self.steps).to(device)
+        if compiled:
+            from evaluation.metrics.frames import kernels
+
+            self._boxes = kernels.extents(self.steps, count)
+        else:
+            self._there = torch.from_numpy(self.steps).to(device)
 
     def of(self, step: int) -> "Tensor":
         """Return the distances to a step that has pixels."""
         import torch
 
+        if not self.compiled:
+            # On the host, so that nothing waits for the device; numba may be missing here.
+            columns = np.flatnonzero((self.steps == step).any(axis=0)).tolist()
+            return squared_distances(self._there == step, self.reach, columns[0], columns[-1] + 1)
         from evaluation.metrics.frames import kernels
 
-        if not self.compiled:
-            mask = self._there == step
-            return squared_distances(mask, self.reach, *map(int, self.boxes[step, [1, 3]]))
         out = np.empty(self.steps.shape, np.int32)
-        kernels.squared_distances(self.steps, step, self.boxes[step], self.reach, out)
+        kernels.squared_distances(self.steps, step, self._boxes[step], self.reach, out)
         return torch.from_numpy(out)
 
 
