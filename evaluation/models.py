@@ -1,4 +1,4 @@
-"""Benchmarks, submissions, selections, runs, registered models and pools."""
+"""Benchmarks, submissions, selections, runs, splits, registered models and pools."""
 
 from django.db import models
 from django.utils import timezone
@@ -208,6 +208,48 @@ class MistakeReview(models.Model):
 
     def __str__(self) -> str:
         return f"review of {self.benchmark} by {self.campaign}"
+
+
+class ReleaseSplit(models.Model):
+    """A split of a release's images into parts, once its job is done.
+
+    The last part may be sealed: then only `sealed_by` sees its images and labels. An extension
+    keeps every assignment of the split that it extends, and its seal.
+    """
+
+    release = models.ForeignKey("labeling.Release", on_delete=models.PROTECT, related_name="splits")
+    # The rule as `split --by` states it, the names of the parts, and the seed.
+    method = models.CharField(max_length=80)
+    names = models.JSONField()
+    seed = models.PositiveBigIntegerField()
+    sealed_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # One extension per split, so that all later splits agree about every image.
+    extends = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="extension"
+    )
+    job = models.OneToOneField(
+        "labeling.Job", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # A zip in the storage "data"; empty until it is made, as are the content of split.json and its
+    # hash.
+    file = models.CharField(max_length=200, blank=True)
+    head = models.JSONField(default=dict, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"split {self.pk} of {self.release}"
+
+    @property
+    def sealed(self) -> str | None:
+        """Return the name of the sealed part."""
+        return self.names[-1] if self.sealed_by_id else None
 
 
 class RegisteredModel(models.Model):

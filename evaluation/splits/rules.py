@@ -42,7 +42,7 @@ def parse(text: str, names: tuple[str, ...] = ()) -> SplitRule:
     if not names:
         return rule
     if rule.text.startswith("wsol:"):
-        raise ValueError(f"the parts of wsol are {', '.join(rule.names)}: leave --names out")
+        raise ValueError(f"the parts of wsol are {', '.join(rule.names)}: give no names")
     if len(names) != len(rule.names) or len(set(names)) != len(names):
         raise ValueError(f"{text} needs {len(rule.names)} different names, as a,b")
     for name in names:

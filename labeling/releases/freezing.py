@@ -115,12 +115,14 @@ def release_for(campaign: Campaign, number: int) -> Release:
 def prune(campaign: Campaign, keep: Release) -> int:
     """Remove old interim releases and return their number.
 
-    Does not remove `keep`, the newest release, or releases that a run or a benchmark uses. A
-    ReplacedRelease records each removed one.
+    Does not remove `keep`, the newest release, or releases that a run, a benchmark or a split
+    uses. A ReplacedRelease records each removed one.
     """
     old = [
         release
-        for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None)
+        for release in campaign.releases.exclude(pk=keep.pk).filter(
+            runs=None, benchmarks=None, splits=None
+        )
         if release.counts.get("interim")
     ]
     for release in old:

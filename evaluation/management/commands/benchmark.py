@@ -37,6 +37,7 @@ class OpenBenchmarkOptions:
     name: str = option("of the benchmark, as in its address")
     release: int | None = option("by default the latest; else one is frozen", metavar="N")
     split: str | None = option("wsol: which images these are", choices=SPLITS)
+    part: str | None = option("of a split on the site, such as 3:val", metavar="SPLIT:PART")
     confidence: float | None = option("of the intervals", type=level, metavar="LEVEL")
     seed: int | None = option("of the bootstrap", type=whole())
     inclusive: bool | None = option("x1 and y1 are the last pixels", None)

@@ -6,14 +6,12 @@ from pathlib import Path
 from django.db import OperationalError, ProgrammingError
 
 from evaluation.readers import release_predictions
+from evaluation.release_splits import making
 from evaluation.splits import files, rules, sources
 from labeling.bounded_numbers import whole
-from labeling.datasets.near_images import fingerprints_of
 from labeling.files import BadInput, require_file
 from labeling.management.contract import ContractCommand, UsageError
 from labeling.management.options import argument, option
-from labeling.models import Dataset
-from labeling.near_duplicates.fingerprints import Fingerprint
 
 
 @dataclass(kw_only=True)
@@ -64,18 +62,10 @@ class Command(ContractCommand):
 def _source(path: Path) -> sources.SplitSource:
     with release_predictions.opened(path) as release:
         if release:
-            return sources.of_release(release, _fingerprints(release.meta["campaign"]["dataset"]))
+            try:
+                return making.source_of(release)
+            except (OperationalError, ProgrammingError):
+                # Without a site, there are no photographs.
+                return sources.of_release(release, {})
     require_file(path, "give a release, or a list of images")
     return sources.read_list(path)
-
-
-def _fingerprints(name: str) -> dict[str, Fingerprint | None]:
-    """Return the fingerprints of a dataset by the SHA-256 of its images; empty without a site."""
-    try:
-        dataset = Dataset.objects.filter(name=name).first()
-    except (OperationalError, ProgrammingError):
-        return {}
-    if dataset is None:
-        return {}
-    hashes = dict(dataset.images.values_list("name", "sha256"))
-    return {hashes[name]: views for name, views in fingerprints_of(dataset)}

@@ -34,6 +34,7 @@ from evaluation.benchmarks.submissions import (
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
+from evaluation.release_splits import parts
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput, file_sha256
@@ -64,17 +65,22 @@ class LabeledPlan:
     truth: TruthCounts
 
 
-def plan(campaign: Campaign, kind: str, release: Release | None = None) -> LabeledPlan | None:
+def plan(
+    campaign: Campaign, kind: str, release: Release | None = None, part: str = ""
+) -> LabeledPlan | None:
     """Return a preview of the benchmark; None while the campaign has no release.
 
-    Raises Refusal if the release has nothing of this kind, BadInput for damaged files.
+    part: SPLIT:PART, as in LabeledSettings. Raises Refusal if the release has nothing of this kind,
+    BadInput for damaged files.
     """
     checked(kind, {})
+    release, images = parts.on_part(campaign, release, part)
     release = release or freezing.latest_kept(campaign)
     if release is None:
         check_settled(campaign, UNSETTLED.format(campaign.title))
         return None
-    return LabeledPlan(release.number, kind, ground_truth.count(freezing.read(release), kind))
+    counts = ground_truth.count(freezing.read(release), kind, images)
+    return LabeledPlan(release.number, kind, counts)
 
 
 def create(
@@ -95,12 +101,13 @@ def create(
     """
     stated = checked(kind, settings)
     check_names(name, title)
+    release, images = parts.on_part(campaign, release, stated.part or "")
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
     with saying_full(), scratch() as folder:
         truth = folder / "truth"
         truth.mkdir()
         stated.truth = ground_truth.write(
-            freezing.read(release), kind, truth, stated.inclusive or False
+            freezing.read(release), kind, truth, stated.inclusive or False, images
         )
         scoring.check_truth(kind, truth, stated)
         row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)

@@ -13,6 +13,7 @@ from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
+from evaluation.release_splits.parts import part_choices
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
 from labeling.web.forms.kept import KeptFileInput
@@ -43,7 +44,11 @@ class LabeledForm(NewBenchmarkForm):
         choices=list(wording.KINDS.items()), error_messages={"required": "Choose a kind."}
     )
     fault_field = "kind"
+    from_address = ("title", "name", "campaign", "part")
     split = forms.ChoiceField(choices=list(wording.SPLITS.items()), widget=forms.RadioSelect)
+    part = forms.ChoiceField(
+        required=False, help_text="A part of a split: its release and its images are the truth."
+    )
     protocol = forms.ChoiceField(choices=list(wording.PROTOCOLS.items()))
     normalize = forms.ChoiceField(
         choices=list(wording.NORMALIZATIONS.items()), label="Scores of a map"
@@ -80,6 +85,7 @@ class LabeledForm(NewBenchmarkForm):
         self.chosen_campaign = _campaign(self.choosing)
         self.initial.setdefault("campaign", self.chosen_campaign)
         self.fields["campaign"].widget = forms.HiddenInput()
+        self.fields["part"].choices = part_choices(self.chosen_campaign)  # type: ignore[attr-defined]
         kind = self.data.get("kind", "")
         for settings in DEFAULTS.values():
             for name, usual in settings.items():
@@ -111,7 +117,8 @@ class LabeledForm(NewBenchmarkForm):
         }
 
     def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("title", "name", "split")]
+        has_parts = len(self.fields["part"].choices) > 1  # type: ignore[attr-defined]
+        return [self[name] for name in ("title", "name", "split", *["part"] * has_parts)]
 
     def map_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("protocol", "normalize", "size", "thresholds")]
@@ -121,7 +128,7 @@ class LabeledForm(NewBenchmarkForm):
 
     def has_scoring_faults(self) -> bool:
         """Return whether the collapsed part has errors to show."""
-        names = {key for defaults in DEFAULTS.values() for key in defaults} - {"split"}
+        names = {key for defaults in DEFAULTS.values() for key in defaults} - {"split", "part"}
         return any(self[name].errors for name in names)
 
 

@@ -39,7 +39,7 @@ class Labeled(LabeledScoring, LabeledPages):
     }
 
     def plan(self, **chosen: Any) -> benchmarks.LabeledPlan | None:
-        return benchmarks.plan(chosen["campaign"], chosen["kind"], chosen.get("release"))
+        return benchmarks.plan(**chosen)
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:
         return benchmarks.create(owner, **chosen)

@@ -10,6 +10,11 @@ from evaluation.metrics.wsol import box_scores
 
 class ReleasedRequest(OnReleaseRequest):
     kind = serializers.ChoiceField(choices=KINDS)
+    part = serializers.CharField(
+        max_length=80,
+        required=False,
+        help_text="SPLIT:PART, such as 3:val: only these images of the split's release count.",
+    )
 
 
 class NewReleasedSerializer(ReleasedRequest):

@@ -16,13 +16,14 @@ from labeling.errors import Refusal
 from labeling.records import Record
 
 TRAIN, TEST = SPLITS = ("train-fullsup", "test")
-_DRAWN: dict[str, object] = {"split": TRAIN, "confidence": 0.999, "seed": 0}
+_DRAWN: dict[str, object] = {"split": TRAIN, "part": "", "confidence": 0.999, "seed": 0}
 DEFAULTS: dict[str, dict[str, object]] = {
     CLASSIFICATION: _DRAWN,
     LOCALIZATION: _DRAWN | {"inclusive": False, "strict": False},
     DETECTION: _DRAWN | {"inclusive": False},
     WSOL: {
         "split": TRAIN,
+        "part": "",
         "protocol": "paper",
         "normalize": "min-max",
         "size": 224,
@@ -46,10 +47,12 @@ _RANGES = {
 class LabeledSettings(Record):
     """Stored settings of a benchmark, only those of its kind.
 
+    part: SPLIT:PART of a split of the release, whose images alone count; None for all images.
     truth: its counts. earlier_attempts: attempts of classifiers that were removed.
     """
 
     split: str
+    part: str | None = None
     confidence: float | None = None
     seed: int | None = None
     inclusive: bool | None = None
@@ -81,7 +84,8 @@ def checked(kind: str, chosen: Mapping[str, object]) -> LabeledSettings:
                 f"A benchmark of {kind} has no {name!r}; it has {', '.join(usual)}.", field=name
             )
         _check(name, value)
-    return LabeledSettings.from_json(usual | dict(chosen))
+    stated = {name: value for name, value in (usual | dict(chosen)).items() if value != ""}
+    return LabeledSettings.from_json(stated)
 
 
 def _check(name: str, value: object) -> None:
@@ -93,5 +97,7 @@ def _check(name: str, value: object) -> None:
             raise Refusal(f"Take a whole number from {low} to {high}.", field=name)
     if name == "confidence" and not (isinstance(value, float) and 0 < value < 1):
         raise Refusal("Take a number between 0 and 1, such as 0.999.", field=name)
+    if name == "part" and not isinstance(value, str):
+        raise Refusal("Give the part as SPLIT:PART, such as 3:val.", field=name)
     if name in ("inclusive", "strict") and type(value) is not bool:
         raise Refusal("Say true or false.", field=name)

@@ -5,13 +5,14 @@ Undecided labels are left out and counted. Boxes are in pixels, x1 and y1 exclus
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
 from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, LabeledScene, has_parts, scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import WsolFolder
+from labeling.csv_rows import nfc
 from labeling.errors import Refusal
 from labeling.plurals import count_of
 from labeling.records import Record
@@ -62,28 +63,38 @@ class TruthCounts(Record):
     notes: list[str]
 
 
-def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> TruthCounts:
+def write(
+    frozen: Frozen,
+    kind: str,
+    folder: Path,
+    inclusive: bool = False,
+    part: Collection[str] | None = None,
+) -> TruthCounts:
     """Write what `score KIND` reads into an existing folder and return the counts.
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
     images.csv (image,width,height). detection: these, including images without objects, and
     excluded.csv (image,wnid) of undecided pairs. inclusive: x1 and y1 are the last pixel. wsol: the
-    folder layout of WSOL; for releases with parts also masks/, the same with masks. Raises Refusal
-    if the release has nothing of this kind.
+    folder layout of WSOL; for releases with parts also masks/, the same with masks. part: names of
+    the only images that count. Raises Refusal if the release has nothing of this kind.
     """
-    return _made(frozen, kind, folder, inclusive)
+    return _made(frozen, kind, folder, inclusive, part)
 
 
-def count(frozen: Frozen, kind: str) -> TruthCounts:
+def count(frozen: Frozen, kind: str, part: Collection[str] | None = None) -> TruthCounts:
     """Return the counts that `write` would return. Raises as `write` does."""
-    return _made(frozen, kind, None, False)
+    return _made(frozen, kind, None, False, part)
 
 
-def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> TruthCounts:
+def _made(
+    frozen: Frozen, kind: str, folder: Path | None, inclusive: bool, part: Collection[str] | None
+) -> TruthCounts:
     tally = TruthTally()
     with Sheets(folder) as sheets:
         take = _taker(frozen, kind, folder, sheets, tally, inclusive)
         for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
+            if part is not None and nfc(scene.photo.name) not in part:
+                continue
             tally.unboxed += scene.unboxed if kind != CLASSIFICATION else 0
             take(scene)
     _check(frozen, kind, tally)
