@@ -413,7 +413,7 @@ ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
 #: Device for benchmark runs, also at night: auto (a GPU if the worker's machine has one), cpu, cuda
-#: or cuda:1.
+#: or cuda:1. The differences between a CPU's and a GPU's scores were not measured.
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="auto")
 #: Queue of workers that score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")

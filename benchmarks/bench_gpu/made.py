@@ -12,6 +12,7 @@ GRIDS = {"14 × 14": SMOOTH, "28 × 28": 28, "noise": SIZE}
 HEIGHT, WIDTH, PARTS = 375, 500, 9
 Maps = list[NDArray[np.float32]]
 Boxes = list[NDArray[np.float64]]
+Pool = tuple[PoolPredictions, PoolPredictions]
 
 
 def maps(grid: int, count: int) -> tuple[Maps, Boxes]:
@@ -45,7 +46,7 @@ def round_parts(rng: np.random.Generator) -> PartSequence:
     return sequence(list(masks), masks)
 
 
-def pool(images: int, classes: int) -> tuple[PoolPredictions, PoolPredictions]:
+def pool(images: int, classes: int) -> Pool:
     """Predictions of two classifiers of 80 % that are less sure where they err."""
     rng = np.random.default_rng(images)
     truth = rng.integers(0, classes, images, dtype=np.int16)

@@ -111,11 +111,12 @@ def reduce_pairs(
     images = len(pool.images) if images is None else images
     cuts = [slice(at, min(at + stretch, images)) for at in range(0, max(images, 1), stretch)]
     of_thread = threading.local()
+    predictions = _predictions(pool, device)
 
     def reduce(pair: Pair, part: slice, before: "Future[State] | None") -> State:
         if not hasattr(of_thread, "reducer"):
             of_thread.reducer = _reducer(levels, rule, pool.images, device)
-        a, b = (pool.predictions[name] for name in pair)
+        a, b = (predictions(name, part) for name in pair)
         # Earlier stretches are done, or running in another thread since they started earlier.
         held, bounds = before.result() if before else (None, None)
         new: PairCandidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
@@ -150,6 +151,15 @@ def _results(futures: Iterator["Future[State]"], ahead: int) -> Iterator[State]:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+
+
+def _predictions(pool: PredictionPool, device: str | None) -> Callable[[str, slice], Any]:
+    """Return a function from a classifier and a stretch to predictions for its reducer."""
+    if device is None:
+        return lambda name, part: pool.predictions[name]
+    from evaluation.metrics.mad.sorting import UploadedStretch
+
+    return UploadedStretch(pool.predictions, device).of
 
 
 def _reducer(levels: Levels, rule: SelectionRule, images: ImageList, device: str | None) -> Any:

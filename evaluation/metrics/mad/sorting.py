@@ -1,13 +1,17 @@
 """MAD's reduction by sorting on a torch device: for a GPU, and for tables too large to index.
 
-Gives the same candidates as mad.PairReducer on any device. Import this only inside functions.
+Its candidates are the same on every device; any larger pool chooses from them what it chooses from
+mad.PairReducer's. Import this only inside functions.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from evaluation.devices import BatchSize
+from evaluation.devices import BatchSize, is_out_of_memory
 from evaluation.metrics.mad.selection import (
     CHUNK,
     Bounds,
@@ -16,12 +20,64 @@ from evaluation.metrics.mad.selection import (
     PairCandidates,
     PoolPredictions,
     SelectionRule,
-    survivors,
+    choose,
 )
 
 # Keys of confidences in [0, 1] stay under 2^30 as float32 bits.
 _KEY_BITS = 31
 _LARGEST = (1 << _KEY_BITS) - 1
+# Number of the best candidates from which the host derives a bound, besides ties.
+_FOR_A_BOUND = 1 << 14
+
+
+@dataclass(frozen=True)
+class DevicePredictions:
+    """One classifier's predictions on a device: labels and confidences, (N,), from image `start`
+    on.
+    """
+
+    labels: Tensor
+    confidences: Tensor
+    start: int = 0
+
+    @classmethod
+    def of(cls, predictions: PoolPredictions, part: slice, device: str) -> "DevicePredictions":
+        """Return a copy of these images' predictions on the device."""
+        labels, confidences = (
+            torch.from_numpy(np.array(each[part])).to(device)
+            for each in (predictions.labels, predictions.confidences)
+        )
+        return cls(labels, confidences, part.start)
+
+    def columns(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Return int64 labels and float32 confidences, without −0.0, of these images."""
+        local = slice(part.start - self.start, part.stop - self.start)
+        return self.labels[local].long(), self.confidences[local].float() + 0
+
+
+class UploadedStretch:
+    """The predictions of a pool on a device, one stretch of images at a time: uploaded once and not
+    again for each pair.
+    """
+
+    def __init__(self, predictions: Mapping[str, PoolPredictions], device: str) -> None:
+        self.predictions, self.device = predictions, device
+        self._part = slice(0)
+        self._uploaded: dict[str, DevicePredictions] = {}
+
+    def of(self, name: str, part: slice) -> PoolPredictions | DevicePredictions:
+        """Return a classifier's predictions; where memory runs out, those on the host."""
+        if part != self._part:
+            self._part, self._uploaded = part, {}
+        if name not in self._uploaded:
+            try:
+                uploaded = DevicePredictions.of(self.predictions[name], part, self.device)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                return self.predictions[name]
+            self._uploaded[name] = uploaded
+        return self._uploaded[name]
 
 
 class SortingReducer:
@@ -29,21 +85,22 @@ class SortingReducer:
 
     Images of a cell are ranked by one stable sort of (cell, −key); images are in order, so among
     equals the earlier comes first. If ids do not ascend with the indices, all ties with the last
-    one are kept, and the host decides among them by id.
+    one are kept, and the host decides among them by id. Only candidates above a bound come to the
+    host.
     """
 
     def __init__(
         self, levels: Levels, rule: SelectionRule, ids: ImageIds, device: str = "cpu"
     ) -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
-        self.device = torch.device(device)
+        self.device = device
         self.batch = BatchSize(CHUNK)
-        self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
+        self._level = torch.from_numpy(levels.of).to(device).reshape(-1)
 
     def reduce(
         self,
-        a: PoolPredictions,
-        b: PoolPredictions,
+        a: PoolPredictions | DevicePredictions,
+        b: PoolPredictions | DevicePredictions,
         part: slice,
         bounds: Bounds | None = None,
         more: int = 0,
@@ -53,45 +110,45 @@ class SortingReducer:
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()
 
-        def with_piece(size: int) -> tuple[slice, Tensor, Tensor]:
+        def with_piece(size: int) -> tuple[slice, tuple[Tensor, ...]]:
             piece = slice(start, min(start + size, part.stop))
             new, piece_images = self._passing(a, b, piece, least)
-            return piece, *self._best(torch.cat([packed, new]), torch.cat([images, piece_images]))
+            return piece, self._best(torch.cat([packed, new]), torch.cat([images, piece_images]))
 
         start = part.start
         while start < part.stop:
-            piece, packed, images = self.batch.attempt(with_piece)
+            piece, (packed, images) = self.batch.attempt(with_piece)
             start = piece.stop
-            if start < part.stop:
-                held = self._candidates(packed, images)
-                least = max(least, survivors(held, self.levels, self.rule, self.ids)[1].least)
-                kept = self._merits(packed) >= least
-                packed, images = packed[kept], images[kept]
+            least = max(least, self._bound(packed, images))
+            packed, images = _where(self._merits(packed) >= least, packed, images)
         return self._resolved(self._candidates(packed, images))
 
     def _passing(
-        self, a: PoolPredictions, b: PoolPredictions, piece: slice, least: int
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        a: PoolPredictions | DevicePredictions,
+        b: PoolPredictions | DevicePredictions,
+        piece: slice,
+        least: int,
+    ) -> tuple[Tensor, ...]:
         """Return packed cells and keys, and indices, of the images that pass the thresholds."""
-        confidence = [
-            torch.from_numpy(p.confidences[piece].astype(np.float32) + np.float32(0)).to(
-                self.device
-            )
-            for p in (a, b)
-        ]
-        label = [torch.from_numpy(p.labels[piece].astype(np.int64)).to(self.device) for p in (a, b)]
-        smaller = torch.minimum(*confidence)
-        passes = (smaller.double() >= self.rule.min_confidence) & (label[0] != label[1])
-        cell = (label[0] * len(self.levels.of) + label[1])[passes]
-        key = smaller[passes].view(torch.int32).to(torch.int64)
-        images = torch.nonzero(passes).reshape(-1) + piece.start
-        packed = (cell << _KEY_BITS) | (_LARGEST - key)
-        if least:
-            kept = self._merits(packed) >= least
-            packed, images = packed[kept], images[kept]
-        return packed, images
+        (label_a, sure_a), (label_b, sure_b) = (
+            (
+                each
+                if isinstance(each, DevicePredictions)
+                else DevicePredictions.of(each, piece, self.device)
+            ).columns(piece)
+            for each in (a, b)
+        )
+        smaller = torch.minimum(sure_a, sure_b)
+        passes = (smaller.double() >= self.rule.min_confidence) & (label_a != label_b)
+        images = torch.arange(piece.start, piece.stop, device=self.device)
+        cell, smaller, images = _where(
+            passes, label_a * len(self.levels.of) + label_b, smaller, images
+        )
+        packed = (cell << _KEY_BITS) | (_LARGEST - smaller.view(torch.int32).long())
+        return _where(self._merits(packed) >= least, packed, images) if least else (packed, images)
 
-    def _best(self, packed: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
+    def _best(self, packed: Tensor, images: Tensor) -> tuple[Tensor, ...]:
         """Return the best of each cell; if ids are unordered, also ties with the last of them."""
         if len(packed) == 0:
             return packed, images
@@ -102,18 +159,34 @@ class SortingReducer:
         position = torch.arange(len(packed), device=self.device)
         if not self.ids.in_order:
             position = torch.searchsorted(packed, packed)
-        kept = position - start < self.rule.per_cell
-        return packed[kept], images[kept]
+        return _where(position - start < self.rule.per_cell, packed, images)
+
+    def _bound(self, packed: Tensor, images: Tensor) -> int:
+        """Return a merit below which no image can be chosen, in any larger pool.
+
+        Statement 4 of mad.survivors, without full labels: of these and any further images, greedy
+        passes at most so many that it would choose among themselves.
+        """
+        rule = self.rule
+        passed = (rule.total - 1) * (3 if rule.unique_pairs else 2)
+        merits = self._merits(packed)
+        if len(merits) > (best := max(_FOR_A_BOUND, 32 * passed)):
+            bound = merits.topk(best).values[-1]
+            packed, images = _where(merits >= bound, packed, images)
+        held = self._candidates(packed, images)
+        more = replace(rule, top_k=passed + 1, reserve=0)
+        chosen = choose(held, self.levels, more, self.ids)
+        return int(held.merits(self.levels)[chosen[-1]]) if len(chosen) > passed else 0
 
     def _merits(self, packed: Tensor) -> Tensor:
-        level = self._level[packed >> _KEY_BITS].to(torch.int64)
+        level = self._level[packed >> _KEY_BITS].long()
         return (level << 32) | (_LARGEST - (packed & _LARGEST))
 
     def _candidates(self, packed: Tensor, images: Tensor) -> PairCandidates:
-        cells = (packed >> _KEY_BITS).cpu().numpy()
-        keys = (_LARGEST - (packed & _LARGEST)).cpu().numpy().astype(np.uint32)
-        a, b = np.divmod(cells, max(1, len(self.levels.of)))
-        return PairCandidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
+        numbers, places = torch.stack([packed, images]).cpu().numpy()
+        a, b = np.divmod(numbers >> _KEY_BITS, max(1, len(self.levels.of)))
+        keys = (_LARGEST - (numbers & _LARGEST)).astype(np.uint32)
+        return PairCandidates(a.astype(np.int32), b.astype(np.int32), keys, places)
 
     def _resolved(self, candidates: PairCandidates) -> PairCandidates:
         """Return exactly the best of each cell, ties decided by id."""
@@ -131,3 +204,9 @@ class SortingReducer:
             if held <= self.rule.per_cell:
                 kept.append(i)
         return candidates.where(np.array(kept, np.int64))
+
+
+def _where(kept: Tensor, *columns: Tensor) -> tuple[Tensor, ...]:
+    """Return the kept rows of each column; their number is read from the device once."""
+    at = kept.nonzero().reshape(-1)
+    return tuple(column[at] for column in columns)
