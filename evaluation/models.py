@@ -1,4 +1,4 @@
-"""Benchmarks, submissions, selections, runs, splits, registered models and pools."""
+"""Benchmarks, truth versions, submissions, runs, splits, registered models and pools."""
 
 from django.db import models
 from django.utils import timezone
@@ -21,6 +21,11 @@ class Benchmark(models.Model):
         LOCALIZATION = "localization", "Localization"
         DETECTION = "detection", "Detection"
         WSOL = "wsol", "WSOL: localization by score maps"
+
+    class Every(models.TextChoices):
+        NIGHT = "night", "every night"
+        WEEK = "week", "once a week"
+        MANUAL = "manual", "only on “Score now”"
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -51,6 +56,15 @@ class Benchmark(models.Model):
     # cds: schemes, part orders, mapping, and how a Run compares and averages.
     # classification, localization, detection, wsol: which split it is, and how a Run scores.
     settings = models.JSONField(default=dict)
+    # Whether the truth stays that of `release`. If not, it follows the campaign: how often, and
+    # from how many images on (not mad).
+    is_pinned = models.BooleanField(default=False, db_default=False)
+    every = models.CharField(
+        max_length=8, choices=Every.choices, default=Every.NIGHT, db_default=Every.NIGHT
+    )
+    min_images = models.PositiveIntegerField(default=50, db_default=50)
+    # The release and the state of the campaign that the truth was last compared with.
+    compared_with = models.CharField(max_length=40, blank=True, db_default="")
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -78,6 +92,8 @@ class Submission(models.Model):
     is_people = models.BooleanField(default=False)
     # Number of different predictions under this name; a test split should have one.
     attempts = models.PositiveIntegerField(default=1)
+    # Number of the truth version that it was checked against; it covers that version's images.
+    version = models.PositiveIntegerField(default=1, db_default=1)
     submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -250,6 +266,43 @@ class ReleaseSplit(models.Model):
     def sealed(self) -> str | None:
         """Return the name of the sealed part."""
         return self.names[-1] if self.sealed_by_id else None
+
+
+class TruthVersion(models.Model):
+    """The truth of a benchmark from one night on; a row never changes.
+
+    Version 1 is the release that the benchmark was opened on. A later version comes from a newer
+    release, or from an applied review of mistakes.
+    """
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="truth_versions", db_index=False
+    )
+    number = models.PositiveIntegerField()
+    release = models.ForeignKey("labeling.Release", on_delete=models.PROTECT, related_name="+")
+    review = models.OneToOneField(
+        MistakeReview, null=True, blank=True, on_delete=models.CASCADE, related_name="truth_version"
+    )
+    # Of the version and all before it; that of sets.csv if a review made it.
+    sha256 = models.CharField(max_length=64)
+    # Numbers of images (cds: of objects) that differ from the version before.
+    added = models.PositiveIntegerField(default=0)
+    removed = models.PositiveIntegerField(default=0)
+    changed = models.PositiveIntegerField(default=0)
+    # A VersionReport.
+    report = models.JSONField(default=dict)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "number"], name="one_truth_version_per_benchmark_and_number"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"truth {self.number} of {self.benchmark}"
 
 
 class RegisteredModel(models.Model):

@@ -19,7 +19,7 @@ from evaluation.benchmarks import folders
 from evaluation.benchmarks.figures import THEMES, ResultFigure, as_file
 from evaluation.benchmarks.tables import Table
 from evaluation.metrics.wordnet.nouns import WordNetMissing
-from evaluation.models import Benchmark, Run
+from evaluation.models import Benchmark, Run, TruthVersion
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import kept_files
@@ -138,6 +138,16 @@ class BenchmarkKind(Generic[ResultT]):
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         """Return the release to score."""
         raise NotImplementedError
+
+    def next_truth(
+        self, benchmark: Benchmark, before: TruthVersion, release: Release
+    ) -> TruthVersion | None:
+        """Return a new version of the truth made of this release; None if it would not differ from
+        `before`, the newest.
+
+        Only the night and “Score now” ask for it (truth_versions.follow).
+        """
+        return None
 
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
         """Return the result as a Record or a JSON dict. Raises one of `refusals`."""

@@ -18,7 +18,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from evaluation.benchmarks import night_report, truth_versions
 from evaluation.benchmarks.kind import kind_of, kinds
+from evaluation.benchmarks.night_report import NIGHTLY
+from evaluation.benchmarks.truth_versions import AT_WORK
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming, counters
 from labeling.consensus import calibrating, settling
@@ -36,8 +39,6 @@ STEPS = 3
 # Seconds between checks whether another worker has finished.
 LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
-AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
-NIGHTLY = "nightly"
 # How long finished jobs of a night are kept.
 KEPT = timedelta(days=7)
 # The sender's clock may be ahead of the reader's.
@@ -57,25 +58,31 @@ FREEZE_PATIENCE = timedelta(hours=1)
 AT_WORK_STEPS = ("watch", "calibrate", "audit")
 
 
-def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
+def request(
+    benchmark: Benchmark,
+    actor: User | None = None,
+    *,
+    interim: bool = False,
+    follow: bool = False,
+) -> Run:
     """Return the benchmark's queued run, or create one with its job.
 
-    A run that has started does not count: it may have frozen before the last answers.
+    A run that has started does not count: it may have frozen before the last answers. follow: the
+    run first makes a new version of the truth, if the campaign has newer labels.
     """
+    settings = {"interim": interim} | ({"follow": True} if follow else {})
     with transaction.atomic():
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         run = benchmark.runs.filter(state=Run.State.QUEUED).first()
-        if run is not None and (interim or not run.settings.get("interim")):
+        if run is not None and (interim or run.settings | settings == run.settings):
             return run
         if run is not None:
             # The clock queued this run; now it becomes the user's, and is kept.
-            run.settings = run.settings | {"interim": False}
+            run.settings = run.settings | settings
             run.requested_by = actor
             run.save(update_fields=["settings", "requested_by"])
             return run
-        run = Run.objects.create(
-            benchmark=benchmark, requested_by=actor, settings={"interim": interim}
-        )
+        run = Run.objects.create(benchmark=benchmark, requested_by=actor, settings=settings)
         queue.enqueue("score", f"run {run.pk}", {"run": run.pk}, benchmark.campaign)
     return run
 
@@ -108,7 +115,7 @@ def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
     """Return a run requested by a user. Raises Conflict while there is nothing to score."""
     if reason := obstacle(benchmark):
         raise Conflict(reason, code="nothing_to_score")
-    return request(benchmark, actor)
+    return request(benchmark, actor, follow=True)
 
 
 def execute(job: Job) -> None:
@@ -135,6 +142,8 @@ def execute(job: Job) -> None:
     release: Release | None = None
     try:
         queue.renew(job, 0, STEPS)
+        if run.settings.get("follow"):
+            _follow_now(benchmark, run.requested_by)
         fingerprint = kind.fingerprint(benchmark)
         release = kind.prepare(benchmark, run)
         queue.renew(job, 1, STEPS)
@@ -157,6 +166,17 @@ def execute(job: Job) -> None:
     else:
         _finish(run, Run.State.DONE, fingerprint, release, result=result)
     _forget_interim(run)
+
+
+def _follow_now(benchmark: Benchmark, actor: User | None) -> None:
+    """Freeze the campaign if it has newer labels, and make them a version of the truth."""
+    campaign = benchmark.campaign
+    if benchmark.is_pinned or truth_versions.newest(benchmark) is None:
+        return
+    is_settling = campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
+    if not is_settling and campaign.state != Campaign.State.DRAFT and _differs(campaign):
+        freezing.freeze(campaign, actor)
+    truth_versions.follow(benchmark, freezing.latest_kept(campaign), is_asked=True)
 
 
 def latest(benchmark: Benchmark) -> Run | None:
@@ -193,11 +213,11 @@ def rescore_changed() -> list[Run]:
     ]
 
 
-def nightly(progress: Any = None) -> dict[str, int]:
+def nightly(progress: Any = None) -> dict[str, object]:
     """Run a nightly round here and now with all waiting jobs, so that cron needs no worker.
 
     Waits for jobs that a worker of the site takes. Returns the counts of settled questions,
-    frozen releases and finished runs.
+    frozen releases and finished runs, and what happened to each benchmark.
     """
     night = start_night(timezone.now().isoformat())
     queue.run_all(progress.update if progress else None)
@@ -215,7 +235,12 @@ def nightly(progress: Any = None) -> dict[str, int]:
             counts[payload["step"]] += payload.get("count", 0)
         if "run" in payload:
             counts["score"] += Run.objects.filter(pk=payload["run"], state=Run.State.DONE).exists()
-    return {"settled": counts["settle"], "releases": counts["freeze"], "runs": counts["score"]}
+    return {
+        "settled": counts["settle"],
+        "releases": counts["freeze"],
+        "runs": counts["score"],
+        "benchmarks": [row.to_json() for row in night_report.rows(night, _benchmarks())],
+    }
 
 
 def _unfinished(night: str) -> set[int]:
@@ -268,8 +293,8 @@ def execute_nightly(job: Job) -> None:
     night, step = job.payload["night"], job.payload["step"]
     if step == "score":
         benchmark = _benchmarks().filter(pk=job.payload["benchmark"]).first()
-        run = _score_nightly(benchmark) if benchmark else None
-        _keep(job, {"run": run.pk} if run else {})
+        if benchmark is not None:
+            _score_nightly(benchmark, job)
         return
     assert job.campaign is not None, "a step names its campaign"
     if step == "freeze" and _is_early(job):
@@ -331,12 +356,22 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
 }
 
 
-def _score_nightly(benchmark: Benchmark) -> Run | None:
-    """Request a run if something changed."""
+def _score_nightly(benchmark: Benchmark, job: Job) -> None:
+    """Follow the campaign, and request a run if something changed; keep both in the job."""
     _fail_abandoned()
-    kept = benchmark.runs.filter(state=Run.State.DONE).first()
+    result: dict[str, object] = {}
+    try:
+        made = truth_versions.follow(benchmark, freezing.latest_kept(benchmark.campaign))
+        if made is not None:
+            result = {"changed": made.added + made.removed + made.changed}
+    except kind_of(benchmark).refusals as error:
+        # The truth stays as it is, and is scored.
+        result = {"error": _sentence(error)}
+    kept = benchmark.runs.filter(state=Run.State.DONE).defer("result").first()
     stale = kept is not None and kept.settings.get("interim")
-    return request(benchmark) if stale or has_changed(benchmark) else None
+    if stale or has_changed(benchmark):
+        result["run"] = request(benchmark).pk
+    _keep(job, result)
 
 
 def _enqueue_next(night: str, step: str, campaign: Campaign) -> None:
@@ -372,8 +407,8 @@ def _enqueue_once(key: str, payload: dict[str, object], campaign: Campaign) -> N
         queue.enqueue(NIGHTLY, key, payload, campaign)
 
 
-def _keep(job: Job, result: dict[str, int]) -> None:
-    Job.objects.filter(pk=job.pk).update(payload=job.payload | result)
+def _keep(job: Job, result: Mapping[str, object]) -> None:
+    Job.objects.filter(pk=job.pk).update(payload=job.payload | dict(result))
 
 
 def _fail_abandoned() -> None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from evaluation.benchmarks import folders
+from evaluation.benchmarks import folders, truth_versions
 from evaluation.models import Benchmark, Submission
 from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal
@@ -54,6 +54,7 @@ def publish(
     try:
         with transaction.atomic():
             benchmark.save(force_insert=True)
+            truth_versions.open_first(benchmark)
             folders.publish(benchmark, folder)
     except IntegrityError as error:
         existing = same(benchmark)

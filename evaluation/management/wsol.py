@@ -114,10 +114,9 @@ def score_wsol(
         truth = scoring.MaskScoring.read(metadata, masks, rules, options.curves)
     else:
         truth = scoring.BoxScoring.read(metadata, rules, options.predictions, options.curves)
-    if options.part is not None:
-        truth.keep(options.part)
-        if not truth.images:
-            raise BadInput("no image of the part is in it", metadata, None, "give a split of it")
+    truth.keep(options.part)
+    if not truth.images:
+        raise BadInput("no image of the part is in it", metadata, None, "give a split of it")
     with in_tasks(command, options, options.shard) as work:
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
     if isinstance(result, TaskShare):

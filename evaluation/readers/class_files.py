@@ -233,7 +233,9 @@ def on_part(classified: Classified, part: Collection[str]) -> Classified:
     if not kept.any():
         cure = "give a split of it"
         raise BadInput("no image of the part is in it", classified.truth_file, None, cure)
-    return _on(classified, kept)
+    people = classified.people
+    people = replace(people, images=people.images[kept]) if people else None
+    return replace(_on(classified, kept), people=people)
 
 
 def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:

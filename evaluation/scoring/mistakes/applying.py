@@ -5,8 +5,8 @@ Also computes how often labels and models were wrong, and scores every submissio
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,17 @@ class ReviewedPool:
     strata: Strata
     judged: Mapping[Pair, Judgement]
     after: list[frozenset[int]]
+
+    def changed_images(self) -> set[str]:
+        """Return the images whose label set differs."""
+        sets = zip(self.pool.images, self.pool.sets, self.after, strict=True)
+        return {image for image, before, after in sets if before != after}
+
+    def without(self, images: Collection[str]) -> "ReviewedPool":
+        """Return the same review with the label sets of these images as they were."""
+        kept = zip(self.pool.images, self.pool.sets, self.after, strict=True)
+        after = [before if image in images else after for image, before, after in kept]
+        return replace(self, after=after)
 
 
 def reviewed(pool: ReviewPool, strata: Strata, judged: Mapping[Pair, Judgement]) -> ReviewedPool:
@@ -204,11 +215,6 @@ def lines(review: ReviewedPool, wnid_of: Callable[[int], str]) -> Iterator[str]:
         yield stream.getvalue()
         stream.seek(0)
         stream.truncate()
-
-
-def changed(review: ReviewedPool) -> int:
-    """Return on how many images the label set differs."""
-    return sum(a != b for a, b in zip(review.pool.sets, review.after, strict=True))
 
 
 def mistakes(

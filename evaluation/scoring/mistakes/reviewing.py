@@ -119,7 +119,7 @@ def write_version(
         parent_sha256=inputs.sets_sha256,
         queue_sha256=queue.sha256,
         answers_sha256=answers_sha256,
-        counts=queue.meta.counts | {"changed": applying.changed(review)},
+        counts=queue.meta.counts | {"changed": len(review.changed_images())},
         rates=applying.rates(review, confidence, generator),
         submissions=[
             applying.rescored(review, name, sha256, sha256 in models, confidence, generator)

@@ -1,6 +1,6 @@
 """The outcome of every image of `score wsol`, at the thresholds in its result."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from evaluation.metrics.wsol.threshold_boxes import BestBox, ThresholdedMap
 from evaluation.readers import wsol_folders
 from evaluation.scoring.image_lines import ImageOutcome, Outcome, PlacedBox
 from evaluation.scoring.wsol.results import BoxResult, MaskResult
-from evaluation.scoring.wsol.scoring import MaskScoring, in_parts, reader
+from evaluation.scoring.wsol.scoring import BoxScoring, MaskScoring, in_parts
 
 
 def box_outcomes(
@@ -20,20 +20,21 @@ def box_outcomes(
     protocol: box_scores.Protocol,
     result: BoxResult,
     predictions: Path | None = None,
+    part: Container[str] | None = None,
 ) -> Iterator[ImageOutcome]:
     """Yield the outcome of each image of Boxes in the order of image_ids.txt.
 
     The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
     best box) and, with predictions, `top1_localization`, each at the threshold in the result. Boxes
     are in pixels of the image. The shares of `right` are the accuracies of the result. Only the
-    images in work are held in memory.
+    images in work are held in memory. part: the images to yield, in NFC; None for all.
     """
-    images = wsol_folders.read_boxes(metadata)
-    class_right = wsol_folders.read_named(predictions, images) if predictions else None
-    read = reader(scoremaps, protocol, [image.name for image in images])
+    truth = BoxScoring.read(metadata, protocol, predictions)
+    truth.keep(part)
+    class_right, read = truth.class_right, truth.reader(scoremaps)
     numbers = _thresholds(result, protocol)
 
-    def outcomes(part: list[wsol_folders.WsolImage]) -> list[ImageOutcome]:
+    def outcomes(images: list[wsol_folders.WsolImage]) -> list[ImageOutcome]:
         return [
             {
                 "image": image.name,
@@ -47,11 +48,11 @@ def box_outcomes(
                     class_right is None or class_right[image.name],
                 ),
             }
-            for image in part
+            for image in images
         ]
 
-    for part in in_parts(outcomes, images):
-        yield from part
+    for some in in_parts(outcomes, truth.images):
+        yield from some
 
 
 def _thresholds(result: BoxResult, protocol: box_scores.Protocol) -> dict[str, int]:
@@ -87,18 +88,20 @@ def mask_outcomes(
     scoremaps: Path | None,
     protocol: box_scores.Protocol,
     result: MaskResult,
+    part: Container[str] | None = None,
 ) -> Iterator[ImageOutcome]:
-    """Yield the outcome of each image of Masks in the order of image_ids.txt.
+    """Yield the outcome of each image of Masks in the order of image_ids.txt. part: as above.
 
     px_acc, px_prec and px_rec of its own pixels at the threshold of `px_acc`; None if undefined.
     """
     truth = MaskScoring.read(metadata, masks, protocol)
-    read = reader(scoremaps, protocol, [image.name for image in truth.images])
+    truth.keep(part)
+    read = truth.reader(scoremaps)
     k = _place(result.px_acc.threshold, protocol)
 
-    def outcomes(part: list[wsol_folders.MaskedImage]) -> list[ImageOutcome]:
+    def outcomes(images: list[wsol_folders.MaskedImage]) -> list[ImageOutcome]:
         results: list[ImageOutcome] = []
-        for image in part:
+        for image in images:
             alone = truth.empty()
             truth.add(alone, read(image.name), image)
             results.append(
@@ -111,8 +114,8 @@ def mask_outcomes(
             )
         return results
 
-    for part in in_parts(outcomes, truth.images):
-        yield from part
+    for some in in_parts(outcomes, truth.images):
+        yield from some
 
 
 def _pixels(alone: MaskScore, label: str, k: int) -> Outcome:

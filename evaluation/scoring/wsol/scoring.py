@@ -96,8 +96,10 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
         names = [image.name for image in self.images]
         return reader(scoremaps, self.protocol, names, self.left_out)
 
-    def keep(self, names: Container[str]) -> None:
-        """Score only the images with these names, which are in NFC."""
+    def keep(self, names: Container[str] | None) -> None:
+        """Score only the images with these names, which are in NFC; all if it is None."""
+        if names is None:
+            return
         self.left_out = [image.name for image in self.images if nfc(image.name) not in names]
         self.images = [image for image in self.images if nfc(image.name) in names]
 

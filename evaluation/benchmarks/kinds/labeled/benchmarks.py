@@ -17,12 +17,12 @@ from evaluation.benchmarks.kinds.labeled.paths import (
     submission_name,
     submission_path,
     submission_place,
-    truth_folder,
     zipped,
 )
 from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, TruthCounts
+from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
@@ -43,10 +43,6 @@ from labeling.jobs.kept_files import MAX_BYTES
 from labeling.models import Campaign, Release, User
 from labeling.releases import freezing
 
-TRUTH_GONE = (
-    "The ground truth of this benchmark is not on this server any more. Restore the folder of "
-    "benchmarks from a backup, or create the benchmark again under another name."
-)
 UNSETTLED = "Nothing in {} is settled yet. Let people answer first."
 EARLIER = "earlier_attempts"
 SENT = "sent"
@@ -155,11 +151,10 @@ def add_submission(
     Refusal, TooLarge.
     """
     _check_name(name)
-    if not truth_folder(benchmark).is_dir():
-        raise Refusal(TRUTH_GONE)
-    with saying_full(), scratch() as folder:
-        with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
-            laid = _laid_out(benchmark, path, folder / SENT, file_name)
+    history = TruthHistory.of(benchmark)
+    with saying_full(), scratch() as folder, history.folder_at(history.newest) as truth:
+        with scoring.called(folder / SENT, file_name, truth.path):
+            laid = _laid_out(benchmark, truth, path, folder / SENT, file_name)
             # Hash the maps, not their zip, so that packing them again is no new attempt.
             # The same holds for a release's zip.
             read = sha256_of if benchmark.kind == CLASSIFICATION else file_sha256
@@ -168,12 +163,12 @@ def add_submission(
             if existing is not None and submission_path(existing).exists():
                 return existing
             chosen = chosen_of(benchmark)
-            scoring.check(benchmark.kind, truth_folder(benchmark), laid, chosen)
+            scoring.check(benchmark.kind, truth.path, laid, chosen, truth.part)
         # Before taking the lock, because it may take long.
         shared_files.put(laid, submission_name(benchmark, sha256))
         with transaction.atomic():
             benchmark = locked(benchmark)
-            row = _entered(benchmark, actor, name, sha256)
+            row = _entered(benchmark, actor, name, sha256, history.newest)
             _place(laid, row)
     return row
 
@@ -188,7 +183,9 @@ def _same(row: Benchmark) -> Benchmark | None:
     return earlier if stated == row.settings else None
 
 
-def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
+def _laid_out(
+    benchmark: Benchmark, truth: TruthFolder, path: Path, goal: Path, file_name: str
+) -> Path:
     """Copy the upload to `goal`, unpacking a zip of score maps; return the path of the copy."""
     if benchmark.kind != WSOL:
         if path.is_dir() and is_release(path) and benchmark.kind == CLASSIFICATION:
@@ -199,23 +196,28 @@ def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> P
         check_bytes(benchmark.kind, path.stat().st_size)
         shutil.copyfile(path, goal)
         return goal
-    first = _first_id(benchmark)
+    # The images of the newest version come first.
+    images = read_boxes(truth.path)
+    first = f"{images[0].name}.npy"
     if path.is_dir():
         return scoremap_zips.without_top(scoremap_zips.copy(path, goal), first)
     check_bytes(WSOL, path.stat().st_size)
-    scoremap_zips.unpack(path, goal, len(read_boxes(truth_folder(benchmark))))
+    scoremap_zips.unpack(path, goal, len(images))
     return scoremap_zips.without_top(goal, first)
 
 
-def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submission:
-    """Return the classifier's row with these predictions. The caller holds the benchmark's lock."""
+def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str, version: int) -> Submission:
+    """Return the classifier's row with these predictions. The caller holds the benchmark's lock.
+
+    version: the truth that they were checked against.
+    """
     row = benchmark.submissions.filter(name=name).first()
     if row is not None:
         if sha256 != row.sha256:
             remove_later(row)
             row.attempts += 1
-        row.sha256 = sha256
-        row.save(update_fields=["sha256", "attempts"])
+        row.sha256, row.version = sha256, version
+        row.save(update_fields=["sha256", "version", "attempts"])
         return row
     if benchmark.submissions.count() >= MAX_CLASSIFIERS:
         raise Refusal(
@@ -223,7 +225,7 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
             field="name",
         )
     attempts = 1 + benchmark.settings.get(EARLIER, {}).get(name, 0)
-    return enter(benchmark, actor, name, sha256=sha256, attempts=attempts)
+    return enter(benchmark, actor, name, sha256=sha256, attempts=attempts, version=version)
 
 
 def _place(laid: Path, row: Submission) -> None:
@@ -254,11 +256,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _first_id(benchmark: Benchmark) -> str:
-    """Return the file name of the first score map."""
-    return f"{read_boxes(truth_folder(benchmark))[0].name}.npy"
 
 
 def _check_name(name: str) -> None:

@@ -74,4 +74,4 @@ class Labeled(LabeledScoring, LabeledPages):
         try:
             return open(paths.truth_zip(benchmark), "rb")
         except FileNotFoundError:
-            raise Refusal(benchmarks.TRUTH_GONE) from None
+            raise Refusal(paths.TRUTH_GONE) from None

@@ -1,10 +1,12 @@
 """Paths in the folder of a benchmark on released labels.
 
-truth/: input of `score KIND`; truth.zip: the same as a download; submissions/: a file of
-predictions or a folder of score maps per classifier, named by its hash; runs/<pk>/: outcomes of
-each image.
+truth/: input of `score KIND`; truth.zip: the same as a download; versions/<number>/: how a later
+truth differs from the one before; submissions/: a file of predictions or a folder of score maps per
+classifier, named by its hash; runs/<pk>/: outcomes of each image; reviews/<pk>/asked/: queue.jsonl
+and strata.csv; reviews/<pk>/applied/: also answers.csv, sets.csv, version.json.
 """
 
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -12,9 +14,15 @@ from typing import IO
 
 from evaluation.benchmarks.folders import folder_of, made, stored_name
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
-from evaluation.models import Benchmark, Submission
+from evaluation.models import Benchmark, MistakeReview, Submission
+from labeling.errors import Refusal
 from labeling.jobs import shared_files
 
+TRUTH_GONE = (
+    "The ground truth of this benchmark is not on this server any more. Restore the folder of "
+    "benchmarks from a backup, or create the benchmark again under another name."
+)
+ASKED, APPLIED = "asked", "applied"
 # This much of a hash distinguishes the files of one classifier.
 _DIGITS = 12
 
@@ -41,6 +49,44 @@ def submission_name(benchmark: Benchmark, sha256: str) -> str:
     """Return the name in the shared store; equal files of one benchmark share it."""
     end = shared_files.FOLDER if benchmark.kind == WSOL else ""
     return stored_name(benchmark, f"submissions/{sha256}{end}")
+
+
+def version_place(benchmark: Benchmark, number: int) -> Path:
+    """Return the folder of a version on the machine that made it."""
+    return folder_of(benchmark) / "versions" / str(number)
+
+
+def version_name(benchmark: Benchmark, number: int) -> str:
+    return stored_name(benchmark, f"versions/{number}{shared_files.FOLDER}")
+
+
+def review_folder(review: MistakeReview, part: str) -> Path:
+    """Return the folder of ASKED or APPLIED files. Raises Refusal if it is missing."""
+    folder = shared_files.find(review_place(review, part), review_name(review, part))
+    if not folder.is_dir():
+        raise Refusal(
+            "The files of this review are not on this server any more. Restore the folder of "
+            "benchmarks from a backup."
+        )
+    return folder
+
+
+def review_place(review: MistakeReview, part: str) -> Path:
+    return folder_of(review.benchmark) / "reviews" / str(review.pk) / part
+
+
+def review_name(review: MistakeReview, part: str) -> str:
+    below = f"reviews/{review.pk}/{part}{shared_files.FOLDER}"
+    return stored_name(review.benchmark, below)
+
+
+def publish_folder(folder: Path, place: Path, name: str) -> None:
+    """Move a folder to its place: the last step before its row is committed."""
+    # A rolled-back transaction may have left files under this number.
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shared_files.put(folder, name)
+    os.replace(folder, place)
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:

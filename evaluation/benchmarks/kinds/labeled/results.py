@@ -14,7 +14,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
 )
 from evaluation.scoring.analysis import Difficulty
 from evaluation.scoring.classification import ClassificationResult
-from evaluation.scoring.comparing import SubmissionComparison
+from evaluation.scoring.comparing import IntervalEstimate, SubmissionComparison
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.localization import LocalizationResult
 from evaluation.scoring.mistakes.versions import ScoredVersion
@@ -51,12 +51,59 @@ class KindCurves(Record):
 
 
 @dataclass(kw_only=True)
+class ScoredColumn(Record):
+    """Submissions by the newest truth, on the first `images` or on all; those that do not cover the
+    images are missing.
+    """
+
+    images: int
+    submissions: list[ScoredSubmission]
+
+
+@dataclass(kw_only=True)
+class TruthEffect(Record):
+    """What the newest truth changes for a submission.
+
+    version: the truth that it was checked against. images: of the newest truth that it covers;
+    ignored: that it covers and the newest truth lacks. outcomes_changed: images with another
+    outcome, the first of them in changed_images. ranks: by the opening truth, by the newest on the
+    opening's images, by the newest on all; None without a rank. difference: newest − opening on
+    the images of both; its interval pairs the images, and is unknown for detection.
+    """
+
+    name: str
+    version: int
+    images: int
+    ignored: int
+    outcomes_changed: int
+    changed_images: list[str]
+    ranks: list[int | None]
+    difference: IntervalEstimate
+
+
+@dataclass(kw_only=True)
+class NewestTruth(Record):
+    """The scores by the newest truth. opening_images: on images that the opening truth has too."""
+
+    version: int
+    sha256: str
+    release: ScoredRelease
+    images: int
+    classes: int
+    objects: int
+    opening_images: ScoredColumn
+    all_images: ScoredColumn
+    effects: list[TruthEffect]
+
+
+@dataclass(kw_only=True)
 class LabeledResult(Record):
-    """The result of a run.
+    """The result of a run: by the opening truth, and by the newest if there is a later one.
 
     comparison: of several submissions; None for wsol. objects: of true boxes. device, versions: see
     devices.with_device; older results lack them. label_sets: every version with the submissions'
-    scores, if a review of mistakes was applied. curves (by submission) and class_names are not
+    scores, if a review of mistakes was applied. truth_versions: the opening and the newest; older
+    results lack them. curves (by submission) and class_names are not
     stored; LabeledPages.result_of adds them.
     """
 
@@ -72,6 +119,8 @@ class LabeledResult(Record):
     device: str | None = None
     versions: dict[str, str] | None = None
     label_sets: list[ScoredVersion] | None = None
+    truth_versions: list[int] | None = None
+    newest: NewestTruth | None = None
     curves: dict[str, KindCurves] | None = None
     class_names: dict[str, str] | None = None
 
@@ -81,6 +130,13 @@ class LabeledResult(Record):
         rows = [{"attempts": 1} | row for row in value["submissions"]]
         early: dict[str, object] = {"comparison": None, "objects": None, "notes": []}
         result = super().from_json({**early, **value, "submissions": rows})
-        for submission, stored in zip(result.submissions, rows, strict=True):
-            submission.result = RESULTS[result.kind].from_json(stored["result"])
+        result._read(result.submissions, rows)
+        if result.newest is not None:
+            for name in ("opening_images", "all_images"):
+                stored = value["newest"][name]["submissions"]
+                result._read(getattr(result.newest, name).submissions, stored)
         return result
+
+    def _read(self, scored: list[ScoredSubmission], rows: list[Mapping[str, Any]]) -> None:
+        for submission, stored in zip(scored, rows, strict=True):
+            submission.result = RESULTS[self.kind].from_json(stored["result"])

@@ -17,7 +17,13 @@ import numpy as np
 from evaluation import devices
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kind import BenchmarkKind
-from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
+from evaluation.benchmarks.kinds.labeled import (
+    benchmarks,
+    newest_truth,
+    paths,
+    scoring,
+    versions,
+)
 from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews, version_scores
 from evaluation.benchmarks.kinds.labeled.results import (
@@ -33,9 +39,12 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     TRUTH,
     WSOL,
 )
+from evaluation.benchmarks.kinds.labeled.truth.image_rows import link_or_copy
+from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.submissions import read_all, write_lines
-from evaluation.models import Benchmark, Run, Submission
+from evaluation.benchmarks.truth_versions import FIRST
+from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
@@ -45,7 +54,7 @@ from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
-from labeling.files import BadInput, atomic_write
+from labeling.files import atomic_write
 from labeling.json_text import canonical_sha256
 from labeling.models import Release
 from labeling.records import to_json
@@ -55,8 +64,8 @@ from labeling.releases import freezing
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
 NOBODY = "There are no submissions yet. Add one, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
-# A key of the fingerprint.
-LABEL_SETS = "label_sets"
+# Keys of the fingerprint.
+LABEL_SETS, NEWEST_TRUTH = "label_sets", "newest_truth"
 Found = TypeVar("Found")
 MEASURES = {
     CLASSIFICATION: "accuracy among the first five",
@@ -74,24 +83,39 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
         """Return the result, and write images.jsonl and, for wsol, curves.json to the run's folder.
 
-        If only the label sets changed since the last run, everything else is copied from it.
+        If only the newest truth changed since the last run, everything else is copied from it.
         Raises one of `refusals`.
         """
         before = self._scored_before(benchmark)
+        history = TruthHistory.of(benchmark)
         with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
             if before is not None:
                 result = LabeledResult.from_json(before.result or {})
                 shutil.copytree(
-                    folders.run_folder(benchmark, before.pk), folder, dirs_exist_ok=True
+                    folders.run_folder(benchmark, before.pk),
+                    folder,
+                    copy_function=link_or_copy,
+                    dirs_exist_ok=True,
                 )
             else:
                 result = _result(
                     benchmark,
                     release,
-                    _read_all(benchmark, lambda rows: _written(benchmark, rows, folder)),
+                    _read_all(benchmark, lambda rows: _written(history, rows, folder)),
                 )
             result.label_sets = _by_versions(benchmark)
+            result.truth_versions, result.newest = [FIRST, history.newest], None
+            if history.newest > FIRST:
+                result.newest = _read_all(
+                    benchmark,
+                    lambda rows: newest_truth.score(history, rows, result, folder / IMAGES),
+                )
         return result
+
+    def next_truth(
+        self, benchmark: Benchmark, before: TruthVersion, release: Release
+    ) -> TruthVersion | None:
+        return versions.next_truth(benchmark, before, release)
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         inputs: dict[str, object] = {
@@ -102,8 +126,11 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
             ],
         }
         # Absent if there are none, as in older runs.
-        if versions := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
-            inputs[LABEL_SETS] = versions
+        if sets := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
+            inputs[LABEL_SETS] = sets
+        later = benchmark.truth_versions.filter(number__gt=FIRST, review=None)
+        if sha256 := later.values_list("sha256", flat=True).last():
+            inputs[NEWEST_TRUTH] = sha256
         return inputs
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
@@ -117,12 +144,13 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         yield "\n"
 
     def _scored_before(self, benchmark: Benchmark) -> Run | None:
-        """Return the last run if only the label sets have changed since."""
+        """Return the last run if only the newest truth has changed since."""
         last = benchmark.runs.filter(state=Run.State.DONE).first()
         if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
             return None
         now, then = self.fingerprint(benchmark), dict(last.settings.get("signature") or {})
-        if now.pop(LABEL_SETS, None) == then.pop(LABEL_SETS, None) or now != then:
+        truth = [(now.pop(key, None), then.pop(key, None)) for key in (LABEL_SETS, NEWEST_TRUTH)]
+        if now != then or all(newer == older for newer, older in truth):
             return None
         return last if last.result.get("code_version") == freezing.code_version() else None
 
@@ -279,25 +307,24 @@ def _read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -
     return read_all(benchmark, read_some)
 
 
-def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Scores:
+def _written(history: TruthHistory, rows: list[Submission], folder: Path) -> _Scores:
+    benchmark = history.benchmark
     truth = paths.truth_folder(benchmark)
-    if not truth.is_dir():
-        raise Refusal(benchmarks.TRUTH_GONE)
     settings = benchmarks.chosen_of(benchmark)
     # Other kinds do not use a GPU.
     device = scoring_device() if benchmark.kind == WSOL else devices.CPU
     scores = _Scores(Analyst(benchmark.kind, truth, settings))
     parts: list[Path] = []
+    opening = TruthFolder(truth)
     try:
-        for row in rows:
-            path = paths.submission_path(row)
-            if not path.exists():
-                raise BadInput("the file is missing", row.name, None, "send it in again")
-            with scoring.called(path, row.name, truth):
-                scored = scoring.score(benchmark.kind, truth, path, settings, device)
+        with history.folder_at(FIRST) as with_later_images:
+            for row in rows:
+                scored_by = opening if row.version == FIRST else with_later_images
+                scored = newest_truth.scored_by(history, scored_by, FIRST, row, settings, device)
                 scores.add(row, scored)
                 parts.append(folder / f"{row.position}.part.jsonl")
-                write_lines(parts[-1], scored.outcomes())
+                with scoring.called(paths.submission_path(row), row.name, scored_by.path):
+                    write_lines(parts[-1], scored.outcomes())
         write_lines(folder / IMAGES, _merged([row.name for row in rows], parts))
         # Build the index here, so that no page waits for it.
         image_index.index(folder / IMAGES, benchmark.kind)

@@ -35,6 +35,8 @@ from labeling.csv_rows import rows
 from labeling.errors import Refusal
 from labeling.files import BadInput
 
+Part = frozenset[str] | None
+
 
 @dataclass(frozen=True)
 class SubmissionScores:
@@ -58,20 +60,26 @@ class SubmissionScores:
 
 
 def score(
-    kind: str, truth: Path, path: Path, settings: LabeledSettings, device: str = devices.CPU
+    kind: str,
+    truth: Path,
+    path: Path,
+    settings: LabeledSettings,
+    device: str = devices.CPU,
+    part: Part = None,
 ) -> SubmissionScores:
-    """Return the scores. device: a usable one; a wsol result states the one that was used.
+    """Return the scores. device: a usable one; a wsol result states the one that was used. part:
+    the images of the truth that count, in NFC; None for all.
 
     Raises BadInput for predictions that do not fit the truth, and for missing files.
     """
     if kind == WSOL:
-        return _wsol(truth, path, settings, device)
-    return _SCORES[kind](truth, path, settings)
+        return _wsol(truth, path, settings, device, part)
+    return _SCORES[kind](truth, path, settings, part)
 
 
-def check(kind: str, truth: Path, path: Path, settings: LabeledSettings) -> None:
+def check(kind: str, truth: Path, path: Path, settings: LabeledSettings, part: Part = None) -> None:
     """Raise BadInput unless all predictions can be scored."""
-    _CHECKS[kind](truth, path, settings)
+    _CHECKS[kind](truth, path, settings, part)
 
 
 def check_truth(kind: str, truth: Path, settings: LabeledSettings) -> None:
@@ -115,7 +123,7 @@ def _check_classes(truth: Path) -> None:
             ) from None
 
 
-def options_of(truth: Path, settings: LabeledSettings) -> box_files.BoxReading:
+def options_of(truth: Path, settings: LabeledSettings, part: Part = None) -> box_files.BoxReading:
     """Return how to read and score the boxes of a truth (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.BoxReading(
@@ -125,16 +133,22 @@ def options_of(truth: Path, settings: LabeledSettings) -> box_files.BoxReading:
         strict=settings.strict or False,
         confidence=settings.confidence or box_files.BoxReading.confidence,
         seed=settings.seed or 0,
+        part=part,
     )
 
 
-def read_classified(truth: Path, path: Path, settings: LabeledSettings) -> class_files.Classified:
+def read_classified(
+    truth: Path, path: Path, settings: LabeledSettings, part: Part = None
+) -> class_files.Classified:
     """Return the labels that a classification submission gives each image. Raises BadInput."""
-    return release_predictions.read_submission(truth / TRUTH, path, load())
+    classified = release_predictions.read_submission(truth / TRUTH, path, load())
+    return classified if part is None else class_files.on_part(classified, part)
 
 
-def _classification(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
-    classified = read_classified(truth, path, settings)
+def _classification(
+    truth: Path, path: Path, settings: LabeledSettings, part: Part
+) -> SubmissionScores:
+    classified = read_classified(truth, path, settings, part)
     wordnet, options = load(), options_of(truth, settings)
     [restricted] = class_files.on_named_images({"": classified}).values()
     return SubmissionScores(
@@ -146,12 +160,16 @@ def _classification(truth: Path, path: Path, settings: LabeledSettings) -> Submi
     )
 
 
-def _read_localized(truth: Path, path: Path, settings: LabeledSettings) -> localization.Localized:
-    return localization.read(truth / TRUTH, path, options_of(truth, settings))
+def _read_localized(
+    truth: Path, path: Path, settings: LabeledSettings, part: Part
+) -> localization.Localized:
+    return localization.read(truth / TRUTH, path, options_of(truth, settings, part))
 
 
-def _localization(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
-    localized = _read_localized(truth, path, settings)
+def _localization(
+    truth: Path, path: Path, settings: LabeledSettings, part: Part
+) -> SubmissionScores:
+    localized = _read_localized(truth, path, settings, part)
     return SubmissionScores(
         localization.score(localized, options_of(truth, settings)),
         partial(localization.outcomes, localized),
@@ -160,12 +178,14 @@ def _localization(truth: Path, path: Path, settings: LabeledSettings) -> Submiss
     )
 
 
-def _read_detected(truth: Path, path: Path, settings: LabeledSettings) -> detection.Detected:
-    return detection.read(truth / TRUTH, path, options_of(truth, settings))
+def _read_detected(
+    truth: Path, path: Path, settings: LabeledSettings, part: Part
+) -> detection.Detected:
+    return detection.read(truth / TRUTH, path, options_of(truth, settings, part))
 
 
-def _detection(truth: Path, path: Path, settings: LabeledSettings) -> SubmissionScores:
-    detected = _read_detected(truth, path, settings)
+def _detection(truth: Path, path: Path, settings: LabeledSettings, part: Part) -> SubmissionScores:
+    detected = _read_detected(truth, path, settings, part)
     return SubmissionScores(
         detection.score(detected, options_of(truth, settings)),
         partial(detection.outcomes, detected),
@@ -173,19 +193,25 @@ def _detection(truth: Path, path: Path, settings: LabeledSettings) -> Submission
     )
 
 
-def _wsol(truth: Path, path: Path, settings: LabeledSettings, device: str) -> SubmissionScores:
+def _wsol(
+    truth: Path, path: Path, settings: LabeledSettings, device: str, part: Part
+) -> SubmissionScores:
     protocol = settings.as_protocol()
-    boxes = wsol_scoring.BoxScoring.read(truth, protocol, curves=True).score(path, device)
-    each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
+    with_boxes = wsol_scoring.BoxScoring.read(truth, protocol, curves=True)
+    with_boxes.keep(part)
+    boxes = with_boxes.score(path, device)
+    each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes, part=part)
     result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
         return SubmissionScores(result, each, curves=KindCurves(boxes=boxes.curves))
-    pixels = wsol_scoring.MaskScoring.read(masks, masks, protocol, curves=True).score(path, device)
+    with_masks = wsol_scoring.MaskScoring.read(masks, masks, protocol, curves=True)
+    with_masks.keep(part)
+    pixels = with_masks.score(path, device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     result.reason = pixels.reason
-    too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
+    too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels, part)
     curves = KindCurves(boxes=boxes.curves, masks=pixels.curves)
     return SubmissionScores(result, partial(_both, each, too), curves=curves)
 
@@ -201,25 +227,25 @@ def _both(
         yield box_outcome
 
 
-def _check_maps(truth: Path, path: Path, settings: LabeledSettings) -> None:
-    protocol = settings.as_protocol()
-    names = [image.name for image in wsol_files.read_boxes(truth)]
-    read = wsol_scoring.reader(path, protocol, names)
+def _check_maps(truth: Path, path: Path, settings: LabeledSettings, part: Part) -> None:
+    scored = wsol_scoring.BoxScoring.read(truth, settings.as_protocol())
+    scored.keep(part)
+    read = scored.reader(path)
 
-    def read_all(part: list[str]) -> None:
-        for name in part:
-            read(name)
+    def read_all(images: list[wsol_files.WsolImage]) -> None:
+        for image in images:
+            read(image.name)
 
-    for _ in wsol_scoring.in_parts(read_all, names):
+    for _ in wsol_scoring.in_parts(read_all, scored.images):
         pass
 
 
-_SCORES: dict[str, Callable[[Path, Path, LabeledSettings], SubmissionScores]] = {
+_SCORES: dict[str, Callable[[Path, Path, LabeledSettings, Part], SubmissionScores]] = {
     CLASSIFICATION: _classification,
     LOCALIZATION: _localization,
     DETECTION: _detection,
 }
-_CHECKS: dict[str, Callable[[Path, Path, LabeledSettings], object]] = {
+_CHECKS: dict[str, Callable[[Path, Path, LabeledSettings, Part], object]] = {
     CLASSIFICATION: read_classified,
     LOCALIZATION: _read_localized,
     DETECTION: _read_detected,

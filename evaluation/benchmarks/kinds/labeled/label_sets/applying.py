@@ -58,6 +58,6 @@ def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
     """Return the files of a version in an open zip, deleted when it is closed, and its name."""
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    paths.zip_into(reviews.folder_of(review, reviews.APPLIED), file, name)
+    paths.zip_into(paths.review_folder(review, paths.APPLIED), file, name)
     file.seek(0)
     return file, f"{name}.zip"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evaluation.benchmarks.kinds.labeled.label_sets import reviews
+from evaluation.benchmarks import truth_versions
 from evaluation.models import Benchmark, MistakeReview
 from evaluation.readers.mistakes import QueueMeta
 from evaluation.scoring.mistakes.applying import Applied
@@ -41,7 +41,7 @@ def page(benchmark: Benchmark) -> dict[str, object]:
     review_rows = list(
         benchmark.reviews.select_related("campaign", "release", "created_by", "applied_by")
     )
-    newest = reviews.newest(benchmark)
+    newest = truth_versions.newest_number(benchmark)
     waiting = [row for row in review_rows if row.version is None]
     counts = question_counts.of_campaigns([row.campaign_id for row in waiting])
     return {

@@ -1,12 +1,10 @@
 """Reviews of a classification's mistakes: opened as campaigns, applied as versions of label sets.
 
-The only writer of MistakeReview. In the benchmark's folder, reviews/<pk>/asked/ has queue.jsonl and
-strata.csv; reviews/<pk>/applied/ also has answers.csv, sets.csv, version.json.
+The only writer of MistakeReview.
 """
 
 import csv
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,10 +14,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from evaluation.benchmarks import folders
+from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
+from evaluation.benchmarks.kinds.labeled.paths import APPLIED, ASKED
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
+from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
 from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.truth_versions import NewTruth, VersionReport
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, MistakeReview, Submission
 from evaluation.readers.class_files import Classified, Labels, read_truth
@@ -33,7 +34,6 @@ from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.follow_ups import opening
-from labeling.jobs import shared_files
 from labeling.kinds import KINDS
 from labeling.kinds.base import JUDGED
 from labeling.models import Campaign, Release, User
@@ -41,7 +41,6 @@ from labeling.release_files import frozen
 from labeling.releases import freezing
 
 QUEUE, STRATA, ANSWERS = "queue.jsonl", "strata.csv", "answers.csv"
-ASKED, APPLIED = "asked", "applied"
 # Of the agreements.
 SHARE = 0.1
 KIND = "mistake"
@@ -152,9 +151,9 @@ def apply(
 ) -> MistakeReview:
     """Return the review after making its version of the label sets from its release.
 
-    release: of its campaign; by default settled answers are frozen now. Applying again changes
-    nothing. Raises Conflict if the label sets have a newer version than the review's; Refusal
-    while answers are missing.
+    release: of its campaign; by default settled answers are frozen now. The images whose label
+    changed since the review was opened keep that label. Applying again changes nothing. Raises
+    Refusal while answers are missing.
     """
     if review.version is not None:
         return review
@@ -162,7 +161,7 @@ def apply(
     benchmark = review.benchmark
     with saying_full(), folders.scratch() as folder:
         part = folder / APPLIED
-        shutil.copytree(folder_of(review, ASKED), part)
+        shutil.copytree(paths.review_folder(review, ASKED), part)
         queue = read_queue(part / QUEUE, wordnet)
         try:
             judged = judgements_of(freezing.read(release), queue, wordnet)
@@ -173,13 +172,17 @@ def apply(
                 field="release",
             ) from error
         with read_here(benchmark):
-            before = truth_images(benchmark, wordnet)
+            asked = newest = truth_images(benchmark, wordnet)
             if queue.meta.version > FIRST:
                 parent = version_for(benchmark, queue.meta.version)
-                before = in_order(label_sets(parent, before, wordnet), before)
-        strata = reviewing.read_strata(part / STRATA, [*before])
-        pool = queueing.ReviewPool([*before], [*before.values()], {}, {})
+                asked = in_order(label_sets(parent, asked, wordnet), asked)
+            if (last := applied(benchmark).last()) is not None:
+                newest = in_order(label_sets(last, newest, wordnet), newest)
+        strata = reviewing.read_strata(part / STRATA, [*newest])
+        pool = queueing.ReviewPool([*newest], [*newest.values()], {}, {})
         after = applying.reviewed(pool, strata, judged)
+        left_out = _changed_since(review, asked, newest) & after.changed_images()
+        after = after.without(left_out)
         with atomic_write(part / SETS) as file:
             file.writelines(applying.lines(after, wordnet.wnid))
         with atomic_write(part / ANSWERS) as file:
@@ -187,28 +190,22 @@ def apply(
             writer.writerow(("image", "wnid", "answer", "tags"))
             writer.writerows(reviewing.answer_rows(queue.pairs, judged, wordnet.wnid))
         version = Applied(
-            version=queue.meta.version + 1,
+            version=truth_versions.newest_number(benchmark) + 1,
             models=queue.meta.models,
             sha256=file_sha256(part / SETS),
-            parent_sha256=queue.meta.sets_sha256,
+            parent_sha256=last.sha256 if last else None,
             queue_sha256=queue.sha256,
             answers_sha256=release.sha256,
-            counts=queue.meta.counts | {"changed": applying.changed(after)},
+            counts=queue.meta.counts | {"changed": len(after.changed_images())},
         )
         text = json.dumps(version.to_json(), indent=1, ensure_ascii=False)
         frozen.write_synced(part / VERSION, text)
-        return _applied(review, actor, release, version, part)
+        return _applied(review, actor, release, version, sorted(left_out), part)
 
 
 def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
     """Return the reviews that became versions, oldest first."""
     return benchmark.reviews.filter(version__isnull=False).order_by("version")
-
-
-def newest(benchmark: Benchmark) -> int:
-    """Return the current version of the label sets."""
-    last = applied(benchmark).values_list("version", flat=True).last()
-    return last or FIRST
 
 
 def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
@@ -217,17 +214,6 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
     if row is None:
         raise NotYours(f"The label sets have no version {version} that a review made.")
     return row
-
-
-def folder_of(review: MistakeReview, part: str) -> Path:
-    """Return the folder of ASKED or APPLIED files. Raises Refusal if it is missing."""
-    folder = shared_files.find(_place(review, part), _name(review, part))
-    if not folder.is_dir():
-        raise Refusal(
-            "The files of this review are not on this server any more. Restore the folder of "
-            "benchmarks from a backup."
-        )
-    return folder
 
 
 def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
@@ -242,7 +228,7 @@ def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[
 
 def label_sets(review: MistakeReview, images: Iterable[str], wordnet: WordNet) -> LabelSets:
     """Return the sets of a version. Raises BadInput if its files were changed."""
-    return read_label_sets(folder_of(review, APPLIED), {*images}, wordnet)
+    return read_label_sets(paths.review_folder(review, APPLIED), {*images}, wordnet)
 
 
 def in_order(sets: LabelSets, images: Iterable[str]) -> dict[str, frozenset[int]]:
@@ -305,7 +291,7 @@ def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) 
 def _truth(benchmark: Benchmark) -> Path:
     folder = paths.truth_folder(benchmark)
     if not folder.is_dir():
-        raise Refusal(benchmarks.TRUTH_GONE)
+        raise Refusal(paths.TRUTH_GONE)
     return folder / TRUTH
 
 
@@ -317,43 +303,61 @@ def read_here(benchmark: Benchmark) -> Iterator[None]:
         yield
 
 
+def _changed_since(
+    review: MistakeReview,
+    asked: Mapping[str, frozenset[int]],
+    newest: Mapping[str, frozenset[int]],
+) -> set[str]:
+    """Return the images whose label another review or a release changed after this review was
+    opened.
+    """
+    changed = {image for image, classes in newest.items() if classes != asked[image]}
+    for number, changes in TruthHistory.of(review.benchmark).changes.items():
+        version = review.benchmark.truth_versions.get(number=number)
+        if version.made_at > review.created_at:
+            changed |= changes.rows.keys()
+    return changed
+
+
 def _applied(
-    review: MistakeReview, actor: User, release: Release, version: Applied, part: Path
+    review: MistakeReview,
+    actor: User,
+    release: Release,
+    version: Applied,
+    left_out: list[str],
+    part: Path,
 ) -> MistakeReview:
-    with transaction.atomic():
-        # A concurrent request that applies another review waits here, then finds this version.
-        Benchmark.objects.select_for_update().get(pk=review.benchmark_id)
-        now = MistakeReview.objects.get(pk=review.pk)
-        if now.version is not None:
-            return now
-        if version.version != (last := newest(review.benchmark)) + 1:
-            raise Conflict(
-                f"This review is based on version {version.version - 1} of the label sets, which "
-                f"are now at version {last}. Open a new review."
-            )
-        review.version, review.release, review.sha256 = version.version, release, version.sha256
+    benchmark = review.benchmark
+    before = truth_versions.newest(benchmark)
+    assert before is not None, "its truth is a release"
+
+    def publish(number: int) -> None:
+        review.version, review.release, review.sha256 = number, release, version.sha256
         review.result = version.to_json()
         review.applied_by, review.applied_at = actor, timezone.now()
         review.save(
             update_fields=["version", "release", "sha256", "result", "applied_by", "applied_at"]
         )
         _publish(review, part)
+
+    new = NewTruth(
+        version.sha256,
+        added=0,
+        removed=0,
+        changed=version.counts["changed"],
+        report=VersionReport(left_out=left_out),
+    )
+    is_next = version.version == before.number + 1
+    if not is_next or not truth_versions.add(
+        benchmark, before, before.release, new, publish, review
+    ):
+        now = MistakeReview.objects.get(pk=review.pk)
+        if now.version is None:
+            raise Conflict("The truth has just got another version. Apply the review again.")
+        return now
     return review
 
 
 def _publish(review: MistakeReview, folder: Path) -> None:
-    """Move the folder to the review: the last step before its row is committed."""
-    target = _place(review, folder.name)
-    shutil.rmtree(target, ignore_errors=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shared_files.put(folder, _name(review, folder.name))
-    os.replace(folder, target)
-
-
-def _place(review: MistakeReview, part: str) -> Path:
-    return folders.folder_of(review.benchmark) / "reviews" / str(review.pk) / part
-
-
-def _name(review: MistakeReview, part: str) -> str:
-    below = f"reviews/{review.pk}/{part}{shared_files.FOLDER}"
-    return folders.stored_name(review.benchmark, below)
+    place, name = paths.review_place(review, folder.name), paths.review_name(review, folder.name)
+    paths.publish_folder(folder, place, name)

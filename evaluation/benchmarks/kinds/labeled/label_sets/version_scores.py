@@ -1,6 +1,6 @@
 """Scores of every submission by every version of the label sets."""
 
-from evaluation.benchmarks.kinds.labeled import benchmarks
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import WordNet, load
 from evaluation.models import Benchmark, MistakeReview, Submission
@@ -36,7 +36,7 @@ def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] |
 
 
 def _version(review: MistakeReview, images: list[str], wordnet: WordNet) -> Version:
-    folder = reviews.folder_of(review, reviews.APPLIED)
+    folder = paths.review_folder(review, paths.APPLIED)
     sets = reviews.label_sets(review, images, wordnet)
     if sets.version is None or sets.version.sha256 != review.sha256:
         raise Refusal(

@@ -9,7 +9,8 @@ import zipfile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from evaluation.benchmarks import runs
+from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks.kinds.labeled import paths
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.models import Run
@@ -76,7 +77,7 @@ def test_forms_that_cannot_be_taken_come_back_with_the_reason(drakes, alice, as_
 
         assert page.status_code in (404, 422), fields
         assert words in text_of(page), fields
-        assert reviews.newest(drakes) == 1, fields
+        assert truth_versions.newest_number(drakes) == 1, fields
 
 
 def test_a_name_that_is_taken_is_said_at_its_field(drakes, as_alice):
@@ -188,7 +189,7 @@ def test_a_review_is_opened_and_applied_by_the_api(drakes, alice, bob, as_alice)
 
 def test_the_api_takes_the_queue_of_a_campaign_opened_by_command(drakes, alice, as_alice, shell):
     made = opened(drakes, alice)
-    path = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
+    path = paths.review_folder(made, paths.ASKED) / reviews.QUEUE
     arguments = ("--name", "by-command", "--dataset", made.campaign.dataset.name)
     shell.result("campaign", "open", "mistake", *arguments, "--selection", path)
     body = {"campaign": "by-command", "release": 1}

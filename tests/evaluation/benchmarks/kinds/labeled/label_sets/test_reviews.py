@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from evaluation.benchmarks import runs
-from evaluation.benchmarks.kinds.labeled import running
+from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks.kinds.labeled import paths, running
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.metrics.wordnet.nouns import load
-from labeling.errors import Conflict, NotYours, Refusal
+from labeling.errors import NotYours, Refusal
 from labeling.follow_ups import opening
 from labeling.jobs import queue as jobs
 from labeling.models import Campaign
@@ -157,14 +157,17 @@ def test_the_same_again_is_the_same_version(drakes, alice, bob):
     assert (again.pk, again.version, again.sha256) == (first.pk, 2, first.sha256)
 
 
-def test_a_review_of_an_older_version_is_refused(drakes, alice, bob):
+def test_a_review_of_an_older_version_leaves_out_the_images_that_changed_since(drakes, alice, bob):
     early = answered(opened(drakes, alice, name="early"), bob)
-    apply_answers(drakes, alice, answered(opened(drakes, alice), bob).campaign)
+    first = apply_answers(drakes, alice, answered(opened(drakes, alice), bob).campaign)
 
-    with pytest.raises(Conflict, match="now at version 2"):
-        apply_answers(drakes, alice, early.campaign)
+    second = apply_answers(drakes, alice, early.campaign)
 
-    assert reviews.newest(drakes) == 2
+    version = drakes.truth_versions.get(number=3)
+    assert (second.version, second.result["parent_sha256"]) == (3, first.sha256)
+    # Both reviews got the same answers, so nothing is left to change.
+    assert (version.changed, version.report["left_out"]) == (0, [])
+    assert second.sha256 == first.sha256
 
 
 def test_answers_that_are_missing_are_said(drakes, alice):
@@ -174,7 +177,7 @@ def test_answers_that_are_missing_are_said(drakes, alice):
         reviews.apply(review, alice, load(), freezing.freeze(review.campaign, alice))
 
     assert refused.value.field == "release"
-    assert reviews.newest(drakes) == 1
+    assert truth_versions.newest_number(drakes) == 1
 
 
 def test_a_model_that_was_replaced_leaves_what_was_reviewed(drakes, alice, bob, tmp_path):
@@ -191,7 +194,7 @@ def test_a_model_that_was_replaced_leaves_what_was_reviewed(drakes, alice, bob, 
 
 def test_a_campaign_opened_by_command_brings_its_queue(drakes, alice, bob, tmp_path):
     made = opened(drakes, alice)
-    queue = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
+    queue = paths.review_folder(made, paths.ASKED) / reviews.QUEUE
     lines = [json.loads(line) for line in queue.read_text().splitlines()[1:]]
     pairs = [(line["image"], line["wnid"]) for line in lines]
     campaign = opening.draft(
@@ -215,7 +218,7 @@ def test_a_campaign_opened_by_command_brings_its_queue(drakes, alice, bob, tmp_p
 
 def test_a_queue_of_other_predictions_is_refused(drakes, alice, tmp_path):
     made = opened(drakes, alice)
-    queue = reviews.folder_of(made, reviews.ASKED) / reviews.QUEUE
+    queue = paths.review_folder(made, paths.ASKED) / reviews.QUEUE
     for name in WRONG:
         predicted(drakes, alice, tmp_path, name, IMAGES[5:])
     campaign = opening.draft(
@@ -253,7 +256,7 @@ def test_campaigns_of_other_kinds_and_benchmarks_without_classes_are_refused(dra
 def test_sets_that_were_changed_fail_the_run(drakes, alice, bob):
     review = answered(opened(drakes, alice), bob)
     made = apply_answers(drakes, alice, review.campaign)
-    path = reviews.folder_of(made, reviews.APPLIED) / "sets.csv"
+    path = paths.review_folder(made, paths.APPLIED) / "sets.csv"
     path.write_text(path.read_text().replace(COOT, DRAKE))
 
     run = runs.request(drakes, alice)
@@ -267,7 +270,7 @@ def test_sets_that_were_changed_fail_the_run(drakes, alice, bob):
 
 def test_the_files_of_a_version_say_what_it_was_made_of(drakes, alice, bob):
     made = apply_answers(drakes, alice, answered(opened(drakes, alice), bob).campaign)
-    folder = reviews.folder_of(made, reviews.APPLIED)
+    folder = paths.review_folder(made, paths.APPLIED)
 
     assert {path.name for path in folder.iterdir()} == {
         *("queue.jsonl", "strata.csv", "answers.csv", "sets.csv", "version.json")

@@ -1,0 +1,178 @@
+"""Scores by the newest truth, beside those by the opening truth."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from evaluation import devices
+from evaluation.benchmarks.kinds.labeled import paths, scoring, wording
+from evaluation.benchmarks.kinds.labeled.results import (
+    LabeledResult,
+    NewestTruth,
+    ScoredColumn,
+    ScoredSubmission,
+    TruthEffect,
+)
+from evaluation.benchmarks.kinds.labeled.rows import cell_at, level
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    CLASSIFICATION,
+    DETECTION,
+    LOCALIZATION,
+    WSOL,
+)
+from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
+from evaluation.benchmarks.scoring_device import scoring_device
+from evaluation.benchmarks.truth_versions import FIRST, newest
+from evaluation.metrics.significance import mean_interval
+from evaluation.models import Submission
+from evaluation.scoring.comparing import IntervalEstimate
+from evaluation.scoring.image_lines import Outcome
+from evaluation.scoring.scored_release import ScoredRelease
+from labeling.files import BadInput
+
+# Most images that a result lists as changed; the others are counted.
+MOST_LISTED = 20
+Outcomes = Mapping[str, Outcome | None]
+
+
+def scored_by(
+    history: TruthHistory,
+    truth: TruthFolder,
+    number: int,
+    row: Submission,
+    settings: LabeledSettings,
+    device: str,
+    part: frozenset[str] | None = None,
+) -> scoring.SubmissionScores:
+    """Return a submission's scores by a version of the truth. part: fewer of its images.
+
+    Missing predictions count as wrong; a missing score map cannot be scored, so the images that
+    the submission does not cover are left out.
+    """
+    path, part = paths.submission_path(row), truth.part if part is None else part
+    if not path.exists():
+        raise BadInput("the file is missing", row.name, None, "send it in again")
+    if part is not None and row.version != number and history.benchmark.kind == WSOL:
+        part &= history.images_at(row.version)
+    with scoring.called(path, row.name, truth.path):
+        return scoring.score(history.benchmark.kind, truth.path, path, settings, device, part)
+
+
+def score(
+    history: TruthHistory, rows: list[Submission], opening: LabeledResult, images: Path
+) -> NewestTruth:
+    """Return every submission by the newest truth. images: images.jsonl by the opening truth."""
+    benchmark, settings, number = history.benchmark, opening.settings, history.newest
+    version = newest(benchmark)
+    assert version is not None, "there is a later version"
+    truth_rows, every = history.at(number), history.images_at(number)
+    shared = every & history.images_at(FIRST)
+    device = scoring_device() if benchmark.kind == WSOL else devices.CPU
+    corrected, whole = ScoredColumn(images=len(shared), submissions=[]), list[ScoredSubmission]()
+    effects = []
+    with history.folder_at(number) as truth:
+        for row in rows:
+            covered = history.images_at(row.version)
+            outcomes: Outcomes = {}
+            if shared:
+                scored = scored_by(history, truth, number, row, settings, device, shared)
+                corrected.submissions.append(_submission(row, scored))
+                with scoring.called(paths.submission_path(row), row.name, truth.path):
+                    outcomes = {line["image"]: line["outcome"] for line in scored.outcomes()}
+            if every <= covered:
+                if every != shared:
+                    scored = scored_by(history, truth, number, row, settings, device)
+                whole.append(_submission(row, scored))
+            effects.append(_effect(opening, row, _outcomes(images, row.name), outcomes))
+            effects[-1].images = len(every & covered)
+            effects[-1].ignored = len(covered - every)
+    columns = [opening.submissions, corrected.submissions, whole]
+    for effect in effects:
+        effect.ranks = [_ranks(opening.kind, column).get(effect.name) for column in columns]
+    return NewestTruth(
+        version=number,
+        sha256=version.sha256,
+        release=ScoredRelease(number=version.release.number, sha256=version.release.sha256),
+        images=len(every),
+        classes=truth_rows.classes,
+        objects=truth_rows.objects,
+        opening_images=corrected,
+        all_images=ScoredColumn(images=len(every), submissions=whole),
+        effects=effects,
+    )
+
+
+def _submission(row: Submission, scored: scoring.SubmissionScores) -> ScoredSubmission:
+    return ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result)
+
+
+def _outcomes(images: Path, name: str) -> Iterator[tuple[str, Outcome | None]]:
+    """Yield each image of images.jsonl with a submission's outcome."""
+    with images.open(encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            yield row["image"], row["outcomes"][name]
+
+
+def _effect(
+    opening: LabeledResult,
+    row: Submission,
+    before: Iterator[tuple[str, Outcome | None]],
+    after: Outcomes,
+) -> TruthEffect:
+    """Return what changed from one truth to the other on the images of both."""
+    changed: list[str] = []
+    differences: list[float] = []
+    for image, outcome in before:
+        later = after.get(image)
+        if image not in after or outcome is None or later is None:
+            continue
+        # Stored and read again, so that both have the same types.
+        if json.loads(json.dumps(later)) != outcome:
+            changed.append(image)
+        if opening.kind != DETECTION:
+            differences.append(_rightness(opening.kind, later) - _rightness(opening.kind, outcome))
+    return TruthEffect(
+        name=row.name,
+        version=row.version,
+        images=0,
+        ignored=0,
+        outcomes_changed=len(changed),
+        changed_images=changed[:MOST_LISTED],
+        ranks=[],
+        difference=_difference(opening, differences),
+    )
+
+
+def _rightness(kind: str, outcome: Outcome) -> float:
+    """Return an image's part in the first main number, from 0 to 1."""
+    if kind == CLASSIFICATION:
+        return float(outcome["top5"])
+    if kind == LOCALIZATION:
+        return float(outcome["right"])
+    ious = [outcome[iou]["right"] for iou in ("0.3", "0.5", "0.7")]
+    return sum(ious) / len(ious)
+
+
+def _difference(opening: LabeledResult, differences: list[float]) -> IntervalEstimate:
+    if not differences:
+        return IntervalEstimate(value=None, interval=None)
+    sign = -1 if wording.LEADS[opening.kind][0].less_is_better else 1
+    values = sign * np.array(differences)
+    generator = np.random.default_rng(opening.settings.seed or 0)
+    low, high, rounds, _ = mean_interval(values, level(opening), generator, bounds=(-1, 1))
+    return IntervalEstimate(value=float(values.mean()), interval=[low, high], rounds=rounds)
+
+
+def _ranks(kind: str, column: list[ScoredSubmission]) -> dict[str, int]:
+    """Return the rank of each submission by the first main number; equal values share a rank."""
+    lead = wording.LEADS[kind][0]
+    values = {row.name: cell_at(row.result, *lead.path).value for row in column}
+    sign = 1 if lead.less_is_better else -1
+    known = {name: sign * value for name, value in values.items() if value is not None}
+    return {
+        name: 1 + sum(other < value for other in known.values()) for name, value in known.items()
+    }

@@ -1,0 +1,188 @@
+"""A ground truth image by image, and its changes from one version to the next. No database.
+
+The files that `score KIND` reads have rows that begin with an image; here the rows of an image are
+together. A mask is called by the hash of its file.
+"""
+
+import csv
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    BOXED,
+    CLASSIFICATION,
+    DETECTION,
+    EXCLUDED,
+    IMAGES,
+    LOCALIZATION,
+    SIZED,
+    TRUTH,
+    WSOL,
+)
+from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import (
+    CLASSES,
+    IDS,
+    MASKS,
+    PNG,
+    SIZES,
+    WHERE,
+)
+from labeling.files import file_sha256
+
+# File → the rows of one image in it, without the image.
+ImageRows = dict[str, list[list[str]]]
+PAIR = ("image", "wnid")
+# The CSV files of each kind with their columns; the first has every image.
+TABLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    CLASSIFICATION: {TRUTH: PAIR},
+    LOCALIZATION: {IMAGES: SIZED, TRUTH: BOXED},
+    DETECTION: {IMAGES: SIZED, TRUTH: BOXED, EXCLUDED: PAIR},
+}
+# The lists of a WSOL folder with the number of cells after the image, which may have commas.
+LISTS = {IDS: 0, CLASSES: 1, SIZES: 2, WHERE: 4}
+MASK_LISTS = {f"{MASKS}/{name}": 2 if name == WHERE else cells for name, cells in LISTS.items()}
+MASKED = f"{MASKS}/{WHERE}"
+
+
+@dataclass
+class RowsByImage:
+    """A truth. images: in its order. masks: files by hash."""
+
+    kind: str
+    images: dict[str, ImageRows] = field(default_factory=dict)
+    masks: dict[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, kind: str, folder: Path) -> "RowsByImage":
+        """Return the truth in a folder that ground_truth.write filled."""
+        truth = cls(kind)
+        for name, image, cells in _rows(kind, folder):
+            if name == MASKED:
+                cells = [truth._mask(folder / MASKS / cell) if cell else "" for cell in cells]
+            truth.images.setdefault(image, {}).setdefault(name, []).append(cells)
+        return truth
+
+    def _mask(self, path: Path) -> str:
+        sha256 = file_sha256(path)
+        self.masks[sha256] = path
+        return sha256
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the truth into an existing folder; masks are linked."""
+        if self.kind == WSOL:
+            with Sheets(folder) as sheets:
+                self._write_lists(sheets)
+            self._link_masks(folder / MASKS / PNG)
+            return
+        with Sheets(folder) as sheets:
+            for name, columns in TABLES[self.kind].items():
+                sheets.row(name, *columns)
+                for image, rows in self.images.items():
+                    for cells in rows.get(name, ()):
+                        sheets.row(name, image, *cells)
+
+    def _write_lists(self, sheets: Sheets) -> None:
+        for image, rows in self.images.items():
+            for name, lines in rows.items():
+                for cells in lines:
+                    if name == MASKED:
+                        cells = [f"{PNG}/{cell}.png" if cell else "" for cell in cells]
+                    sheets.line(name, image, *cells)
+
+    def _link_masks(self, folder: Path) -> None:
+        needed = {cell for rows in self.images.values() for cell in _masks_of(rows)}
+        for sha256 in needed:
+            folder.mkdir(parents=True, exist_ok=True)
+            link_or_copy(self.masks[sha256], folder / f"{sha256}.png")
+
+    @property
+    def classes(self) -> int:
+        name = CLASSES if self.kind == WSOL else TRUTH
+        return len({cells[0] for rows in self.images.values() for cells in rows.get(name, ())})
+
+    @property
+    def objects(self) -> int:
+        """Return the number of boxes; 0 for classification."""
+        if self.kind == CLASSIFICATION:
+            return 0
+        name = WHERE if self.kind == WSOL else TRUTH
+        return sum(len(rows.get(name, ())) for rows in self.images.values())
+
+    @property
+    def has_masks(self) -> bool:
+        return any(MASKED in rows for rows in self.images.values())
+
+
+@dataclass(frozen=True)
+class TruthChanges:
+    """From one version to the next: the rows of each image that differs, None if it is removed."""
+
+    rows: dict[str, ImageRows | None]
+
+    @classmethod
+    def between(cls, before: RowsByImage, after: RowsByImage) -> "TruthChanges":
+        changed = {
+            image: rows for image, rows in after.images.items() if before.images.get(image) != rows
+        }
+        return cls(changed | dict.fromkeys(before.images.keys() - after.images.keys()))
+
+    def apply(self, truth: RowsByImage) -> None:
+        """Change the truth; new images come last."""
+        for image, rows in self.rows.items():
+            if rows is None:
+                truth.images.pop(image, None)
+            else:
+                truth.images[image] = rows
+
+    def write(self, path: Path) -> None:
+        """Write a line an image; equal changes give equal bytes."""
+        with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+            for image, rows in self.rows.items():
+                line = json.dumps({"image": image, "rows": rows}, ensure_ascii=False)
+                file.write(f"{line}\n".encode())
+
+    @classmethod
+    def read(cls, path: Path) -> "TruthChanges":
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        return cls({line["image"]: line["rows"] for line in lines})
+
+    def masks(self) -> set[str]:
+        """Return the hashes of the masks in the rows."""
+        return {cell for rows in self.rows.values() if rows for cell in _masks_of(rows)}
+
+
+def link_or_copy(source: str | Path, goal: str | Path) -> None:
+    """Make goal the same file as source, or a copy where the file system has no links."""
+    try:
+        os.link(source, goal)
+    except OSError:
+        shutil.copyfile(source, goal)
+
+
+def _masks_of(rows: ImageRows) -> set[str]:
+    return {cell for cells in rows.get(MASKED, ()) for cell in cells if cell}
+
+
+def _rows(kind: str, folder: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the file, the image and the other cells of every row."""
+    if kind != WSOL:
+        for name in TABLES[kind]:
+            if (folder / name).exists():
+                with open(folder / name, encoding="utf-8", newline="") as file:
+                    for image, *cells in islice(csv.reader(file), 1, None):
+                        yield name, image, cells
+        return
+    for name, count in (LISTS | MASK_LISTS).items():
+        if (folder / name).exists():
+            with open(folder / name, encoding="utf-8-sig", newline="\n") as file:
+                for line in file:
+                    image, *cells = line.rstrip("\n").rsplit(",", count) if count else (line[:-1],)
+                    yield name, image, cells

@@ -1,0 +1,248 @@
+"""Versions of a truth made of labels: what differs is stored, the files are made when needed.
+
+A version made of a release takes its images as they are there. One made of a review of mistakes
+(classification) corrects single images; the correction holds until people answer the image again.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+from evaluation.benchmarks import truth_versions
+from evaluation.benchmarks.folders import scratch
+from evaluation.benchmarks.kinds.labeled import paths, scoring
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
+from evaluation.benchmarks.kinds.labeled.truth import ground_truth
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import TRUTH
+from evaluation.benchmarks.kinds.labeled.truth.image_rows import (
+    ImageRows,
+    RowsByImage,
+    TruthChanges,
+    link_or_copy,
+)
+from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
+from evaluation.benchmarks.truth_versions import AT_WORK, FIRST, NewTruth, VersionReport
+from evaluation.models import Benchmark, MistakeReview, TruthVersion
+from evaluation.readers.valid_sets import SETS
+from labeling.csv_rows import nfc, plain_cell, rows
+from labeling.disk_full import saying_full
+from labeling.errors import Refusal
+from labeling.files import file_sha256
+from labeling.jobs import shared_files
+from labeling.json_text import canonical_sha256
+from labeling.kinds import KINDS
+from labeling.kinds.base import GRAPH
+from labeling.models import Campaign, Question, Release, Settlement
+from labeling.releases import freezing
+
+CHANGES = "changes.jsonl.gz"
+# Image → every class that is right on it.
+Sets = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class TruthFolder:
+    """The files of a version, beside images of other versions. part: the images that count, in NFC;
+    None if the files have no others.
+    """
+
+    path: Path
+    part: frozenset[str] | None = None
+
+
+@dataclass
+class TruthHistory:
+    """The truth at every version. masks: those of later versions, by hash."""
+
+    benchmark: Benchmark
+    changes: dict[int, TruthChanges] = field(default_factory=dict)
+    corrected: dict[int, Sets] = field(default_factory=dict)
+    masks: dict[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> "TruthHistory":
+        """Return the history. Raises Refusal if files are missing."""
+        if not paths.truth_folder(benchmark).is_dir():
+            raise Refusal(paths.TRUTH_GONE)
+        history = cls(benchmark)
+        later = benchmark.truth_versions.filter(number__gt=FIRST)
+        for version in later.select_related("review__benchmark"):
+            history._read(version)
+        return history
+
+    def _read(self, version: TruthVersion) -> None:
+        if version.review is not None:
+            self.corrected[version.number] = corrections(version.review, self.opening)
+            return
+        folder = shared_files.find(
+            paths.version_place(self.benchmark, version.number),
+            paths.version_name(self.benchmark, version.number),
+        )
+        if not folder.is_dir():
+            raise Refusal(paths.TRUTH_GONE)
+        self.changes[version.number] = TruthChanges.read(folder / CHANGES)
+        self.masks |= {path.stem: path for path in folder.glob("*.png")}
+
+    @cached_property
+    def opening(self) -> RowsByImage:
+        return RowsByImage.read(self.benchmark.kind, paths.truth_folder(self.benchmark))
+
+    @property
+    def newest(self) -> int:
+        return max((FIRST, *self.changes, *self.corrected))
+
+    def released(self, number: int) -> RowsByImage:
+        """Return the truth of a version without the corrections of reviews."""
+        opening = self.opening
+        truth = RowsByImage(opening.kind, dict(opening.images), opening.masks | self.masks)
+        for at in sorted(self.changes):
+            if at <= number:
+                self.changes[at].apply(truth)
+        return truth
+
+    def corrections_at(self, number: int) -> dict[str, frozenset[str]]:
+        """Return the corrected images whose label people have not given again since."""
+        corrected: dict[str, frozenset[str]] = {}
+        for at in range(FIRST + 1, number + 1):
+            corrected |= self.corrected.get(at, {})
+            for image in self.changes[at].rows if at in self.changes else ():
+                corrected.pop(image, None)
+        return corrected
+
+    def at(self, number: int) -> RowsByImage:
+        """Return the truth of a version."""
+        truth = self.released(number)
+        for image, classes in self.corrections_at(number).items():
+            label = truth.images[image][TRUTH][0][0] if image in truth.images else ""
+            if label in classes:
+                continue
+            if len(classes) == 1:
+                truth.images[image] = {TRUTH: [[*classes]]}
+            else:
+                truth.images.pop(image, None)
+        return truth
+
+    def with_others(self, number: int) -> RowsByImage:
+        """Return the truth of a version, then the images of the other versions."""
+        truth = self.at(number)
+        others: dict[str, ImageRows] = dict(self.opening.images)
+        for changes in self.changes.values():
+            others |= {image: rows for image, rows in changes.rows.items() if rows is not None}
+        truth.images |= {image: rows for image, rows in others.items() if image not in truth.images}
+        return truth
+
+    def images_at(self, number: int) -> frozenset[str]:
+        return frozenset(map(nfc, self.at(number).images))
+
+    @contextmanager
+    def folder_at(self, number: int) -> Iterator[TruthFolder]:
+        """Yield the files of a version. The folder of the only version is that of the opening."""
+        if self.newest == FIRST:
+            yield TruthFolder(paths.truth_folder(self.benchmark))
+            return
+        with saying_full(), scratch() as folder:
+            goal = folder / "truth"
+            goal.mkdir()
+            self.with_others(number).write(goal)
+            yield TruthFolder(goal, self.images_at(number))
+
+
+def corrections(review: MistakeReview, opening: RowsByImage) -> dict[str, frozenset[str]]:
+    """Return the images whose set of classes an applied review changed, with the new set."""
+    before = {image: frozenset(rows[TRUTH][0][:1]) for image, rows in opening.images.items()}
+    earlier = review.benchmark.reviews.filter(version__lt=review.version).order_by("version")
+    if (parent := earlier.last()) is not None:
+        before |= _sets(paths.review_folder(parent, paths.APPLIED) / SETS, before)
+    after = _sets(paths.review_folder(review, paths.APPLIED) / SETS, before)
+    return {image: classes for image, classes in after.items() if classes != before[image]}
+
+
+def _sets(path: Path, known: Sets) -> dict[str, frozenset[str]]:
+    classes_of: dict[str, set[str]] = {}
+    for _, (image, wnid) in rows(path, ("image", "wnid")):
+        name = image if image in known else plain_cell(image)
+        classes_of.setdefault(name, set()).update({wnid} if wnid else ())
+    return {image: frozenset(classes) for image, classes in classes_of.items()}
+
+
+def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> TruthVersion | None:
+    """Return a new version of this release's labels; None if it would not differ.
+
+    Raises Refusal if its labels cannot be scored, BadInput for damaged files.
+    """
+    settings = LabeledSettings.from_json(benchmark.settings)
+    history = TruthHistory.of(benchmark)
+    with saying_full(), scratch() as folder:
+        fresh = folder / "truth"
+        fresh.mkdir()
+        frozen, inclusive = freezing.read(release), settings.inclusive or False
+        ground_truth.write(frozen, benchmark.kind, fresh, inclusive)
+        scoring.check_truth(benchmark.kind, fresh, settings)
+        after = RowsByImage.read(benchmark.kind, fresh)
+        earlier = history.released(before.number)
+        if benchmark.campaign.state in AT_WORK:
+            _keep_unfinished(benchmark.campaign, release, earlier, after)
+        changes = TruthChanges.between(earlier, after)
+        if not changes.rows or (not history.changes and len(after.images) < benchmark.min_images):
+            return None
+        made = folder / "version"
+        made.mkdir()
+        changes.write(made / CHANGES)
+        for sha256 in changes.masks() - earlier.masks.keys():
+            link_or_copy(after.masks[sha256], made / f"{sha256}.png")
+        corrected = history.corrections_at(before.number)
+        new = NewTruth(
+            canonical_sha256(
+                {
+                    "before": before.sha256,
+                    "release": release.sha256,
+                    "changes": file_sha256(made / CHANGES),
+                }
+            ),
+            added=len(changes.rows.keys() - earlier.images.keys()),
+            removed=len(changes.rows.keys() - after.images.keys()),
+            changed=len(changes.rows.keys() & earlier.images.keys() & after.images.keys()),
+            report=VersionReport(reviewed_again=sorted(changes.rows.keys() & corrected.keys())),
+        )
+        return truth_versions.add(
+            benchmark, before, release, new, partial(_publish, benchmark, made)
+        )
+
+
+def _publish(benchmark: Benchmark, folder: Path, number: int) -> None:
+    place = paths.version_place(benchmark, number)
+    paths.publish_folder(folder, place, paths.version_name(benchmark, number))
+
+
+def _keep_unfinished(
+    campaign: Campaign, release: Release, before: RowsByImage, after: RowsByImage
+) -> None:
+    """Give unfinished images the rows that they had before, or none."""
+    for image in _unfinished(campaign, release):
+        if image in before.images:
+            after.images[image] = before.images[image]
+        else:
+            after.images.pop(image, None)
+    after.masks |= before.masks
+
+
+def _unfinished(campaign: Campaign, release: Release) -> set[str]:
+    """Return the images of which a question was open when the release was frozen, or a box may be
+    missing; in a question graph also those without a label at every class.
+    """
+    asked = Question.objects.filter(campaign=campaign, round__gte=0)
+    waiting = asked.filter(state__in=[Question.State.OPEN, Question.State.REVIEW])
+    settled_at = release.counts.get("marks", {}).get("last_settlement", 0)
+    settled_since = Settlement.objects.filter(question__campaign=campaign, pk__gt=settled_at)
+    names = {
+        *waiting.values_list("item__image__name", flat=True),
+        *asked.filter(follow_up=True).values_list("item__image__name", flat=True),
+        *settled_since.values_list("question__item__image__name", flat=True),
+    }
+    needs_every_class = KINDS[campaign.kind].asks == GRAPH
+    for scene in scenes(freezing.read(release)):
+        if scene.partial or scene.unsettled or (needs_every_class and scene.undecided):
+            names.add(scene.photo.name)
+    return names

@@ -1,0 +1,57 @@
+"""What a nightly round did to each benchmark, read from its jobs and runs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evaluation.benchmarks import truth_versions
+from evaluation.models import Benchmark, Run
+from labeling.models import Job
+from labeling.records import Record
+
+NIGHTLY = "nightly"
+
+
+@dataclass(kw_only=True)
+class BenchmarkNight(Record):
+    """A benchmark in a night. version: the newest of its truth, None where it has none. changed: by
+    how many images the night changed the truth. run: that the night requested. error: with a cure.
+    """
+
+    name: str
+    version: int | None
+    changed: int
+    run: int | None
+    error: str | None
+
+
+def last_night() -> str | None:
+    """Return the name of the newest round that has a job."""
+    key = Job.objects.filter(kind=NIGHTLY).order_by("-pk").values_list("payload__night", flat=True)
+    return key.first()
+
+
+def rows(night: str, benchmarks: Iterable[Benchmark]) -> list[BenchmarkNight]:
+    """Return the benchmarks that the round has reached, in the given order."""
+    jobs = {
+        job.payload["benchmark"]: job
+        for job in Job.objects.filter(kind=NIGHTLY, payload__step="score", payload__night=night)
+    }
+    scored = [job.payload["run"] for job in jobs.values() if "run" in job.payload]
+    runs = Run.objects.defer("result").in_bulk(scored)
+    return [
+        _row(benchmark, jobs[benchmark.pk], runs)
+        for benchmark in benchmarks
+        if benchmark.pk in jobs
+    ]
+
+
+def _row(benchmark: Benchmark, job: Job, runs: dict[int, Run]) -> BenchmarkNight:
+    run = runs.get(job.payload.get("run", 0))
+    newest = truth_versions.newest(benchmark)
+    return BenchmarkNight(
+        name=benchmark.name,
+        version=newest.number if newest else None,
+        changed=job.payload.get("changed", 0),
+        run=run.pk if run else None,
+        error=job.payload.get("error") or (run.error if run else "") or job.error or None,
+    )

@@ -1,0 +1,150 @@
+"""The truth of benchmarks over time. The only writer of TruthVersion.
+
+Only the night and “Score now” compare the truth with the campaign's newest release.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluation.benchmarks.kind import kind_of
+from evaluation.models import Benchmark, MistakeReview, TruthVersion
+from labeling.json_text import canonical_sha256
+from labeling.models import Campaign, Release
+from labeling.records import Record
+
+FIRST = 1
+WEEK = timedelta(days=7)
+AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
+
+
+@dataclass(kw_only=True)
+class VersionReport(Record):
+    """What a reader of the numbers must know about a version, by image (cds: by object).
+
+    reviewed_again: a review had corrected them, and people have answered since; the answer counts.
+    left_out: a review judged them, but their label had changed since it was opened. masks_changed:
+    predictions for them are asked for again. waiting: categories without a part order or a class.
+    """
+
+    reviewed_again: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    masks_changed: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NewTruth:
+    """A version that a kind made, before it has a number. sha256: of its files."""
+
+    sha256: str
+    added: int
+    removed: int
+    changed: int
+    report: VersionReport = field(default_factory=VersionReport)
+
+    @property
+    def differing(self) -> int:
+        return self.added + self.removed + self.changed
+
+
+def opening_sha256(benchmark: Benchmark) -> str:
+    """Return the hash of version 1: of its kind, its release and its settings."""
+    inputs = {"kind": benchmark.kind, "release": benchmark.own_release.sha256}
+    return canonical_sha256(inputs | {"settings": benchmark.settings})
+
+
+def open_first(benchmark: Benchmark) -> None:
+    """Make version 1 of a new benchmark, if its truth is a release."""
+    if benchmark.release is not None:
+        TruthVersion.objects.create(
+            benchmark=benchmark,
+            number=FIRST,
+            release=benchmark.release,
+            sha256=opening_sha256(benchmark),
+            made_at=benchmark.created_at,
+        )
+
+
+def newest(benchmark: Benchmark) -> TruthVersion | None:
+    """Return the newest version; None where the truth has none (mad)."""
+    return benchmark.truth_versions.select_related("release", "review").last()
+
+
+def newest_number(benchmark: Benchmark) -> int:
+    version = benchmark.truth_versions.values_list("number", flat=True).last()
+    return version or FIRST
+
+
+def state_of(benchmark: Benchmark, release: Release) -> str:
+    """Return what the truth is compared with: the release, and whether people still answer."""
+    at_work = "open" if benchmark.campaign.state in AT_WORK else "closed"
+    return f"{release.pk} {at_work}"
+
+
+def is_due(benchmark: Benchmark, before: TruthVersion, release: Release, *, is_asked: bool) -> bool:
+    """Return whether to compare the truth with this release. is_asked: by “Score now”."""
+    if benchmark.is_pinned or release.number < before.release.number:
+        return False
+    if benchmark.compared_with == state_of(benchmark, release):
+        return False
+    if is_asked or benchmark.every == Benchmark.Every.NIGHT:
+        return True
+    return benchmark.every == Benchmark.Every.WEEK and before.made_at < timezone.now() - WEEK
+
+
+def note_compared(benchmark: Benchmark, release: Release) -> None:
+    """Remember the comparison, so that it is made again only after something changed."""
+    benchmark.compared_with = state_of(benchmark, release)
+    Benchmark.objects.filter(pk=benchmark.pk).update(compared_with=benchmark.compared_with)
+
+
+def follow(
+    benchmark: Benchmark, release: Release | None, *, is_asked: bool = False
+) -> TruthVersion | None:
+    """Return the new version that a release makes of a truth, if it changes it.
+
+    is_asked: by “Score now”. Raises what the kind's `next_truth` does.
+    """
+    before = newest(benchmark)
+    if release is None or before is None:
+        return None
+    if not is_due(benchmark, before, release, is_asked=is_asked):
+        return None
+    made = kind_of(benchmark).next_truth(benchmark, before, release)
+    note_compared(benchmark, release)
+    return made
+
+
+def add(
+    benchmark: Benchmark,
+    before: TruthVersion,
+    release: Release,
+    made: NewTruth,
+    publish_files: Callable[[int], None],
+    review: MistakeReview | None = None,
+) -> TruthVersion | None:
+    """Return the version after `before`; None if another process has made it meanwhile.
+
+    publish_files: called with its number, as the last step before it is committed.
+    """
+    with transaction.atomic():
+        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if newest_number(benchmark) != before.number:
+            return None
+        version = TruthVersion.objects.create(
+            benchmark=benchmark,
+            number=before.number + 1,
+            release=release,
+            review=review,
+            sha256=made.sha256,
+            added=made.added,
+            removed=made.removed,
+            changed=made.changed,
+            report=made.report.to_json(),
+        )
+        publish_files(version.number)
+    return version

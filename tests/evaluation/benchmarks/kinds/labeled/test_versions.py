@@ -1,0 +1,345 @@
+"""The truth follows its campaign: what a version holds, and the three columns of a run."""
+
+import csv
+
+import pytest
+
+from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths
+from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage, TruthChanges
+from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
+from evaluation.models import Run
+from labeling.campaigns import lifecycle
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.models import Question
+from labeling.releases import freezing
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.benchmarks.kinds.labeled import world
+from tests.labeling import part_releases
+from tests.labeling.parted import CAT, drawn, square
+
+pytestmark = pytest.mark.django_db
+KINDS = ("classification", "localization", "detection", "wsol")
+BOXED = ("localization", "detection", "wsol")
+of_every_kind = pytest.mark.parametrize("kind", KINDS)
+LATE = "cats/2.png"
+
+
+@pytest.fixture
+def growing(alice, bob, dataset):
+    """Two images of cats are settled, a third waits for an answer."""
+    campaign = part_releases.campaign_of(alice, dataset)
+    factories.join(bob, campaign)
+    for question in campaign.questions.exclude(item__image__name=LATE).select_related("policy"):
+        head = drawn(head=square(2, 2, 9.5, 9.5))
+        part_releases.settle(question, bob, head)
+    return campaign
+
+
+def opened(owner, campaign, kind, **fields):
+    few = {"thresholds": 20} if kind == "wsol" else {}
+    benchmark = world.make(owner, campaign, kind, **few)
+    for name, value in ({"min_images": 1} | fields).items():
+        setattr(benchmark, name, value)
+    benchmark.save()
+    return benchmark
+
+
+def answer_late(campaign, person):
+    question = campaign.questions.select_related("policy").get(item__image__name=LATE)
+    part_releases.settle(question, person, drawn(head=square(2, 2, 9.5, 9.5)))
+
+
+def night_of(benchmark):
+    """The night's row about the benchmark, and its newest run."""
+    rows = {row["name"]: row for row in runs.nightly()["benchmarks"]}
+    return rows[benchmark.name], runs.latest(benchmark)
+
+
+@of_every_kind
+def test_the_rows_of_a_truth_give_the_same_files_again(kind, alice, cats, tmp_path):
+    folder = paths.truth_folder(world.make(alice, cats, kind))
+    truth = RowsByImage.read(kind, folder)
+    truth.write(tmp_path)
+
+    again = RowsByImage.read(kind, tmp_path)
+
+    assert again.images == truth.images
+    if kind != "wsol":
+        for path in folder.iterdir():
+            assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+    assert {path.name for path in folder.iterdir()} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_changes_lead_from_one_truth_to_the_next(tmp_path):
+    first = RowsByImage("classification", {"a": {"t": [["1"]]}, "b": {"t": [["2"]]}})
+    second = RowsByImage("classification", {"a": {"t": [["3"]]}, "c": {"t": [["4"]]}})
+    path = tmp_path / "changes.gz"
+    TruthChanges.between(first, second).write(path)
+
+    TruthChanges.read(path).apply(first)
+
+    assert first.images == second.images
+    assert [*first.images] == ["a", "c"]
+
+
+@of_every_kind
+def test_a_label_of_one_day_is_in_the_truth_of_the_next_morning(
+    kind, growing, alice, bob, wordnet, tmp_path
+):
+    benchmark = opened(alice, growing, kind)
+    world.submit(benchmark, alice, tmp_path)
+    first, run = night_of(benchmark)
+    assert (first["version"], first["changed"], run.result["truth_versions"]) == (1, 0, [1, 1])
+    answer_late(growing, bob)
+
+    row, run = night_of(benchmark)
+
+    assert (row["version"], row["changed"], row["run"], row["error"]) == (2, 1, run.pk, None)
+    newest = run.result["newest"]
+    assert run.result["truth_versions"] == [1, 2]
+    assert LATE in TruthHistory.of(benchmark).at(2).images
+    # It was sent in before the image had a label, so it has no score on all images.
+    assert newest["all_images"]["submissions"] == [] or kind == "detection"
+    assert [row["name"] for row in newest["opening_images"]["submissions"]] == ["alpha"]
+
+
+@of_every_kind
+def test_the_first_column_stays_as_it_was(kind, growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, kind)
+    world.submit(benchmark, alice, tmp_path)
+    _, before = night_of(benchmark)
+    answer_late(growing, bob)
+
+    _, after = night_of(benchmark)
+
+    changed = {"newest", "truth_versions"}
+    assert {key: value for key, value in after.result.items() if key not in changed} == {
+        key: value for key, value in before.result.items() if key not in changed
+    }
+
+
+@of_every_kind
+def test_predictions_for_the_newest_images_have_all_three_columns(
+    kind, growing, alice, bob, wordnet, tmp_path
+):
+    benchmark = opened(alice, growing, kind)
+    world.submit(benchmark, alice, tmp_path, "early")
+    answer_late(growing, bob)
+    night_of(benchmark)
+    history = TruthHistory.of(benchmark)
+    with history.folder_at(2) as truth:
+        content = everywhere(kind, [*history.at(2).images])
+        assert (truth.path / "truth.csv").exists() == (kind != "wsol")
+    world.submit(benchmark, alice, tmp_path, "late", content)
+
+    _, run = night_of(benchmark)
+
+    newest = run.result["newest"]
+    effects = {effect["name"]: effect for effect in newest["effects"]}
+    assert [row["name"] for row in run.result["submissions"]] == ["early", "late"]
+    assert "late" in [row["name"] for row in newest["all_images"]["submissions"]]
+    assert (effects["late"]["version"], effects["early"]["version"]) == (2, 1)
+    assert effects["late"]["images"] == newest["images"]
+    assert len(effects["late"]["ranks"]) == 3
+    assert None not in effects["late"]["ranks"]
+
+
+def everywhere(kind, images):
+    if kind == "wsol":
+        return world.packed({f"{image}.npy": world.npy(world.ramp()) for image in images})
+    if kind == "classification":
+        return [(image, 1, CAT) for image in images]
+    return [(image, CAT, 0.9, 8, 6, 56, 42) for image in images]
+
+
+def test_rows_of_unknown_images_are_still_refused(growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "classification")
+    answer_late(growing, bob)
+    world.submit(benchmark, alice, tmp_path)
+    night_of(benchmark)
+
+    with pytest.raises(BadInput, match="lacks the image"):
+        world.submit(benchmark, alice, tmp_path, "lost", [("cats/9.png", 1, CAT)])
+    assert benchmark.submissions.count() == 1
+
+
+def test_missing_rows_of_covered_images_count_as_wrong(growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "classification")
+    world.submit(benchmark, alice, tmp_path, "first")
+    answer_late(growing, bob)
+    night_of(benchmark)
+    world.submit(benchmark, alice, tmp_path, "silent", [(LATE, 1, CAT)])
+
+    _, run = night_of(benchmark)
+
+    [whole] = run.result["newest"]["all_images"]["submissions"]
+    images = run.result["newest"]["images"]
+    assert whole["name"] == "silent"
+    assert whole["result"]["top1_error"]["value"] == pytest.approx((images - 1) / images)
+
+
+def test_an_unchanged_truth_makes_no_version_and_no_run(
+    growing, alice, bob, wordnet, tmp_path, django_assert_max_num_queries
+):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    night_of(benchmark)
+    benchmark.refresh_from_db()
+
+    with django_assert_max_num_queries(10):
+        release = freezing.latest_kept(benchmark.campaign)
+        assert truth_versions.follow(benchmark, release) is None
+        assert not runs.has_changed(benchmark)
+    row, _ = night_of(benchmark)
+
+    assert (row["version"], row["changed"], row["run"]) == (2, 0, None)
+
+
+def test_the_clock_makes_no_version(growing, alice, bob, wordnet, tmp_path, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    freezing.freeze(growing, alice)
+
+    runs.rescore_changed()
+    run_jobs()
+
+    assert truth_versions.newest_number(benchmark) == 1
+
+
+def test_score_now_takes_the_newest_labels(growing, alice, bob, wordnet, tmp_path, run_jobs):
+    benchmark = opened(alice, growing, "detection", every="manual")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    night_of(benchmark)
+    assert truth_versions.newest_number(benchmark) == 1
+
+    run = runs.score_now(benchmark, alice)
+    run_jobs()
+
+    run.refresh_from_db()
+    assert (run.state, run.result["truth_versions"]) == (Run.State.DONE, [1, 2])
+
+
+@pytest.mark.parametrize("fields", [{"is_pinned": True}, {"min_images": 50}])
+def test_a_pinned_or_a_small_truth_stays(fields, growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "detection", **fields)
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+
+    row, _ = night_of(benchmark)
+
+    assert (row["version"], row["changed"]) == (1, 0)
+
+
+def test_once_a_week_waits_for_a_week(growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "detection", every="week")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    assert night_of(benchmark)[0]["version"] == 1
+    first = truth_versions.newest(benchmark)
+    first.made_at -= truth_versions.WEEK
+    first.save()
+
+    assert night_of(benchmark)[0]["version"] == 2
+
+
+def test_unfinished_images_keep_their_labels_while_the_campaign_is_open(
+    growing, alice, bob, wordnet, tmp_path
+):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    asked = growing.questions.filter(item__image__name="cats/1.png")
+    before = TruthHistory.of(benchmark).at(1).images["cats/1.png"]
+    answer_late(growing, bob)
+    factories.put(growing, asked.values_list("pk", flat=True), state=Question.State.OPEN)
+    night_of(benchmark)
+    assert TruthHistory.of(benchmark).at(2).images["cats/1.png"] == before
+
+    lifecycle.close(growing, alice)
+    night_of(benchmark)
+
+    history = TruthHistory.of(benchmark)
+    assert history.newest == 3
+    assert history.at(3).images["cats/1.png"] != before
+
+
+def test_a_version_never_changes_and_is_hashed(growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    night_of(benchmark)
+
+    first, second = benchmark.truth_versions.all()
+
+    assert first.sha256 == truth_versions.opening_sha256(benchmark)
+    assert len(second.sha256) == 64
+    assert second.sha256 != first.sha256
+    assert (second.added, second.removed, second.changed) == (0, 0, 1)
+    assert second.release.number == 2
+
+
+def test_a_truth_whose_files_are_gone_is_reported_and_scored_as_it_was(
+    growing, alice, bob, wordnet, tmp_path
+):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    paths.truth_folder(benchmark).rename(tmp_path / "away")
+    answer_late(growing, bob)
+
+    row, _ = night_of(benchmark)
+
+    assert "not on this server any more" in row["error"]
+    assert row["version"] == 1
+    with pytest.raises(Refusal):
+        benchmarks.add_submission(benchmark, alice, "x", tmp_path / "x", "x")
+
+
+def test_a_number_is_what_twenty_lines_of_python_say(growing, alice, bob, wordnet, tmp_path):
+    """The localization error by the newest truth on all its images."""
+    benchmark = opened(alice, growing, "localization")
+    world.submit(benchmark, alice, tmp_path, "early")
+    answer_late(growing, bob)
+    night_of(benchmark)
+    history = TruthHistory.of(benchmark)
+    rows = [(image, CAT, 0.9, 8, 6, 30, 30) for image in history.at(2).images]
+    world.submit(benchmark, alice, tmp_path, "late", rows)
+    _, run = night_of(benchmark)
+    with history.folder_at(2) as truth, open(truth.path / "truth.csv") as file:
+        boxes = [row for row in csv.DictReader(file) if row["image"] in truth.part]
+
+    wrong = {row["image"]: True for row in boxes}
+    for row in boxes:
+        x0, y0, x1, y1 = (float(row[edge]) for edge in ("x0", "y0", "x1", "y1"))
+        across = max(0, min(x1, 30) - max(x0, 8)) * max(0, min(y1, 30) - max(y0, 6))
+        iou = across / ((x1 - x0) * (y1 - y0) + 22 * 24 - across)
+        wrong[row["image"]] &= not (row["wnid"] == CAT and iou >= 0.5)
+
+    [whole] = [
+        row
+        for row in run.result["newest"]["all_images"]["submissions"]
+        if row["name"] == "late"
+    ]
+    assert whole["result"]["error"]["value"] == sum(wrong.values()) / len(wrong)
+
+
+def test_people_answer_a_reviewed_image_again_and_the_newer_answer_wins(
+    alice, bob, dataset, wordnet, tmp_path
+):
+    from tests.evaluation.benchmarks.kinds.labeled.label_sets import ducks
+
+    benchmark = ducks.make(alice, bob, dataset, tmp_path)
+    review = ducks.answered(ducks.opened(benchmark, alice), bob)
+    from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
+
+    apply_answers(benchmark, alice, review.campaign)
+    history = TruthHistory.of(benchmark)
+    # The coot is all there is on the second image.
+    assert history.at(2).images[ducks.IMAGES[1]] == {"truth.csv": [[ducks.COOT]]}
+    assert history.at(1).images[ducks.IMAGES[1]] == {"truth.csv": [[ducks.DRAKE]]}
+    assert crowd is not None
