@@ -26,6 +26,7 @@ from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
 from evaluation.benchmarks.truth_versions import AT_WORK, FIRST, NewTruth, VersionReport
 from evaluation.models import Benchmark, MistakeReview, TruthVersion
 from evaluation.readers.valid_sets import SETS
+from evaluation.release_splits import parts
 from labeling.csv_rows import nfc, plain_cell, rows
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
@@ -178,7 +179,8 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
         fresh = folder / "truth"
         fresh.mkdir()
         frozen, inclusive = freezing.read(release), settings.inclusive or False
-        ground_truth.write(frozen, benchmark.kind, fresh, inclusive)
+        images = parts.extend_for(benchmark, release)
+        ground_truth.write(frozen, benchmark.kind, fresh, inclusive, images)
         scoring.check_truth(benchmark.kind, fresh, settings)
         after = RowsByImage.read(benchmark.kind, fresh)
         earlier = history.released(before.number)
