@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError, ProgrammingError
 
 from evaluation.management.commands import nightly as nightly_command
-from evaluation.models import Benchmark
+from evaluation.models import Benchmark, Run
 from labeling.models import Answer, Campaign
 from labeling.releases import freezing
 from tests import factories
@@ -305,12 +305,25 @@ def test_a_database_without_tables_is_one_line_with_the_cure(shell, db, monkeypa
     assert "manage.py migrate" in err
 
 
-def test_nightly_prints_its_three_counts(selection, shell):
+def test_nightly_prints_its_counts_and_each_benchmark(selection, shell):
     shell.result(*opening(selection))
     campaign = Campaign.objects.get()
     crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
 
-    assert shell.result("nightly") == {"settled": 0, "releases": 1, "runs": 1}
+    assert shell.result("nightly") == {
+        "settled": 0,
+        "releases": 1,
+        "runs": 1,
+        "benchmarks": [
+            {
+                "name": "birds",
+                "version": None,
+                "changed": 0,
+                "run": Run.objects.get().pk,
+                "error": None,
+            }
+        ],
+    }
 
     assert "runs" in shell("nightly")[1]
     assert nightly_command.Command.requires_system_checks == []
