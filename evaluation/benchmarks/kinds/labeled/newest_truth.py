@@ -174,5 +174,5 @@ def _ranks(kind: str, column: list[ScoredSubmission]) -> dict[str, int]:
     sign = 1 if lead.less_is_better else -1
     known = {name: sign * value for name, value in values.items() if value is not None}
     return {
-        name: 1 + sum(other < value for other in known.values()) for name, value in known.items()
+        name: 1 + sum(better < value for better in known.values()) for name, value in known.items()
     }

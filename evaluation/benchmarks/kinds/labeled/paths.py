@@ -80,13 +80,13 @@ def review_name(review: MistakeReview, part: str) -> str:
     return stored_name(review.benchmark, below)
 
 
-def publish_folder(folder: Path, place: Path, name: str) -> None:
+def publish_folder(folder: Path, goal: Path, name: str) -> None:
     """Move a folder to its place: the last step before its row is committed."""
     # A rolled-back transaction may have left files under this number.
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(goal, ignore_errors=True)
+    goal.parent.mkdir(parents=True, exist_ok=True)
     shared_files.put(folder, name)
-    os.replace(folder, place)
+    os.replace(folder, goal)
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:

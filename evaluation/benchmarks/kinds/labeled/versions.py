@@ -214,8 +214,8 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
 
 
 def _publish(benchmark: Benchmark, folder: Path, number: int) -> None:
-    place = paths.version_place(benchmark, number)
-    paths.publish_folder(folder, place, paths.version_name(benchmark, number))
+    goal = paths.version_place(benchmark, number)
+    paths.publish_folder(folder, goal, paths.version_name(benchmark, number))
 
 
 def _keep_unfinished(
@@ -234,13 +234,13 @@ def _unfinished(campaign: Campaign, release: Release) -> set[str]:
     """Return the images of which a question was open when the release was frozen, or a box may be
     missing; in a question graph also those without a label at every class.
     """
-    asked = Question.objects.filter(campaign=campaign, round__gte=0)
-    waiting = asked.filter(state__in=[Question.State.OPEN, Question.State.REVIEW])
+    questions = Question.objects.filter(campaign=campaign, round__gte=0)
+    waiting = questions.filter(state__in=[Question.State.OPEN, Question.State.REVIEW])
     settled_at = release.counts.get("marks", {}).get("last_settlement", 0)
     settled_since = Settlement.objects.filter(question__campaign=campaign, pk__gt=settled_at)
     names = {
         *waiting.values_list("item__image__name", flat=True),
-        *asked.filter(follow_up=True).values_list("item__image__name", flat=True),
+        *questions.filter(follow_up=True).values_list("item__image__name", flat=True),
         *settled_since.values_list("question__item__image__name", flat=True),
     }
     needs_every_class = KINDS[campaign.kind].asks == GRAPH

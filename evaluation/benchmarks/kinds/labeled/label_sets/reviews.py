@@ -172,16 +172,16 @@ def apply(
                 field="release",
             ) from error
         with read_here(benchmark):
-            asked = newest = truth_images(benchmark, wordnet)
+            reviewed = newest = truth_images(benchmark, wordnet)
             if queue.meta.version > FIRST:
                 parent = version_for(benchmark, queue.meta.version)
-                asked = in_order(label_sets(parent, asked, wordnet), asked)
+                reviewed = in_order(label_sets(parent, reviewed, wordnet), reviewed)
             if (last := applied(benchmark).last()) is not None:
                 newest = in_order(label_sets(last, newest, wordnet), newest)
         strata = reviewing.read_strata(part / STRATA, [*newest])
         pool = queueing.ReviewPool([*newest], [*newest.values()], {}, {})
         after = applying.reviewed(pool, strata, judged)
-        left_out = _changed_since(review, asked, newest) & after.changed_images()
+        left_out = _changed_since(review, reviewed, newest) & after.changed_images()
         after = after.without(left_out)
         with atomic_write(part / SETS) as file:
             file.writelines(applying.lines(after, wordnet.wnid))
@@ -305,13 +305,13 @@ def read_here(benchmark: Benchmark) -> Iterator[None]:
 
 def _changed_since(
     review: MistakeReview,
-    asked: Mapping[str, frozenset[int]],
+    reviewed: Mapping[str, frozenset[int]],
     newest: Mapping[str, frozenset[int]],
 ) -> set[str]:
     """Return the images whose label another review or a release changed after this review was
     opened.
     """
-    changed = {image for image, classes in newest.items() if classes != asked[image]}
+    changed = {image for image, classes in newest.items() if classes != reviewed[image]}
     for number, changes in TruthHistory.of(review.benchmark).changes.items():
         version = review.benchmark.truth_versions.get(number=number)
         if version.made_at > review.created_at:
@@ -359,5 +359,5 @@ def _applied(
 
 
 def _publish(review: MistakeReview, folder: Path) -> None:
-    place, name = paths.review_place(review, folder.name), paths.review_name(review, folder.name)
-    paths.publish_folder(folder, place, name)
+    goal, name = paths.review_place(review, folder.name), paths.review_name(review, folder.name)
+    paths.publish_folder(folder, goal, name)
