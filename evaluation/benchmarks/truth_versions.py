@@ -97,7 +97,7 @@ def is_due(benchmark: Benchmark, before: TruthVersion, release: Release, *, is_a
 
 
 def note_compared(benchmark: Benchmark, release: Release) -> None:
-    """Remember the comparison, so that it is made again only after something changed."""
+    """Store the comparison, so that it is made again only after something changed."""
     benchmark.compared_with = state_of(benchmark, release)
     Benchmark.objects.filter(pk=benchmark.pk).update(compared_with=benchmark.compared_with)
 
