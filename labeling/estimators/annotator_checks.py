@@ -405,10 +405,10 @@ def advice(policy: Mapping[str, Any]) -> str:
     if test.plan.keeps(test):
         return ""
     return (
-        f"Decided after {test.cap} gold answers, one test rejects {test.plan.reject_good:.2%} of "
-        f"good people and accepts {test.plan.accept_bad:.2%} of bad ones; you set "
-        f"{test.reject_good:.2%} and {test.accept_bad:.2%}. Raise test_cap, or set the two "
-        "accuracies further apart."
+        f"With at most {test.cap} gold questions, a test rejects {test.plan.reject_good:.2%} of "
+        f"good annotators and accepts {test.plan.accept_bad:.2%} of bad ones; you set "
+        f"{test.reject_good:.2%} and {test.accept_bad:.2%}. Raise this maximum (test_cap), or set "
+        "the two accuracies further apart."
     )
 
 

@@ -26,7 +26,7 @@ class PolicyRule:
     default: float
     low: float
     high: float
-    help: str
+    help: str = ""
     optional: bool = False
 
     @property
@@ -43,192 +43,177 @@ class PolicyChoice:
 
     default: str
     words: dict[str, str]
-    help: str
+    help: str = ""
     when_absent: str | None = None
 
 
 # Action when a check of a person exceeds its threshold.
 ACTIONS = {
-    "none": "Only show it",
-    "train": "Train again",
-    "pause": "Pause until a researcher looks",
-    "block": "Block, and void their answers",
+    "none": "No action",
+    "train": "Repeat the training",
+    "pause": "Pause the annotator",
+    "block": "Block, void all answers",
 }
 RULES: dict[str, PolicyRule | PolicyChoice] = {
     "method": PolicyChoice(
         "majority",
         {
-            "majority": "Majority of a fixed number of votes",
-            "posterior": "Votes weighed by each person's reputation, until sure enough",
-            "vote-table": "Votes of yes and no by a table learned on a pilot, until sure enough",
+            "majority": "Majority vote",
+            "posterior": "Votes weighted by accuracy",
+            "vote-table": "Vote table from a pilot",
         },
-        "How answers become a consensus.",
+        "Weighted votes: answers of more accurate annotators count more. Vote table, for yes/no "
+        "questions: a pilot measures how often each combination of votes is right.",
     ),
-    "votes": PolicyRule(5, 1, 25, "People per question, by majority or without a target."),
+    "votes": PolicyRule(5, 1, 25, "Not used if a target error is set for weighted votes."),
     "stop_early": PolicyChoice(
         "decided",
-        {
-            "decided": "Once the verdict is certain",
-            "never": "Never: all votes, for agreement and skills to be learned from",
-        },
-        "By majority: when the rest of the votes is not asked for any more.",
+        {"decided": "Once the result is certain", "never": "After all votes"},
+        "For majority votes. Collect all votes if you want to measure agreement with them.",
         when_absent="never",
     ),
-    "max_votes": PolicyRule(9, 1, 50, "At most this many answers; then a reviewer decides."),
-    "min_votes": PolicyRule(2, 1, 25, "Without a fixed number of votes: at least this many."),
+    "max_votes": PolicyRule(
+        9, 1, 50, "If there is no result by then, “When annotators disagree” applies."
+    ),
+    "min_votes": PolicyRule(2, 1, 25, "For weighted votes."),
     "target_error": PolicyRule(
         0.005,
         0.0001,
         0.5,
-        "Settle when wrong at most this often: 0.05 is 1 in 20. Not by majority. Empty: every "
-        "question gets the votes above.",
+        "For weighted votes. Votes are collected until at most this share of the labels is wrong: "
+        "0.05 is 1 in 20. Leave empty for a fixed number of votes.",
         optional=True,
     ),
     "target_rule": PolicyChoice(
         "measured",
-        {
-            "measured": "Measured error",
-            "model": "Model’s probability",
-        },
-        "What must reach that target: the error measured on gold and audits, at its upper bound; "
-        "or the model’s own probability, which is far too sure.",
+        {"measured": "Measured error", "model": "Model’s estimate"},
+        "Measured error: the upper bound of the error on gold and audited questions. Model’s "
+        "estimate: far too optimistic.",
         when_absent="model",
     ),
     "inner_no_error": PolicyRule(
         0.001,
         0.0001,
         0.5,
-        "The model’s probability that a no is wrong where other questions hang on it: a wrong one "
-        "costs all their labels.",
+        "In a question graph, a wrong “no” skips all questions below it. The error is the model’s "
+        "estimate.",
     ),
-    "prior_yes": PolicyRule(
-        0.5, 0.001, 0.999, "Share of yes expected before anything was learned."
-    ),
+    "prior_yes": PolicyRule(0.5, 0.001, 0.999, "Used until the campaign has answers."),
     "assumed_accuracy": PolicyRule(
-        0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet."
+        0.8, 0.5, 0.999, "Used until the annotator has answered enough questions."
     ),
     "calibrate_answers": PolicyRule(
-        2_000, 50, 1_000_000, "Recompute reputations after this many answers, and every night."
+        2_000, 50, 1_000_000, "Reputations are recomputed after this many new answers, and nightly."
     ),
     "drop_share": PolicyRule(
-        0.6, 0, 1, "Drop the image when more than this share of its answers could not be given."
+        0.6, 0, 1, "An image is dropped if more than this share of its answers is “too hard”."
     ),
     "review": PolicyChoice(
-        "disputed",
-        {
-            "disputed": "Only what the answers could not decide",
-            "all": "Everything, before it counts",
-        },
-        "What a reviewer looks at.",
+        "disputed", {"disputed": "Disputed results only", "all": "Every result"}
     ),
     "undecided": PolicyChoice(
         "review",
         {
             "review": "A reviewer decides",
-            "drop": "The question is dropped",
-            "keep": "It is finished without a label; the most probable answer is kept",
+            "drop": "Drop the question",
+            "keep": "Finish without label",
         },
-        "When people do not agree after at most so many answers.",
+        "If finished without a label, releases still include the most probable answer.",
     ),
     "return_hours": PolicyRule(
-        48, 1, 1000, "Hours to mend what a reviewer sent back; then others are asked too."
+        48, 1, 1000, "For drawings that a reviewer sent back. After this, others may draw them too."
     ),
     "agree_iou": PolicyRule(
-        0.5,
-        0,
-        1,
-        "Drawings of one part agree when they overlap at least so much (IoU); else more are asked.",
+        0.5, 0, 1, "Two drawings of a part agree from this IoU on; below it, more are requested."
     ),
     "gold_iou": PolicyRule(
-        0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU)."
+        0.7, 0.05, 1, "A drawing is correct if its IoU with the known answer is at least this."
     ),
-    "lease_minutes": PolicyRule(20, 1, 1440, "Minutes a person may hold a question unanswered."),
-    "revise_minutes": PolicyRule(10, 0, 1440, "Minutes in which a mind may be changed."),
-    "revise_answers": PolicyRule(20, 0, 1000, "Or until this many further answers."),
-    "gold_share": PolicyRule(0.1, 0, 0.5, "Share of questions with a known answer, mixed in."),
+    "lease_minutes": PolicyRule(
+        20, 1, 1440, "After this time, an unanswered question goes to another annotator."
+    ),
+    "revise_minutes": PolicyRule(10, 0, 1440, "Annotators can correct an answer for this long."),
+    "revise_answers": PolicyRule(
+        20, 0, 1000, "An annotator’s latest answers can be corrected even after these minutes."
+    ),
+    "gold_share": PolicyRule(0.1, 0, 0.5, "Annotators cannot tell them from other questions."),
     "gold_share_firm": PolicyRule(
-        0.03, 0, 0.5, "To which that share falls as a person's reputation firms up."
+        0.03, 0, 0.5, "The share is halved after each passed test on gold, but not below this."
     ),
     "gold_fail_people": PolicyRule(
-        5, 2, 1000, "Retire gold after this many trusted people met it …"
+        5, 2, 1000, "A gold question is retired only after this many trusted annotators saw it."
     ),
-    "gold_fail_share": PolicyRule(0.5, 0, 1, "… and more than this share failed it."),
-    "training_questions": PolicyRule(
-        0, 0, 100, "Questions with feedback before the first real one; 0 for no training."
+    "gold_fail_share": PolicyRule(
+        0.5, 0, 1, "A gold question is retired if more than this share of them was wrong."
     ),
+    "training_questions": PolicyRule(0, 0, 100, "0: no training."),
     "training_pass": PolicyRule(
-        0.0, 0, 1, "Training goes on until this share of so many latest ones is right; 0: it ends."
+        0.0,
+        0,
+        1,
+        "Training continues until this share of the latest answers is right. 0: not required.",
     ),
-    "test_questions": PolicyRule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
-    "test_pass": PolicyRule(0.8, 0, 1, "Share of the test that must be right."),
-    "test_attempts": PolicyRule(2, 1, 10, "How often the test may be taken."),
-    "good_accuracy": PolicyRule(
-        0.9, 0.5, 0.999, "Sequential test on gold: somebody good is right this often …"
-    ),
-    "bad_accuracy": PolicyRule(0.7, 0.01, 0.99, "… and somebody bad this often."),
-    "reject_good": PolicyRule(
-        0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test."
-    ),
-    "accept_bad": PolicyRule(
-        0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test."
-    ),
+    "test_questions": PolicyRule(0, 0, 100, "They follow the training. 0: no test."),
+    "test_pass": PolicyRule(0.8, 0, 1),
+    "test_attempts": PolicyRule(2, 1, 10),
+    "good_accuracy": PolicyRule(0.9, 0.5, 0.999, "Share of right answers to gold questions."),
+    "bad_accuracy": PolicyRule(0.7, 0.01, 0.99, "Share of right answers to gold questions."),
+    "reject_good": PolicyRule(0.05, 0.0001, 0.5, "In each test."),
+    "accept_bad": PolicyRule(0.05, 0.0001, 0.5, "In each test."),
     "test_cap": PolicyRule(
-        80, 5, 1000, "Gold answers after which one test is decided in any case."
+        80, 5, 1000, "A test without a result by then is decided by the number of right answers."
     ),
-    "gold_action": PolicyChoice("pause", ACTIONS, "When the sequential test rejects a person."),
+    "gold_action": PolicyChoice("pause", ACTIONS),
     "speed_share": PolicyRule(
-        0.25, 0, 1, "Too fast: half of the answers take less than this share of what others take."
+        0.25,
+        0,
+        1,
+        "Median time per answer, divided by that of other annotators. An annotator below this "
+        "value is too fast.",
     ),
-    "speed_action": PolicyChoice("none", ACTIONS, "When somebody is too fast."),
+    "speed_action": PolicyChoice("none", ACTIONS),
     "run_length": PolicyRule(
-        40, 2, 10_000, "The same answer this often in a row, against the odds."
+        40, 2, 10_000, "Shorter runs, and runs that are likely for these images, are ignored."
     ),
-    "run_action": PolicyChoice(
-        "none", ACTIONS, "When somebody gives the same answer for too long."
-    ),
+    "run_action": PolicyChoice("none", ACTIONS),
     "chance_agreement": PolicyRule(
-        0.1, -1, 1, "Agreement with others beyond chance that is too little: 0 is chance, 1 always."
+        0.1, -1, 1, "Corrected for chance: 0 is random agreement, 1 is full agreement."
     ),
-    "chance_action": PolicyChoice("none", ACTIONS, "When somebody agrees no more than by chance."),
+    "chance_action": PolicyChoice("none", ACTIONS),
     "signal_answers": PolicyRule(
-        40, 5, 10_000, "Answers before the last three signals say anything."
+        40,
+        5,
+        10_000,
     ),
-    "page_size": PolicyRule(20, 1, 100, "Questions handed out at once."),
-    "seconds_per_answer": PolicyRule(
-        4.0, 0.1, 3600, "Expected seconds an answer takes, for the estimate."
-    ),
-    "cost_per_hour": PolicyRule(0.0, 0, 10_000, "Pay for an hour of answering."),
+    "page_size": PolicyRule(20, 1, 100),
+    "seconds_per_answer": PolicyRule(4.0, 0.1, 3600, "Used to estimate time and cost."),
+    "cost_per_hour": PolicyRule(0.0, 0, 10_000, "Used to estimate the cost."),
 }
 # By what kinds ask: rules that policies of others do not have.
 RULES_OF: dict[str, dict[str, PolicyRule]] = {
     CHAINS: {
-        "draws": PolicyRule(1, 1, 9, "People who draw each box."),
+        "draws": PolicyRule(1, 1, 9),
         "checks": PolicyRule(
             BoxRules.checks,
             *LIMITS["checks"],
-            "As many checks must agree, for a box or against it.",
+            "A box is accepted or rejected once this many annotators agree.",
         ),
         "second_looks": PolicyRule(
             BoxRules.second_looks,
             *LIMITS["second_looks"],
-            "Share of images with one box where a second person looks for more.",
+            "Of the images with a single box: a second annotator also looks for missed objects.",
         ),
         "most_draws": PolicyRule(
             BoxRules.most_draws,
             *LIMITS["most_draws"],
-            "Attempts at one object; then a reviewer draws it.",
+            "If all boxes of an object are rejected, a reviewer draws it.",
         ),
         "most_in_vain": PolicyRule(
             BoxRules.most_in_vain,
             *LIMITS["most_in_vain"],
-            "Times that one person sees something missing and another cannot draw it.",
+            "Reports of a missed object that nobody can draw. After this many, a reviewer decides.",
         ),
-        "gold_iou_small": PolicyRule(
-            0.6,
-            0.05,
-            1,
-            "As much overlap makes a box of gold right that is under 1 % of its image.",
-        ),
+        "gold_iou_small": PolicyRule(0.6, 0.05, 1, "For boxes under 1 % of the image."),
     }
 }
 _ABSENT: Any = {
@@ -297,7 +282,7 @@ def clean(content: Mapping[str, object] | None) -> WholePolicy:
     if policy["bad_accuracy"] >= policy["good_accuracy"]:
         raise Refusal(
             f"bad_accuracy is {policy['bad_accuracy']} and good_accuracy "
-            f"{policy['good_accuracy']}: somebody good must be right more often.",
+            f"{policy['good_accuracy']}: a good annotator must be right more often.",
             field="bad_accuracy",
         )
     return policy

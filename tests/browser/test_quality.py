@@ -252,7 +252,7 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowde
 
 def test_a_target_is_offered_once_audits_support_one(page, alice, crowded, site, looked_at):
     page.goto(site("/campaigns/cats/policy/"))
-    expect(page.locator("#targets + p")).to_contain_text("No target can be offered yet")
+    expect(page.locator("#targets + p")).to_contain_text("You cannot set a target error yet")
     expect(page.locator("#id_target_error")).to_have_count(0)
     looked_at(page, "q-rules-no-target")
     auditing.draw(crowded, alice, 20, seed=1)

@@ -10,54 +10,54 @@ from labeling.kinds.base import CHAINS, OBJECTS
 from labeling.web.forms.common import WordedForm, add_refusal
 
 LABELS = {
-    "method": "How answers become a consensus",
-    "votes": "People per question",
-    "stop_early": "Stop asking",
-    "min_votes": "At least this many",
-    "max_votes": "At most this many",
-    "target_error": "Settle when wrong at most",
-    "target_rule": "… by",
-    "inner_no_error": "By the model, a no that closes others is wrong at most",
-    "prior_yes": "Expected share of yes",
-    "assumed_accuracy": "A newcomer is right",
-    "calibrate_answers": "Learn again after",
-    "drop_share": "Drop an image above",
-    "gold_share": "Share of gold",
-    "gold_share_firm": "… for those who have proven themselves",
-    "gold_fail_people": "Retire gold after this many people",
-    "gold_fail_share": "… of whom more than this share failed",
+    "method": "How votes are combined",
+    "votes": "Votes per question",
+    "stop_early": "Stop collecting votes",
+    "min_votes": "Minimum votes",
+    "max_votes": "Maximum votes",
+    "target_error": "Target error",
+    "target_rule": "Error to compare with the target",
+    "inner_no_error": "Maximum error of a “no” that skips questions",
+    "prior_yes": "Expected share of “yes” answers",
+    "assumed_accuracy": "Assumed accuracy of new annotators",
+    "calibrate_answers": "Answers until reputations are recomputed",
+    "drop_share": "Maximum share of “too hard”",
+    "gold_share": "Share of gold questions",
+    "gold_share_firm": "Minimum share of gold questions",
+    "gold_fail_people": "Annotators before gold is retired",
+    "gold_fail_share": "Share of wrong answers that retires gold",
     "training_questions": "Questions in training",
-    "training_pass": "Train until this share is right",
+    "training_pass": "Share of right answers to end training",
     "test_questions": "Questions in the test",
-    "test_pass": "Passed with this share right",
-    "test_attempts": "Attempts",
-    "good_accuracy": "Somebody good is right",
-    "bad_accuracy": "Somebody bad is right",
-    "reject_good": "Chance to reject somebody good",
-    "accept_bad": "Chance to accept somebody bad",
-    "test_cap": "Decide after this many at most",
-    "gold_action": "When gold says somebody is bad",
-    "speed_share": "Too fast: share of others’ time",
-    "speed_action": "When somebody is too fast",
-    "run_length": "The same answer in a row",
-    "run_action": "When a run is too long",
-    "chance_agreement": "Too little agreement beyond chance",
-    "chance_action": "When agreement is too little",
-    "signal_answers": "Answers before these three count",
-    "review": "What a reviewer looks at",
-    "undecided": "When people do not agree",
-    "return_hours": "Hours to mend what was sent back",
-    "agree_iou": "Drawings agree from this overlap",
-    "gold_iou": "A drawing of gold is right from this overlap",
-    "gold_iou_small": "… and a small one from this overlap",
-    "draws": "People who draw each box",
-    "checks": "Checks that must agree",
-    "second_looks": "Share looked at twice for more",
-    "most_draws": "Attempts at one object",
-    "most_in_vain": "Times that nobody finds what is missing",
+    "test_pass": "Share of right answers to pass the test",
+    "test_attempts": "Maximum attempts at the test",
+    "good_accuracy": "Accuracy of a good annotator",
+    "bad_accuracy": "Accuracy of a bad annotator",
+    "reject_good": "Risk of rejecting a good annotator",
+    "accept_bad": "Risk of accepting a bad annotator",
+    "test_cap": "Maximum gold questions in a test",
+    "gold_action": "If an annotator is rejected",
+    "speed_share": "Minimum time relative to others",
+    "speed_action": "If an annotator is too fast",
+    "run_length": "Maximum run of one answer",
+    "run_action": "If a run of one answer is too long",
+    "chance_agreement": "Minimum agreement with others",
+    "chance_action": "If agreement is too low",
+    "signal_answers": "Answers before these checks start",
+    "review": "Results that reviewers check",
+    "undecided": "When annotators disagree",
+    "return_hours": "Hours to correct returned work",
+    "agree_iou": "Minimum IoU to agree",
+    "gold_iou": "Minimum IoU with gold",
+    "gold_iou_small": "Minimum IoU with small gold boxes",
+    "draws": "Annotators who draw each box",
+    "checks": "Checks per box",
+    "second_looks": "Share of images searched twice",
+    "most_draws": "Maximum boxes drawn per object",
+    "most_in_vain": "Maximum unconfirmed reports",
     "lease_minutes": "Minutes to answer",
-    "revise_minutes": "Minutes to change one’s mind",
-    "revise_answers": "… or further answers",
+    "revise_minutes": "Minutes to correct an answer",
+    "revise_answers": "Latest answers that can be corrected",
     "page_size": "Questions handed out at once",
     "seconds_per_answer": "Seconds per answer",
     "cost_per_hour": "Pay per hour",
@@ -73,104 +73,91 @@ VOTE_KEYS = (
     "max_votes",
     "target_error",
     "target_rule",
-    "inner_no_error",
-    "prior_yes",
-    "assumed_accuracy",
-    "drop_share",
 )
+RARE_VOTE_KEYS = ("inner_no_error", "prior_yes", "assumed_accuracy", "drop_share")
 
 
 class Group(NamedTuple):
-    """Rules under one heading."""
+    """Rules under one heading. rare: those that most campaigns leave as they are."""
 
     title: str
     words: str
     keys: tuple[str, ...]
+    rare: tuple[str, ...] = ()
     # `asks` of the only kinds with these rules; "" for all.
     asks: str = ""
 
 
 class ShownGroup(NamedTuple):
-    """A group with its fields. faulty: one of them has errors. kinds: names of the only kinds with
-    these rules.
+    """A group with its fields. faulty, rare_faulty: some have errors. kinds: names of the only
+    kinds with these rules.
     """
 
     title: str
     words: str
     fields: list[forms.BoundField]
+    rare: list[forms.BoundField]
     faulty: bool
+    rare_faulty: bool
     kinds: str
 
 
 GROUPS = (
     Group(
-        "Consensus",
-        "How many people answer a question, and when their answers are enough. By majority it is "
-        "a fixed number, or fewer once the rest could change nothing; with a target, one answer at "
-        "a time is asked for until the question is sure.",
+        "Votes",
+        "How many annotators answer a question, and how their votes become its label. A question "
+        "is settled when its label is final.",
         VOTE_KEYS,
+        RARE_VOTE_KEYS,
     ),
     Group(
         "Review and drawings",
-        "What a reviewer decides, and when drawings of the same part agree: by IoU, the share of "
-        "their union that both cover.",
-        ("review", "undecided", "return_hours", "agree_iou", "gold_iou"),
+        "Which results a reviewer checks, and how much drawings must overlap. IoU is the area that "
+        "two drawings share, divided by the area that they cover together.",
+        ("review", "undecided", "agree_iou", "gold_iou"),
+        ("return_hours",),
     ),
     Group(
-        "Boxes: draw, check, look for more",
-        "Somebody draws a box, others check it, and somebody looks for what has none yet; what "
-        "goes round in circles ends at a reviewer.",
-        tuple(policies.RULES_OF[CHAINS]),
+        "Boxes",
+        "An annotator draws a box, others check it, and another looks for missed objects. A "
+        "reviewer decides where this does not end.",
+        ("draws", "checks"),
+        ("second_looks", "most_draws", "most_in_vain", "gold_iou_small"),
         CHAINS,
     ),
     Group(
-        "Learning",
-        "How people answer, and whether proposed boxes pay, is learned from what was settled.",
-        ("calibrate_answers",),
-    ),
-    Group(
-        "Gold",
-        "Questions whose answer is known, mixed in unseen: they tell how often a person is right.",
-        ("gold_share", "gold_share_firm", "gold_fail_people", "gold_fail_share"),
+        "Gold questions",
+        "Gold questions have known answers and look like all others. With them, the reputation of "
+        "each annotator is computed: how often the person is right.",
+        ("gold_share",),
+        ("gold_share_firm", "gold_fail_people", "gold_fail_share", "calibrate_answers"),
     ),
     Group(
         "Training and test",
-        "What a newcomer does before the first real question. Both are made of gold; in training "
-        "the right answer and its explanation follow at once.",
+        "What new annotators do before their first real question. Both consist of gold questions. "
+        "In training, the right answer is shown after each question.",
         ("training_questions", "training_pass", "test_questions", "test_pass", "test_attempts"),
     ),
     Group(
-        "Standing: the test on gold",
-        "Every answer to gold speaks for “good” or “bad”. When the scale tips to bad, the action "
-        "follows; when it tips to good, the test begins again, so that it notices a change.",
-        ("good_accuracy", "bad_accuracy", "reject_good", "accept_bad", "test_cap", "gold_action"),
+        "Continuous test on gold questions",
+        "A statistical test runs while annotators work. Each answer to a gold question is evidence "
+        "for a good or a bad annotator. Once the evidence suffices, the annotator is accepted or "
+        "rejected, and the next test begins.",
+        ("gold_action",),
+        ("good_accuracy", "bad_accuracy", "reject_good", "accept_bad", "test_cap"),
     ),
     Group(
-        "Standing: three more signals",
-        "Answers too fast, the same answer over and over, and agreement with others no better than "
-        "chance. Each is shown on a person’s page, and does what you choose here.",
-        (
-            "signal_answers",
-            "speed_share",
-            "speed_action",
-            "run_length",
-            "run_action",
-            "chance_agreement",
-            "chance_action",
-        ),
+        "Signs of careless work",
+        "Fast answers, long runs of the same answer, and random agreement with others. The page of "
+        "each annotator shows these signs. Choose whether they also lead to an action.",
+        ("speed_action", "run_action", "chance_action"),
+        ("signal_answers", "speed_share", "run_length", "chance_agreement"),
     ),
     Group(
-        "Time and money",
-        "How long a question is held for a person, and what the estimates reckon with.",
-        (
-            "page_size",
-            "lease_minutes",
-            "revise_minutes",
-            "revise_answers",
-            "seconds_per_answer",
-            "cost_per_hour",
-            "currency",
-        ),
+        "Time and cost",
+        "How long annotators may take, and the numbers for the estimates of time and cost.",
+        ("page_size", "lease_minutes", "seconds_per_answer", "cost_per_hour", "currency"),
+        ("revise_minutes", "revise_answers"),
     ),
 )
 # Rules that affect the cost; most campaigns keep the other defaults.
@@ -216,7 +203,7 @@ def rule_field(
         initial=None if rule.optional else rule.default,
         min_value=int(rule.low) if rule.whole else rule.low,  # type: ignore[arg-type]
         max_value=int(rule.high) if rule.whole else rule.high,  # type: ignore[arg-type]
-        help_text=f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
+        help_text=f"{rule.help} Range: {_bound(rule.low)} to {_bound(rule.high)}.".lstrip(),
         widget=forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
     )
 
@@ -234,7 +221,7 @@ class PolicyForm(WordedForm):
         super().__init__(*args, **kwargs)
         self.asks = asks
         for key, rule in policies.RULES.items():
-            is_asked = asks != CHAINS or key not in VOTE_KEYS
+            is_asked = asks != CHAINS or key not in VOTE_KEYS + RARE_VOTE_KEYS
             if is_asked and (has_target or key not in policies.OLD_TARGET):
                 self.fields[key] = rule_field(key, rule)
         for kind, rules in policies.RULES_OF.items():
@@ -254,11 +241,14 @@ class PolicyForm(WordedForm):
         """Return the rules by group, except those in `without`."""
         groups = []
         for group in GROUPS:
-            fields = [self[key] for key in group.keys if key in self.fields and key not in without]
-            faulty = self.is_bound and any(field.errors for field in fields)
-            kinds = [kind.name for kind in KINDS.values() if _is_for(group, kind.asks)]
-            if fields:
-                groups.append(ShownGroup(group.title, group.words, fields, faulty, " ".join(kinds)))
+            fields, rare = (
+                [self[key] for key in keys if key in self.fields and key not in without]
+                for keys in (group.keys, group.rare)
+            )
+            kinds = " ".join(kind.name for kind in KINDS.values() if _is_for(group, kind.asks))
+            if fields or rare:
+                faults = [self.is_bound and any(f.errors for f in each) for each in (fields, rare)]
+                groups.append(ShownGroup(group.title, group.words, fields, rare, *faults, kinds))
         return groups
 
     def vote_fields(self) -> list[forms.BoundField]:
@@ -275,7 +265,7 @@ class PolicyForm(WordedForm):
 
     def fine_faults(self) -> bool:
         """Return whether one of those has errors, so that they must be visible."""
-        return any(group.faulty for group in self.fine_groups())
+        return any(group.faulty or group.rare_faulty for group in self.fine_groups())
 
     def policy(self) -> policies.WholePolicy:
         """Return the policy of the valid fields, with defaults for the others."""

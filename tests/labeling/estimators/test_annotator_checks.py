@@ -86,7 +86,7 @@ def test_a_cap_too_short_for_its_accuracies_says_so():
     assert not close.plan.keeps(close)
     assert close.plan.reject_good > 0.05 or close.plan.accept_bad > 0.05
     policy = policies.DEFAULTS | {"bad_accuracy": 0.85, "test_cap": 60}
-    assert "you set 5.00% and 5.00%. Raise test_cap" in annotator_checks.advice(policy)
+    assert "you set 5.00% and 5.00%. Raise this maximum (test_cap)" in annotator_checks.advice(policy)
     assert annotator_checks.advice(policies.DEFAULTS) == ""
 
 

@@ -590,7 +590,7 @@ def test_rules_of_boxes_are_for_boxes(desk, dataset):
     desk.post("/campaigns/new/", filled(dataset, questions="a.png,n1", checks=5))
 
     assert "checks" not in Campaign.objects.get().policy.content
-    assert "Checks that must agree" not in text_of(desk.get("/campaigns/autumn-coots/policy/"))
+    assert "Checks per box" not in text_of(desk.get("/campaigns/autumn-coots/policy/"))
 
 
 def test_boxes_have_no_rules_of_votes(desk, alice, dataset):
@@ -598,7 +598,7 @@ def test_boxes_have_no_rules_of_votes(desk, alice, dataset):
     page = desk.get("/campaigns/boxes/policy/")
     form = page.context["form"]
 
-    assert "People per question" not in text_of(page)
+    assert "Votes per question" not in text_of(page)
     desk.post("/campaigns/boxes/policy/", {**form.initial, "checks": 3})
 
     campaign.refresh_from_db()
