@@ -66,7 +66,7 @@ REASONS = (
     ("part", _("Only a part of it"), "4"),
     ("several", _("Around several"), "5"),
     ("wrong", _("Around something else"), "6"),
-    ("duplicate", _("It has a box already"), "7"),
+    ("duplicate", _("Already has a box"), "7"),
 )
 REASON_WORDS = tuple(word for word, _, _ in REASONS)
 # Reasons that may name the wrong sides.
@@ -421,7 +421,7 @@ class Boxes(Kind):
     """
 
     name = "boxes"
-    title = _("Bounding boxes (draw, check, cover)")
+    title = _("Bounding boxes")
     asks = CHAINS
     release = BOXES
     has_geometry = True

@@ -14,16 +14,23 @@ from labeling.sentences import gettext_noop as _
 
 SETTINGS = {
     "precision": PolicyRule(
-        0.997, 0.5, 0.9999, "A class is stopped once its stated precision reaches this."
+        0.997, 0.5, 0.9999, "A class is finished once the precision of its labels is at least this."
     ),
-    "wanted": PolicyRule(500, 1, 10_000_000, "… but not before so many of its images are yes."),
+    "wanted": PolicyRule(
+        500,
+        1,
+        10_000_000,
+        "A class is not finished before this many of its images are labeled yes.",
+    ),
     "audited": PolicyRule(
         100,
         0,
         1_000_000,
-        "… nor before so many yes of all classes were audited. 0 believes vote tables unaudited.",
+        "No class is finished before this many yes labels were audited. 0: rely on vote tables.",
     ),
-    "budget": PolicyRule(0.0, 0, 1e9, "A class that has cost this is stopped; 0 for no limit."),
+    "budget": PolicyRule(
+        0.0, 0, 1e9, "A class is stopped once it has cost this much. 0: no limit."
+    ),
 }
 
 

@@ -19,12 +19,11 @@ LOWEST_PRICE = 0.0001
 PRESENT = "present"
 MOST_PRESENT = 1000
 WORDS = {
-    "safe": "A question below several others is closed when all of them are no",
-    "strict": "… when one of them is no, as printed in the paper",
-    "breadth": "Everything that may be asked, at once",
-    "depth": "One question of an image at a time, the most special first",
-    "learned": "One at a time, the one that settles most labels a second, or, with a price, any "
-    "that is worth it",
+    "safe": "a question is skipped if all questions above it are no",
+    "strict": "a question is skipped if one question above it is no, as in the paper",
+    "breadth": "all questions that can be asked, at once",
+    "depth": "one question per image at a time, the most specific first",
+    "learned": "one at a time, the question that settles most labels per second",
 }
 
 

@@ -147,7 +147,7 @@ def picture(
         layers.append(BoxLayer("checked", [page["box"]], gettext("the box to check")))
     places = list(points)
     if "at" in page:
-        places.append(Points("at", [page["at"]], gettext("one was reported here")))
+        places.append(Points("at", [page["at"]], gettext("reported here")))
     return BoxesPicture(
         page["width"],
         page["height"],

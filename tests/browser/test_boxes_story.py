@@ -141,7 +141,7 @@ def test_photographs_become_an_average_precision(
     freeze(page, site, campaign.name)
 
     # Where is every one of them?
-    open_campaign(page, site, "Where it is", "Bounding boxes (draw, check, cover)")
+    open_campaign(page, site, "Where it is", "Bounding boxes")
     page.select_option("#id_release", label=f"{campaign.name} release 1")
     boxes = launch(page)
     join(carol, invite(page, site, boxes.name, 1))

@@ -49,7 +49,7 @@ class CampaignForm(WordedForm):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs=TALL),
-        help_text="What counts and what does not, in plain words. Shown as text beside each image.",
+        help_text="What counts as the class and what does not. Shown next to each image.",
     )
 
 
@@ -57,17 +57,17 @@ class SettingsForm(CampaignForm):
     """A campaign's texts and the settings of its kind."""
 
     nightly_audit = forms.IntegerField(
-        label="Audit each night",
+        label="Questions audited each night",
         min_value=0,
         max_value=1_000,
-        help_text="So many newly settled questions are drawn at random for reviewers to answer "
-        "again, once the last ones are answered. 0 for none.",
+        help_text="Reviewers answer this many newly settled questions again. They are drawn at "
+        "random, once the last ones are answered. 0: no audit.",
     )
     swiping = forms.BooleanField(
         required=False,
-        label="People may answer yes and no by swiping",
-        help_text="Annotators switch it on themselves, on touch screens. Quality shows errors by "
-        "key, tap and swipe.",
+        label="Allow answering by swiping",
+        help_text="For touch screens; each annotator can turn it on. The page Quality compares the "
+        "errors of keys, taps and swipes.",
     )
 
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
@@ -86,63 +86,72 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     dataset = forms.ModelChoiceField(
         queryset=Dataset.objects.none(), empty_label="Choose a dataset…"
     )
-    questions_file = list_file("Questions, as a file", "CSV: image,wnid on every line; JSON Lines.")
+    questions_file = list_file(
+        "File of questions",
+        "CSV with image,wnid in each line, or JSON Lines. A wnid is a WordNet ID.",
+    )
     questions = list_text(
-        "… or as text",
-        "image,wnid on every line. You may also add questions later.",
+        "Questions as text",
+        "Instead of a file: image,wnid in each line. You can also add questions later.",
     )
     candidates_file = list_file(
-        "Candidates, as a file",
-        "CSV with image,wnid,query on every line, or JSON Lines. The query is optional.",
+        "File of candidates",
+        "CSV with image,wnid,query in each line, or JSON Lines. The search query is optional.",
     )
     candidates = list_text(
-        "… or as text",
-        "image,wnid,query on every line. You may also add candidates later.",
+        "Candidates as text",
+        "Instead of a file: image,wnid,query in each line. You can also add candidates later.",
     )
     topics_file = list_file(
-        "Classes, as a file",
-        "wnid,name,definition,synonyms,url. Other classes take their names from WordNet, if it is "
-        "installed.",
+        "File of classes",
+        "CSV with wnid,name,definition,synonyms,url in each line. Classes without a line get their "
+        "names from WordNet, if it is installed.",
     )
     release = forms.ModelChoiceField(
-        label="… or the labels of a release",
+        label="Labels of a release",
         queryset=Release.objects.none(),
         required=False,
         empty_label="No release",
+        help_text="Used instead of a list of questions.",
     )
     complete = forms.BooleanField(
         required=False,
         label="The list is complete for these classes",
-        help_text="A class that is not listed for an image then counts as absent, otherwise as "
-        "unknown.",
+        help_text="If checked, classes that are not listed for an image count as absent. Otherwise "
+        "they count as unknown.",
     )
     proposals_file = list_file(
-        "Proposed boxes, as a file",
-        "CSV: image,wnid,confidence,x0,y0,x1,y1 on every line, in pixels of the upright image. "
-        "Annotators check them before drawing, if that saves time.",
+        "File of proposed boxes",
+        "CSV with image,wnid,confidence,x0,y0,x1,y1 in each line, in pixels of the upright image. "
+        "Annotators check these boxes before they draw, if that saves time.",
     )
-    vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
-    vocabulary = list_text("… or as text", "key,name on every line: the classes to choose from.")
+    vocabulary_file = list_file("File of the vocabulary", "CSV with key,name in each line.")
+    vocabulary = list_text(
+        "Vocabulary as text",
+        "The classes to choose from. Instead of a file: key,name in each line.",
+    )
     most = forms.IntegerField(
         label="Maximum number of classes per answer",
         min_value=1,
         max_value=MOST,
         initial=1,
         required=False,
-        help_text="Most likely first. With more than one, annotators search by letters, browse the "
-        "groups of WordNet and compare siblings.",
+        help_text="The most likely class comes first. If several are allowed, annotators can also "
+        "browse WordNet and compare similar classes.",
     )
     examples_file = list_file(
-        "Examples of the classes, as a file",
-        "CSV: image,wnid on every line. Images of the dataset that nobody is asked about; up to 13 "
-        "per class are shown. Used if an answer may list several classes.",
+        "File of example images",
+        "CSV with image,wnid in each line. Annotators see up to 13 images of a class and get no "
+        "questions about them. Used if an answer may list several classes.",
     )
     images = list_text("Images", "One name per line. Leave empty for every image of the dataset.")
     graph = forms.ChoiceField(
         label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
     )
     graph_file = graph_file()
-    mode = forms.ChoiceField(label="What a “no” closes", choices=words("mode"), initial="safe")
+    mode = forms.ChoiceField(
+        label="Questions that a “no” skips", choices=words("mode"), initial="safe"
+    )
     order = forms.ChoiceField(
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
@@ -151,9 +160,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         required=False,
         min_value=0.01,
         max_value=MOST_PRESENT,
-        label="Classes per image",
-        help_text="Average number of classes per image, for the estimate; 2.8 by default. Once 20 "
-        "images are finished, the estimate uses them instead.",
+        label="Expected classes per image",
+        help_text="Average number, for the cost estimate; 2.8 by default. After 20 finished "
+        "images, the real average is used.",
     )
     categories = forms.CharField(
         required=False,
@@ -172,11 +181,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         label="Also ask for the object's outline if the import has none",
     )
     expected = forms.IntegerField(
-        label="Expected questions",
+        label="Expected number of questions",
         required=False,
         min_value=1,
         max_value=100_000_000,
-        help_text="For the estimate, until there is a list.",
+        help_text="For the cost estimate, if you add the questions later.",
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -184,9 +193,8 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         kinds = [(kind.name, kind.title) for kind in KINDS.values()]
         self.fields |= stop_fields(required=False)
         self.fields["price"].help_text += (
-            " For the learned order in safe mode: once enough images are finished, only questions "
-            "that save at least this are asked, and the other labels are inferred. Leave empty to "
-            "follow the graph."
+            " Only for the learned order with safe skipping, once enough images are finished. The "
+            "labels of other questions are inferred. Leave empty to ask all questions."
         )
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]

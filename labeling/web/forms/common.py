@@ -13,7 +13,7 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 MAX_LIST_BYTES = 64 * 1024 * 1024
 TALL = {"rows": 6, "spellcheck": "true"}
 LIST = {"rows": 6, "spellcheck": "false", "autocapitalize": "off"}
-NAME_HELP = "Used in the address: lower-case letters, digits, - and _."
+NAME_HELP = "Part of the page’s address. Use lower-case letters, digits, - and _."
 
 
 def add_refusal(form: forms.Form, refusal: Refusal) -> None:

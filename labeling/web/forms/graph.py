@@ -18,7 +18,7 @@ UNSTORABLE = re.compile(rf"\0|\\u0000|\\x00|\\0|{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}
 ACCEPTED = ".json,.yaml,.yml,application/json"
 SOURCES = [
     ("ilsvrc", "ILSVRC’s detection graph: 245 questions, 200 classes"),
-    ("file", "A graph of my own, as a file"),
+    ("file", "A graph from a file"),
 ]
 
 
@@ -34,7 +34,7 @@ def price_field(required: bool = False) -> forms.FloatField:
         min_value=hierarchy.LOWEST_PRICE,
         max_value=1,
         label="Price of a question",
-        help_text="Missed labels that a question must save, such as 0.006.",
+        help_text="Questions that prevent fewer missed labels are not asked. Example: 0.006.",
     )
 
 
@@ -46,7 +46,7 @@ class PriceForm(WordedForm):
 
 def graph_file() -> forms.FileField:
     return forms.FileField(
-        label="Graph, as a file",
+        label="Graph file",
         required=False,
         allow_empty_file=True,
         help_text='JSON or YAML: {"nodes": [{"id", "question", "parents", "class"}]}.',
@@ -88,7 +88,7 @@ class GraphForm(KeepsFiles, WordedForm):
 
     graph_file = graph_file()
     graph = forms.CharField(
-        label="… or as text",
+        label="Graph as text",
         required=False,
         widget=forms.Textarea(attrs={**LIST, "rows": 14, "class": "code"}),
         help_text="This is the active graph: edit it or paste another.",

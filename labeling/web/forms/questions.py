@@ -31,14 +31,16 @@ class QuestionsForm(ListsForm):
         self.asks = asks
         self.name = "candidates" if asks == CANDIDATES else "questions"
         line = self.LINES.get(asks, "one image name per line")
-        words = f"{self.name.capitalize()}, as a file"
+        words = f"File of {self.name}"
         self.fields[f"{self.name}_file"] = list_file(words, f"CSV: {line}.")
-        self.fields[self.name] = list_text("… or as text", f"{line.capitalize()}.")
+        self.fields[self.name] = list_text(
+            f"{self.name.capitalize()} as text", f"{line.capitalize()}."
+        )
         if asks in self.LINES:
             self.fields["topics_file"] = list_file(
-                "Classes, as a file",
-                "wnid,name,definition,synonyms,url; synonyms separated by semicolons. Other "
-                "classes take their names from WordNet, if it is installed.",
+                "File of classes",
+                "CSV with wnid,name,definition,synonyms,url in each line; semicolons separate "
+                "synonyms. Other classes get their names from WordNet, if it is installed.",
             )
 
     def clean(self) -> None:
@@ -129,7 +131,9 @@ class GoldDrawingForm(WordedForm):
 
 
 class GoldListForm(ListsForm):
-    gold_file = list_file("Gold, as a file", "CSV: image,wnid,answer,explanation on every line.")
+    gold_file = list_file(
+        "File of gold questions", "CSV with image,wnid,answer,explanation in each line."
+    )
     replace = _replace()
 
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
@@ -139,9 +143,9 @@ class GoldListForm(ListsForm):
         if KINDS[kind].asks == CHAINS:
             del self.fields["replace"]
             self.fields["gold_file"].help_text = (
-                "CSV: image,wnid,x0,y0,x1,y1, a line for every instance in an image, in "
-                "pixels of the upright image. Questions to draw, to check and to look for more are "
-                "made of them."
+                "CSV with image,wnid,x0,y0,x1,y1 in each line, in pixels of the upright image. "
+                "List every object of the class in the image. Gold questions for drawing, checking "
+                "and looking for more are made from them."
             )
 
     def clean(self) -> None:

@@ -11,7 +11,7 @@ from labeling.web.forms.policy import rule_field
 LABELS = {
     "precision": "Target precision",
     "wanted": "Target number of images per class",
-    "audited": "Audits before a class is stopped",
+    "audited": "Audits before a class is finished",
     "budget": "Budget per class",
 }
 

@@ -26,14 +26,14 @@ class VocabularyForm(KeepsFiles, WordedForm):
     """A whole vocabulary; `vocabulary` is set once the form is valid."""
 
     file = forms.FileField(
-        label="Vocabulary, as a file",
+        label="File of the vocabulary",
         required=False,
         allow_empty_file=True,
         help_text="YAML, as it is downloaded here.",
         widget=KeptFileInput(attrs={"accept": ".yaml,.yml,.json"}),
     )
     text = forms.CharField(
-        label="… or as text",
+        label="Vocabulary as text",
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={**LIST, "rows": 18, "class": "code"}),

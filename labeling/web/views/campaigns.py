@@ -282,7 +282,7 @@ class TextsForm(WordedForm):
     """A file with the texts of all languages."""
 
     texts = forms.FileField(
-        label="Texts, as a file",
+        label="File of texts",
         allow_empty_file=True,
         help_text='JSON: {"de": {"title", "instructions", "question", "classes", "parts"}}. It '
         "replaces all existing translations.",

@@ -184,9 +184,9 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = ListsForm(*data, user=request.user)
     form.fields["topics_file"] = list_file(
-        "Classes, as a file",
-        "CSV: wnid,name,definition,synonyms,url; synonyms apart by semicolons. What a class is "
-        "called is overwritten, its guidance and examples stay.",
+        "File of classes",
+        "CSV with wnid,name,definition,synonyms,url in each line; semicolons separate synonyms. "
+        "Names and definitions are replaced; guidance and examples stay.",
     )
     form.fields["topics_file"].required = True
     if form.is_valid():

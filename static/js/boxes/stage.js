@@ -256,7 +256,7 @@ export class Stage {
     this.back.classList.toggle("faint", Boolean(scene.faint));
     this.front.dataset.look = box?.look ?? "";
     this.#tag("rejected", rejected && { at: [rejected.box[0], rejected.box[1]], words: rejected.words });
-    this.#tag("at", scene.at && { at: scene.at, words: gettext("One was reported here") });
+    this.#tag("at", scene.at && { at: scene.at, words: gettext("Reported here") });
     this.#tag("box", box?.words && { at: [box.box[0], box.box[1]], words: box.words });
     this.#pins(scene.pins ?? []);
   }

@@ -4,23 +4,23 @@ import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
   [gettext("Shift + Enter"), gettext("Submit")],
-  ["1 2 3", gettext("The chosen part: draw or correct it, not visible, occluded")],
-  [gettext("j, Shift + J"), gettext("To the next missing part, the one before")],
+  ["1 2 3", gettext("Selected part: draw or correct it, not visible, occluded")],
+  [gettext("j, Shift + J"), gettext("Next or previous missing part")],
   ["y n", gettext("At least half of the missing parts can be drawn: yes, no")],
-  ["q", gettext("Cannot be drawn: say why")],
-  ["s", gettext("Give it back; somebody else gets it")],
-  [gettext("u, Shift + U"), gettext("Back to an earlier answer, forward again")],
-  ["z", gettext("The drawing of the other device")],
+  ["q", gettext("Cannot be drawn, with a reason")],
+  ["s", gettext("Skip: another annotator gets the image")],
+  [gettext("u, Shift + U"), gettext("Earlier answer, later answer")],
+  ["z", gettext("Show the drawing of the other device")],
   [gettext("Shift + V"), gettext("Brightness and contrast of the photograph, strength of the colours")],
-  ["w", gettext("The list of parts, if it is hidden")],
+  ["w", gettext("Show the list of parts")],
   ["i", gettext("Instructions")],
-  ["?", gettext("This sheet")],
+  ["?", gettext("Show this list")],
 ];
 
 /* Of campaigns with a model. */
 export const ASKING_KEYS = [
-  ["4", gettext("Ask the model for the chosen part; Enter accepts its proposal, Escape rejects it")],
-  ["Alt + click", gettext("Not this; also the second button, a long press, Ctrl + Enter")],
+  ["4", gettext("Ask the model for the selected part; Enter accepts its proposal, Escape rejects it")],
+  ["Alt + click", gettext("Not this (also: right button, long press, Ctrl + Enter)")],
 ];
 
 /* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.

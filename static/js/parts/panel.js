@@ -13,9 +13,9 @@ const WORDS = {
   drawn: gettext("drawn"),
   not_visible: gettext("not visible"),
   occluded: gettext("occluded"),
-  given: gettext("given"),
-  "given-not_visible": gettext("given: not visible"),
-  "given-occluded": gettext("given: occluded"),
+  given: gettext("imported"),
+  "given-not_visible": gettext("imported: not visible"),
+  "given-occluded": gettext("imported: occluded"),
   "": gettext("missing"),
 };
 // What a tool does, for those who have no part's guidance to read.

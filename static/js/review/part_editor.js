@@ -15,9 +15,9 @@ const KEYS = [
   ["Shift + Enter", "Take this drawing"],
   ["Shift + Escape", "Leave it as it was"],
   ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
-  ["j, Shift + J", "To the next part, the one before"],
+  ["j, Shift + J", "Next or previous part"],
   ["Shift + V", "Brightness and contrast of the photograph, strength of the colours"],
-  ["?", "This sheet"],
+  ["?", "Show this list"],
 ];
 
 export class PartEditor extends Easel {

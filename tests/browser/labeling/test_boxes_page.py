@@ -253,7 +253,7 @@ def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown_ste
 def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown_step):
     shown_step("draw", boxes=[HEAD], at=[50, 250])
     page = opened()
-    assert page.inner_text(".boxes-tag-at") == "One was reported here"
+    assert page.inner_text(".boxes-tag-at") == "Reported here"
     hands.click(page, (20, 250))
     hands.press(page, "n")
     assert not Answer.objects.exists()

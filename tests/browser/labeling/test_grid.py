@@ -571,7 +571,7 @@ def hold(page, tile):
 
 def test_single_keys_can_be_switched_off_but_not_the_grid(page):
     page.keyboard.press("?")
-    page.click("text=Answer with single keys")
+    page.click("text=Use single-letter shortcuts")
     page.keyboard.press("Escape")
     page.focus(".tile:nth-child(1) .tile-yes")
     page.keyboard.press("h")

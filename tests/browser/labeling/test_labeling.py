@@ -749,7 +749,7 @@ def test_image_zooms_by_key_wheel_and_double_click(page):
 
 def test_single_keys_can_be_switched_off(page):
     page.keyboard.press("?")
-    page.click("text=Answer with single keys")
+    page.click("text=Use single-letter shortcuts")
     page.keyboard.press("Escape")
     press(page, "y", "y")
 

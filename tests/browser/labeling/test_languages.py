@@ -52,7 +52,7 @@ def test_words_per_language_are_uploaded_and_read(browser_as, site, alice, bob, 
         "mimeType": "application/json",
         "buffer": json.dumps(content).encode(),
     }
-    page.get_by_label("Texts, as a file").set_input_files(file)
+    page.get_by_label("File of texts").set_input_files(file)
     page.get_by_role("button", name="Replace the texts").click()
     expect(page.get_by_role("cell", name="classes.n07920052")).to_be_visible()
     looked_at(page, "texts")

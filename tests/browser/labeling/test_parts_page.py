@@ -117,7 +117,7 @@ def test_a_state_takes_the_outline_away_and_undo_brings_it_back(page):
 
 def test_given_parts_stand_until_they_are_mended(page):
     hands.press(page, "y", "PageUp")
-    hands.expect_state(page, "head", "given")
+    hands.expect_state(page, "head", "imported")
     assert page.inner_text("[data-state=drawn]").startswith("Correct")
 
     hands.press(page, "1", "x")

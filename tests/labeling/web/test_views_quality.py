@@ -211,7 +211,7 @@ def test_rules_that_cannot_keep_their_error_rates_say_so_before_they_are_saved(d
 
     assert warning in page
     assert "With at most 12 gold questions" in page
-    assert "Raise test_cap" in page
+    assert "Raise this maximum" in page
 
 
 def test_the_page_of_gold_says_when_newcomers_need_more_of_it(desk, coots, alice):
@@ -606,5 +606,5 @@ def test_gold_of_boxes_comes_as_a_list_of_every_instance(desk, alice, dataset):
 
     assert campaign.questions.filter(state="gold").count() == 3
     page = text_of(desk.get(f"/campaigns/{campaign.name}/gold/"))
-    assert "a line for every instance" in page
+    assert "List every object" in page
     assert "Add gold" not in page
