@@ -134,15 +134,15 @@ class Ranking(Record):
             return []
         ranked = sum(row.images for row in self.pairs)
         sentences = [
-            f"{count_of(count, 'image')} of pairs {words}: {count_of(distinct, 'different image')},"
-            " each counted once in every pair that it was chosen for"
+            f"{count_of(count, 'image')} {words}, {distinct:,} of them different "
+            "(an image counts in each of its pairs)"
             for count, distinct, words in (
                 (ranked, different.ranked, "ranked"),
-                (self.pending, different.pending, "left out, still to be answered"),
+                (self.pending, different.pending, "left out until answered"),
             )
             if count
         ]
         if dropped := sum(row.dropped or 0 for row in self.pairs):
             dropped_text = count_of(dropped, "image")
-            sentences.append(f"{dropped_text} of pairs dropped as too hard or no photograph")
+            sentences.append(f"{dropped_text} dropped as too hard or no photograph")
         return sentences

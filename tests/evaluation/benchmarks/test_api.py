@@ -129,7 +129,7 @@ def test_nothing_to_compare_is_said_and_leaves_no_run(client, birds):
     response = client.post(API + "benchmarks/birds/runs/")
 
     assert (response.status_code, response.json()["code"]) == (409, "nothing_to_score")
-    assert response.json()["detail"].startswith("Nothing can be compared yet")
+    assert response.json()["detail"].startswith("No classifiers can be compared yet")
     assert not birds.runs.exists()
 
 

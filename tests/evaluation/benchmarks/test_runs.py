@@ -121,7 +121,7 @@ def test_no_ranking_yet_fails_the_run_with_its_reason_and_not_the_job(birds, run
 
 
 def test_nothing_settled_is_not_scored_and_freezes_nothing(birds, alice):
-    with pytest.raises(Conflict, match="no image has both questions settled"):
+    with pytest.raises(Conflict, match="no image has both of its questions settled"):
         runs.score_now(birds, alice)
     assert not runs.has_changed(birds)
 
@@ -144,7 +144,7 @@ def test_the_classifiers_that_nothing_joins_are_named(birds, people):
 def test_a_question_of_two_is_nothing_to_compare(birds, people):
     crowd.answer(birds.campaign, people, lambda image, topic: "yes" if topic == COOT else None)
 
-    assert runs.obstacle(birds).startswith("Nothing can be compared yet")
+    assert runs.obstacle(birds).startswith("No classifiers can be compared yet")
 
 
 def test_another_failure_is_kept_on_the_run_and_fails_the_job(settled, run_jobs, monkeypatch):

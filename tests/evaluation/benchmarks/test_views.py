@@ -178,7 +178,7 @@ def test_score_now_queues_a_run(run, as_alice, alice):
 
 
 def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds, as_alice):
-    reason = "Nothing can be compared yet: no image has both questions settled."
+    reason = "No classifiers can be compared yet: no image has both of its questions settled."
 
     page = text_of(as_alice.get(PAGE))
     response = as_alice.post(f"{PAGE}score/", follow=True)

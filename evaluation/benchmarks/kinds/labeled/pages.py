@@ -157,18 +157,20 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
     entries.append(("Split", settings.split))
     if settings.protocol:
         entries.append(("Protocol", wording.PROTOCOLS.get(settings.protocol, settings.protocol)))
-        entries.append(("Scores", wording.NORMALIZATIONS.get(settings.normalize or "", "")))
+        entries.append(
+            ("Normalization of maps", wording.NORMALIZATIONS.get(settings.normalize or "", ""))
+        )
         entries.append(("Thresholds", f"{settings.thresholds:,}: 0, 1/n, 2/n, …"))
         if settings.protocol == "reference":
             entries.append(("Size", f"{settings.size} × {settings.size}"))
     if settings.inclusive is not None:
-        ends = "the last pixel of the box" if settings.inclusive else "one past the box"
-        entries.append(("Right and bottom edges", ends))
+        ends = "last pixel inside" if settings.inclusive else "first pixel outside"
+        entries.append(("Right and bottom edges of a box", ends))
     if settings.strict is not None:
         entries.append(("Overlap", "IoU above 0.5" if settings.strict else "IoU of 0.5 or more"))
     first = result.submissions[0].result if result.submissions else None
     for key, words in (
-        ("convention", "Right is"),
+        ("convention", "Counted as right"),
         ("hierarchy", "Hierarchy"),
         ("valid_labels", "Valid labels"),
     ):

@@ -10,22 +10,22 @@ KINDS = {
 }
 # What each kind asks, and what is submitted to it.
 ASKED = {
-    "classification": "Is the right class among the first five?",
-    "localization": "Is the right class among the first five, and its box in the right place?",
-    "detection": "Is every object of every class found exactly once, and nothing else?",
-    "wsol": "Do score maps, made without boxes, show where the object is?",
+    "classification": "Is the right class among the first five predictions?",
+    "localization": "Is the right class among the first five predictions, with the right box?",
+    "detection": "Is each object of each class detected exactly once, without false detections?",
+    "wsol": "Do score maps of models trained without boxes show where the object is?",
 }
 SPLITS = {
-    "train-fullsup": "train-fullsup: for choosing thresholds and settings, as often as you like",
-    "test": "test: for the final numbers, once; every further attempt is counted and shown",
+    "train-fullsup": "train-fullsup: to choose thresholds and settings; score as often as you like",
+    "test": "test: for the final results; score once, further attempts are counted and displayed",
 }
 PROTOCOLS = {
-    "paper": "paper: real-valued thresholds, exclusive pixels, class means",
-    "reference": "reference: the numbers of the authors’ published code, to the last bit",
+    "paper": "paper: exact thresholds, box edges exclusive, means over classes",
+    "reference": "reference: exactly the results of the authors’ published code",
 }
 NORMALIZATIONS = {
-    "min-max": "min-max: from the lowest to the highest score of a map",
-    "max": "max: by the highest score of a map, negative ones become 0",
+    "min-max": "min-max: each map is scaled from its lowest to its highest score",
+    "max": "max: each map is divided by its highest score; negative scores become 0",
 }
 # An example line of a predictions file, and its explanation.
 EXAMPLES = {

@@ -17,9 +17,9 @@ from labeling.reports import progress
 META_WORDS = {
     "top_k": "Images per pair",
     "min_confidence": "Minimum confidence",
-    "max_per_label": "Maximum per predicted label",
-    "distance": "Distance",
-    "reserve": "Reserve per pair",
+    "max_per_label": "Maximum images per predicted label",
+    "distance": "Distance of predictions",
+    "reserve": "Reserve images per pair",
 }
 
 

@@ -100,7 +100,7 @@ class MadScoring(BenchmarkKind[MadResult]):
             a, b = names.index(first), names.index(second)
             compared[a, b] = compared[b, a] = True
         if not compared.any():
-            return "Nothing can be compared yet: no image has both questions settled."
+            return "No classifiers can be compared yet: no image has both of its questions settled."
         parts = ranking.compared_parts(names, compared)
         if len(parts) == 1:
             return ""

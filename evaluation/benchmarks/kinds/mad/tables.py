@@ -171,11 +171,11 @@ PAIRS = Table(
     lambda lines: lines,
     (
         Column("pair", "Pair", is_number=False, template=_OWN),
-        Column("chosen", "Images"),
-        Column("images", "Settled"),
-        Column("replaced", "Replaced", template=_OWN),
-        Column("first_accuracy", "First right", digits=3),
-        Column("second_accuracy", "Second right", digits=3),
+        Column("chosen", "Chosen images"),
+        Column("images", "Settled images"),
+        Column("replaced", "Replaced images", template=_OWN),
+        Column("first_accuracy", "Accuracy of the first", digits=3),
+        Column("second_accuracy", "Accuracy of the second", digits=3),
     ),
     words="pairs",
 )

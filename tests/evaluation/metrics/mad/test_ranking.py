@@ -104,10 +104,9 @@ def test_images_of_several_pairs_are_counted_apart():
 
     assert result.different_images == DifferentImages(ranked=3, pending=1)
     assert result.counted_images() == [
-        "9 images of pairs ranked: 3 different images, each counted once in every pair that it was "
-        "chosen for",
-        "3 images of pairs left out, still to be answered: 1 different image, each counted once in "
-        "every pair that it was chosen for",
+        "9 images ranked, 3 of them different (an image counts in each of its pairs)",
+        "3 images left out until answered, 1 of them different (an image counts in each of its "
+        "pairs)",
     ]
 
 

@@ -163,14 +163,13 @@ class TruthTally:
             (
                 self.undecided,
                 ("image is", "images are"),
-                "kept although another class is undecided",
+                "kept although another class is not settled",
             ),
             (
                 self.excluded,
                 ("pair of image and class is", "pairs of image and class are"),
-                f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
-                "for their other classes: the class is undecided there, or some of its objects "
-                "have no box of their own",
+                "left out, because the class is not settled or some of its objects have no box; "
+                f"{self.lacking:,} of {count_of(self.images, 'image')} are scored without them",
             ),
             (
                 self.unboxed,

@@ -79,7 +79,7 @@ def test_detection_keeps_images_without_objects_and_excludes_what_nobody_decided
         ("cats/2.png", COW),
         ("cats/2.png", CAT),
     ]
-    assert counts.notes[0].startswith("3 pairs of image and class are left out, on ")
+    assert counts.notes[0].startswith("3 pairs of image and class are left out, because ")
 
 
 def test_inclusive_boxes_end_on_their_last_pixel(parts, tmp_path):
