@@ -368,8 +368,8 @@ def _speed_words(speed: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
     if not enough or speed["share"] is None or speed["share"] >= policy["speed_share"]:
         return ""
     return (
-        f"Half of {speed['answers']} answers took less than {speed['share']:.0%} of the time that "
-        f"others take; the campaign expects at least {policy['speed_share']:.0%}."
+        f"The median time of {speed['answers']} answers is {speed['share']:.0%} of that of others; "
+        f"the campaign expects at least {policy['speed_share']:.0%}."
     )
 
 

@@ -166,26 +166,32 @@ def signals_of(membership: Membership, policy: policies.WholePolicy) -> list[Per
     reasons = {row["signal"] for row in kept.get("reasons", [])}
     gold = accuracy_of(membership)
     rows = (
-        ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
-        ("speed", "Speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
-        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), policy["run_action"]),
-        ("chance", CHANCE, _chance(kept), _least(policy), policy["chance_action"]),
+        ("test", _test(kept), _test_threshold(policy), policy["gold_action"]),
+        ("speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
+        ("runs", _runs(kept), _runs_threshold(policy), policy["run_action"]),
+        ("chance", _chance(kept), _least(policy), policy["chance_action"]),
     )
     return [
         PersonCheck(
             name,
-            title,
+            SIGNAL_TITLES[name],
             result,
             least,
             ACTIONS[action],
             name in reasons,
             gold if not index else None,
         )
-        for index, (name, title, result, least, action) in enumerate(rows)
+        for index, (name, result, least, action) in enumerate(rows)
     ]
 
 
-CHANCE, NOT_YET = "Agreement beyond chance", "Not checked yet."
+SIGNAL_TITLES = {
+    "test": "Gold questions",
+    "speed": "Speed",
+    "runs": "Runs of the same answer",
+    "chance": "Agreement beyond chance",
+}
+NOT_YET = "Not checked yet."
 
 
 def accuracy_of(membership: Membership) -> gold_results.Accuracy:
@@ -205,7 +211,7 @@ def _test(kept: Mapping[str, Any]) -> str:
 
 def _test_threshold(policy: policies.WholePolicy) -> str:
     return (
-        f"answers fit {policy['bad_accuracy']:.0%} accuracy better than "
+        f"answers fit an accuracy of {policy['bad_accuracy']:.0%} better than one of "
         f"{policy['good_accuracy']:.0%}"
     )
 
@@ -215,13 +221,13 @@ def _speed(kept: Mapping[str, Any]) -> str:
     if speed.get("share") is None:
         return NOT_YET
     return (
-        f"Half of {speed['answers']} answers took less than {speed['share']:.0%} of what others "
-        f"take ({speed['seconds']:g} s, others {speed['pool_seconds']:g} s)."
+        f"The median of {speed['answers']} answers is {speed['seconds']:g} s, {speed['share']:.0%} "
+        f"of the median of others ({speed['pool_seconds']:g} s)."
     )
 
 
 def _speed_threshold(policy: policies.WholePolicy) -> str:
-    return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
+    return f"below {policy['speed_share']:.0%}, after {policy['signal_answers']} answers"
 
 
 def _runs(kept: Mapping[str, Any]) -> str:
@@ -239,7 +245,7 @@ def _runs(kept: Mapping[str, Any]) -> str:
 
 
 def _runs_threshold(policy: policies.WholePolicy) -> str:
-    return f"{policy['run_length']} or more, if unlikely given the answers of others"
+    return f"{policy['run_length']} or more, unless others would give them too"
 
 
 def _chance(kept: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from django import template
 
 from labeling.campaigns.names import VisibleNames
 from labeling.models import User
-from labeling.reports import forecasts
+from labeling.reports import forecasts, person_page
 
 register = template.Library()
 
@@ -126,6 +126,12 @@ def filesize(count: int | None) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+@register.filter
+def signal_title(signal: str) -> str:
+    """Return the title of a check of a person."""
+    return person_page.SIGNAL_TITLES.get(signal, signal)
 
 
 @register.filter("named")

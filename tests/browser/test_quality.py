@@ -268,7 +268,7 @@ def test_a_target_is_offered_once_audits_support_one(page, alice, crowded, site,
     page.fill("#id_target_error", "0.1")
     page.select_option("#id_undecided", "keep")
     page.get_by_role("button", name="Save rules").last.click()
-    expect(page.get_by_text("The target 0.1 needs 30 known answers")).to_be_visible()
+    expect(page.get_by_text("The target error 0.1 needs 30")).to_be_visible()
     looked_at(page, "q-rules-target-warned")
     crowded.refresh_from_db()
     policy = crowded.policy.content

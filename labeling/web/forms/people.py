@@ -16,7 +16,7 @@ from labeling.web.forms.common import WordedForm
 class InvitationForm(WordedForm):
     role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
     days = forms.IntegerField(
-        label="Valid for days", initial=7, min_value=1, max_value=memberships.MAX_DAYS
+        label="Days until it expires", initial=7, min_value=1, max_value=memberships.MAX_DAYS
     )
     max_uses = forms.IntegerField(
         label="Number of people", initial=1, min_value=1, max_value=memberships.MAX_USES
@@ -77,5 +77,5 @@ class TokenForm(WordedForm):
     name = forms.CharField(max_length=100, help_text="What the token is for.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.READ)
     days = forms.IntegerField(
-        label="Valid for days", initial=90, min_value=1, max_value=tokens.MAX_DAYS
+        label="Days until it expires", initial=90, min_value=1, max_value=tokens.MAX_DAYS
     )

@@ -229,4 +229,4 @@ def test_the_campaigns_page_tells_images_and_bytes(alice, dataset):
 
     page = html_of(logged_in(alice).get(reverse("labeling:campaign", args=["cats"])))
 
-    assert "The model Made up outlines parts: 3 images embedded" in page
+    assert "The model Made up proposes outlines of parts. It is prepared for 3 images" in page

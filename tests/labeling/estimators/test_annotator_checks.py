@@ -86,7 +86,9 @@ def test_a_cap_too_short_for_its_accuracies_says_so():
     assert not close.plan.keeps(close)
     assert close.plan.reject_good > 0.05 or close.plan.accept_bad > 0.05
     policy = policies.DEFAULTS | {"bad_accuracy": 0.85, "test_cap": 60}
-    assert "you set 5.00% and 5.00%. Raise this maximum (test_cap)" in annotator_checks.advice(policy)
+    assert "you set 5.00% and 5.00%. Raise this maximum (test_cap)" in annotator_checks.advice(
+        policy
+    )
     assert annotator_checks.advice(policies.DEFAULTS) == ""
 
 
@@ -325,7 +327,7 @@ def figures(**signal):
         (
             "speed",
             {"speed": {"share": 0.12, "answers": 80, "pool": 400}},
-            "Half of 80 answers took less than 12% of the time that others take; "
+            "The median time of 80 answers is 12% of that of others; "
             "the campaign expects at least 25%.",
         ),
         (

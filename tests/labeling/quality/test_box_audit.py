@@ -114,10 +114,14 @@ def test_a_drawing_of_the_auditor_is_checked_as_any_other(campaign, alice):
 def test_pages_say_that_the_error_of_boxes_is_not_validated(campaign, alice):
     client = logged_in(alice)
 
-    assert "not validated on real drawings" in read(client, f"/campaigns/{campaign.name}/releases/")
+    assert "not been validated on real drawings" in read(
+        client, f"/campaigns/{campaign.name}/releases/"
+    )
     quality = read(client, f"/campaigns/{campaign.name}/quality/")
     assert "Not measured." in quality
-    assert "not validated on real drawings" in quality
+    assert "not been validated on real drawings" in quality
     auditing.draw(campaign, alice, 6, 1)
     answer_all(campaign, alice, lambda audit: box(audit.settlement.value["box"]))
-    assert "not validated on real drawings" in read(client, f"/campaigns/{campaign.name}/quality/")
+    assert "not been validated on real drawings" in read(
+        client, f"/campaigns/{campaign.name}/quality/"
+    )

@@ -206,7 +206,7 @@ def test_the_strongest_action_is_taken_with_every_reason(pond, alice, bob, golde
 
     assert acted.action == "block"
     assert "Right on 0 of 3 known questions" in acted.reason
-    assert "Half of 56 answers took less than 8% of the time" in acted.reason
+    assert "The median time of 56 answers is 8% of that of others" in acted.reason
     assert member(pond, bob).stage == "blocked"
 
 

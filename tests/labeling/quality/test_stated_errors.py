@@ -101,7 +101,7 @@ def test_the_page_says_not_measured_before_an_audit_and_the_basis_after(settled,
     after = text_of(client.get(address))
 
     assert "<strong>Not measured:</strong>" in before
-    assert "60 images to know the error to about ± " in before
+    assert "60 images to measure the error to within about ± " in before
     assert f"/campaigns/{settled.name}/gold/#random" in before
     assert f"/campaigns/{settled.name}/audit/#draw" in before
     assert "Not measured" not in after

@@ -123,7 +123,7 @@ def test_the_page_shows_agreement_and_the_audited_error(desk, coots, alice):
     # Less than chance: whoever contradicts does so always. 1 - 29 * (6 * 8 / 4) / (30² - 24² - 6²).
     assert '">-0.21 <small>worse than chance</small>' in page
     overview = text_of(desk.get("/campaigns/coots/"))
-    assert "agreement (alpha)" in overview
+    assert "agreement (Krippendorff’s alpha)" in overview
     assert "label error" in overview
     assert "not measured" not in overview
 
@@ -388,7 +388,7 @@ def test_a_persons_page_shows_signals_decisions_and_answers_beside_what_stands(
     assert "annotator-0no" in page
     assert "paused" in page
     assert "a word first" in page
-    assert "Known questions" in page
+    assert "Gold questions" in page
     assert "Right on 0 of" in page
     assert "differs" in page
     assert "Let them work …" in page
@@ -429,7 +429,7 @@ def test_a_block_says_what_it_will_undo_before_it_does(desk, coots):
 
     page = text_of(desk.get(address))
     assert "6 answers will be void" in page
-    assert "6 decided questions" in page
+    assert "6 finished questions" in page
     person.refresh_from_db()
     assert person.stage == "working"
 
