@@ -103,7 +103,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         0.8, 0.5, 0.999, "Used until the annotator has answered enough questions."
     ),
     "calibrate_answers": PolicyRule(
-        2_000, 50, 1_000_000, "Reputations are recomputed after this many new answers, and nightly."
+        2_000, 50, 1_000_000, "Reputations are also recomputed every night."
     ),
     "drop_share": PolicyRule(
         0.6, 0, 1, "An image is dropped if more than this share of its answers is “too hard”."

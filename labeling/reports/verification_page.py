@@ -183,8 +183,8 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
         return f"stopped: {row.get_reason_display()}", tone
     if not row.open:
         if row.candidates and below:
-            return "all decided, below the target", "review"
-        return ("all decided", "settled") if row.candidates else ("no candidate", "closed")
+            return "all finished, below the target", "review"
+        return ("all finished", "settled") if row.candidates else ("no candidate", "closed")
     if row.waived:
         return f"resumed, although {Reason(row.waived).label}", "open"
     return "being asked", "open"

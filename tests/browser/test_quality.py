@@ -293,7 +293,7 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     page.wait_for_selector("text=See progress")
     run_jobs()
     page.reload()
-    page.wait_for_selector("text=questions of the pilot decided")
+    page.wait_for_selector("text=questions of the pilot finished")
     looked_at(page, "k-pilot")
     page.goto(site("/campaigns/cats/quality/"))
     page.click("text=Recompute reputations")

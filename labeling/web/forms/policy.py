@@ -119,8 +119,8 @@ GROUPS = (
     ),
     Group(
         "Boxes",
-        "An annotator draws a box, others check it, and another looks for missed objects. A "
-        "reviewer decides where this does not end.",
+        "An annotator draws a box, others check it, and another looks for missed objects. If they "
+        "reach no result, a reviewer decides.",
         ("draws", "checks"),
         ("second_looks", "most_draws", "most_in_vain", "gold_iou_small"),
         CHAINS,

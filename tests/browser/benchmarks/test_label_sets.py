@@ -29,7 +29,7 @@ def test_mistakes_are_reviewed_and_every_number_says_its_version(
     judge(browser_as(bob), site, campaign)
 
     page.goto(site("/benchmarks/ducks/label-sets/"))
-    expect(page.get_by_text("9 of 9 questions are decided")).to_be_visible()
+    expect(page.get_by_text("9 of 9 questions are finished")).to_be_visible()
     looked_at(page, "label-sets")
     page.get_by_role("button", name="Apply the answers as version 2").click()
     queue.run(Job.objects.filter(kind="score").latest("pk").pk)

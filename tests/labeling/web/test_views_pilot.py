@@ -28,7 +28,7 @@ def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_job
     run_jobs()
     assert coots.decisions.get(content__has_key="pilot").content["seed"] == seed
     page = text_of(desk.get(PILOT))
-    assert "0 of 4 questions of the pilot decided" in page
+    assert "0 of 4 questions of the pilot finished" in page
     assert "0 of 1 classes have a vote table; missing: American coot" in page
 
 

@@ -101,7 +101,7 @@ def test_a_class_that_fell_below_the_target_says_so(pets, as_alice, alice):
     pets.questions.filter(state="open", topic=CAT).update(state="dropped", seats_free=0)
     verifying.look(pets)
 
-    assert "all decided, below the target" in words_of(as_alice.get(page(pets)))
+    assert "all finished, below the target" in words_of(as_alice.get(page(pets)))
 
 
 def test_the_rules_are_changed_on_the_page_and_bad_ones_change_nothing(pets, as_alice):

@@ -53,7 +53,7 @@ def test_a_review_is_opened_and_applied_on_the_page(drakes, alice, bob, as_alice
     assert made.headers["Location"] == "/campaigns/looks/"
     review = answered(drakes.reviews.get(), bob)
     page = as_alice.get(PAGE)
-    assert "10 of 10 questions are decided" in text_of(page)
+    assert "10 of 10 questions are finished" in text_of(page)
     done = as_alice.post(PAGE, {"campaign": "looks", "apply": "1"})
     assert done.headers["Location"] == "/benchmarks/ducks/"
     review.refresh_from_db()
