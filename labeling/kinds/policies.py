@@ -65,7 +65,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         "Weighted votes: answers of more accurate annotators count more. Vote table, for yes/no "
         "questions: a pilot measures how often each combination of votes is right.",
     ),
-    "votes": PolicyRule(5, 1, 25, "Not used if a target error is set for weighted votes."),
+    "votes": PolicyRule(5, 1, 25, "Annotators who answer each question."),
     "stop_early": PolicyChoice(
         "decided",
         {"decided": "Once the result is certain", "never": "After all votes"},
@@ -75,13 +75,15 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     "max_votes": PolicyRule(
         9, 1, 50, "If there is no result by then, “When annotators disagree” applies."
     ),
-    "min_votes": PolicyRule(2, 1, 25, "For weighted votes."),
+    "min_votes": PolicyRule(
+        2, 1, 25, "Weighted votes and vote tables give no result before this many votes."
+    ),
     "target_error": PolicyRule(
         0.005,
         0.0001,
         0.5,
-        "For weighted votes. Votes are collected until at most this share of the labels is wrong: "
-        "0.05 is 1 in 20. Leave empty for a fixed number of votes.",
+        "Not for majority votes. Votes are collected until at most this share of the labels is "
+        "wrong: 0.05 is 1 in 20. Leave empty for a fixed number of votes.",
         optional=True,
     ),
     "target_rule": PolicyChoice(
