@@ -163,7 +163,7 @@ def test_photographs_become_an_average_precision(
     page.get_by_label("Detection").check()
     page.get_by_label("Title").fill("Cups and motorcycles")
     page.get_by_label("Name").fill("found")
-    page.get_by_label("test: for the final numbers").check()
+    page.get_by_label("test: for the final results").check()
     page.get_by_role("button", name="Create benchmark").click()
     page.wait_for_selector("text=score on it once")
     page.get_by_label("Classifier").fill("finder")

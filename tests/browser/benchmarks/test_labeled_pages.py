@@ -74,7 +74,7 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.get_by_label("Detection").check()
     page.get_by_label("Title").fill("Animals found")
     page.get_by_label("Name").fill("found")
-    page.get_by_label("test: for the final numbers").check()
+    page.get_by_label("test: for the final results").check()
     looked_at(page, "labeled-new")
     page.get_by_role("button", name="Create benchmark").click()
     page.wait_for_selector("text=score on it once")
