@@ -36,7 +36,7 @@ from labeling.quality.gold import add_gold
 
 SOURCE = Path(__file__).resolve().parent / "boxes.csv"
 NAME, FOUND = "demo-instances", "demo-found"
-TITLE = "Bounding boxes demo"
+TITLE = "Bounding boxes"
 FOUND_TITLE = "Detection demo: 3 simulated detectors"
 ANSWERED = ("carol", "dave", "erin", "frank")
 # Pairs with known instances, for gold.

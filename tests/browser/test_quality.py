@@ -300,7 +300,7 @@ def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, ru
     page.wait_for_selector("text=Reputations are being recomputed")
     run_jobs()
     page.reload()
-    assert page.is_visible("text=Votes are weighted by calibration 1")
+    assert page.is_visible("text=(calibration 1")
     looked_at(page, "k-quality")
 
 

@@ -248,7 +248,7 @@ def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str
 
 def _touched(action: str, touched: dict[str, int]) -> list[str]:
     answers = count_of(touched["answers"], "answer")
-    decided = count_of(touched["questions"], "decided question")
+    decided = count_of(touched["questions"], "finished question")
     if action == "unblock":
         return [
             f"{answers} will count again, and every question returns to its state before the "

@@ -80,7 +80,7 @@ def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alic
     coots.refresh_from_db()
     assert coots.calibration.reason == f"asked for ({alice.username})"
     page = text_of(desk.get(quality))
-    assert "Votes are weighted by calibration 1" in page
+    assert "(calibration 1:" in page
     assert "Recompute reputations" in page
 
 

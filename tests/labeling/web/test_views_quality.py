@@ -171,7 +171,7 @@ def test_gold_that_fails_is_shown_with_its_picture_and_retired_from_there(desk, 
     page = text_of(desk.get("/campaigns/coots/quality/"))
 
     gold = coots.questions.filter(state="gold").order_by("pk").first()
-    assert "2 of 2 failed" in page
+    assert "2 of 2 annotators wrong" in page
     assert f"/datasets/pond/images/{gold.item.image_id}/thumbnail" in page
     back = desk.post(f"/campaigns/coots/gold/{gold.pk}/retire/", {"next": "quality"})
     assert back["Location"] == "/campaigns/coots/quality/"
