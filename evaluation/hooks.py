@@ -27,10 +27,7 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicFields
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
         return []
-    known: dict[str, int] = {}
-    for key in keys:
-        with contextlib.suppress(wordnet.UnknownLabel):
-            known[key] = nouns.index(key)
+    known = _places(nouns, keys)
     rows: list[TopicFields] = []
     queried = set(known.values())
     for key, synset in known.items():
@@ -49,10 +46,7 @@ def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
         return {}
-    places: dict[str, int] = {}
-    for key in keys:
-        with contextlib.suppress(wordnet.UnknownLabel):
-            places[key] = nouns.index(key)
+    places = _places(nouns, keys)
     by_place = {index: key for key, index in places.items()}
     return {
         key: frozenset(by_place[up] for up in nouns.ancestors(index) if up in by_place) - {key}
@@ -69,11 +63,16 @@ def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
         return {}
+    return trees.arranged(nouns, _places(nouns, keys))
+
+
+def _places(nouns: WordNet, keys: Sequence[str]) -> dict[str, int]:
+    """Return the synset of each key that is a noun."""
     places: dict[str, int] = {}
     for key in keys:
         with contextlib.suppress(wordnet.UnknownLabel):
             places[key] = nouns.index(key)
-    return trees.arranged(nouns, places)
+    return places
 
 
 def _siblings(nouns: WordNet, synset: int, queried: Container[int]) -> list[Sibling]:

@@ -134,7 +134,7 @@ def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
     lifecycle.launch(campaign, owner)
     join(campaign, owner, [user])
     _draw(user, campaign, drawings)
-    lifecycle.close(campaign, owner)
+    lifecycle.move(campaign, owner, "close")
     return campaign
 
 

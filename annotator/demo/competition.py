@@ -79,7 +79,7 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
         # The replacement of the rejected drawing is asked in the next round.
         for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
             queue.run(pk)
-    lifecycle.close(campaign, owner)
+    lifecycle.move(campaign, owner, "close")
 
 
 def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:

@@ -18,11 +18,11 @@ from evaluation.management.computing import (
 from evaluation.management.named_files import part_option
 from evaluation.management.release_truth import of_release
 from evaluation.metrics.wsol import box_scores
+from evaluation.readers.class_files import refuse_no_image
 from evaluation.scoring.wsol import cues as cue_files
 from evaluation.scoring.wsol import scoring, splits, stretch_tasks
 from evaluation.scoring.wsol.results import BoxResult, MaskResult
 from labeling.bounded_numbers import whole
-from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import option
 from labeling.records import Record
@@ -115,8 +115,7 @@ def score_wsol(
     else:
         truth = scoring.BoxScoring.read(metadata, rules, options.predictions, options.curves)
     truth.keep(options.part)
-    if not truth.images:
-        raise BadInput("no image of the part is in it", metadata, None, "give a split of it")
+    refuse_no_image(truth.images, metadata)
     with in_tasks(command, options, options.shard) as work:
         result = _by_tasks(work, truth, options) if work else truth.score(scoremaps, options.device)
     if isinstance(result, TaskShare):

@@ -290,8 +290,7 @@ def on_part(
     kept = np.array([name in options.part for name in truth.images.places], np.bool_)
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     images = truth.images.renumbered(numbers.tolist())
-    if not images.places:
-        raise BadInput("no image of the part is in it", truth.path, None, "give a split of it")
+    class_files.refuse_no_image(images.places, truth.path)
     objects = truth.objects.renumbered(numbers)
     crowds = truth.crowds.of(kept[truth.crowds.images])
     unknown = truth.unknown[kept[truth.unknown[:, 0]]]

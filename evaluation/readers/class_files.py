@@ -5,7 +5,7 @@ release as predictions. No Django.
 import math
 import re
 from array import array
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from labeling.csv_rows import nfc, rows
-from labeling.files import BadInput, require_file, text_lines
+from labeling.files import BadInput, StrPath, require_file, text_lines
 from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
@@ -230,12 +230,16 @@ def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classifi
 def on_part(classified: Classified, part: Collection[str]) -> Classified:
     """Return the submission on the images of a part alone. Raises BadInput if there is none."""
     kept = np.array([image in part for image in classified.images], np.bool_)
-    if not kept.any():
-        cure = "give a split of it"
-        raise BadInput("no image of the part is in it", classified.truth_file, None, cure)
+    refuse_no_image(np.flatnonzero(kept), classified.truth_file)
     people = classified.people
     people = replace(people, images=people.images[kept]) if people else None
     return replace(_on(classified, kept), people=people)
+
+
+def refuse_no_image(images: Sized, file: StrPath) -> None:
+    """Raise BadInput if no image of the part is in the file."""
+    if not len(images):
+        raise BadInput("no image of the part is in it", file, None, "give a split of it")
 
 
 def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:

@@ -265,18 +265,6 @@ def launch(campaign: Campaign, actor: User | None) -> Campaign:
     return move(campaign, actor, "launch")
 
 
-def pause(campaign: Campaign, actor: User | None) -> Campaign:
-    return move(campaign, actor, "pause")
-
-
-def resume(campaign: Campaign, actor: User | None) -> Campaign:
-    return move(campaign, actor, "resume")
-
-
-def close(campaign: Campaign, actor: User | None) -> Campaign:
-    return move(campaign, actor, "close")
-
-
 @dataclass(frozen=True)
 class AskingCost:
     """The cost of asking. answers: including those to gold; hours: of people's time; cost: in the

@@ -20,11 +20,13 @@ def create(owner: User, *, name: str, description: str = "") -> Dataset:
 
 
 def may_add(user: User, dataset: Dataset) -> bool:
-    """Return whether this person may add images: the dataset's owner and staff may."""
+    """Return whether this person may add images and labels: the dataset's owner and staff may."""
     return user.is_staff or dataset.owner_id == user.pk
 
 
 def check_may_add(user: User, dataset: Dataset) -> None:
-    """Raise NotAllowed unless this person may add images."""
+    """Raise NotAllowed unless this person may add images and labels."""
     if not may_add(user, dataset):
-        raise NotAllowed("Only the dataset's owner adds images. Ask them, or make your own.")
+        raise NotAllowed(
+            "Only the dataset's owner adds images and labels. Ask them, or make your own."
+        )

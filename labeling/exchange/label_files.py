@@ -18,10 +18,10 @@ from django.db import models, transaction
 
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.datasets.archives import MIB, ZipLimits, one_file, unpack
-from labeling.datasets.datasets import may_add
+from labeling.datasets.datasets import check_may_add
 from labeling.db.lookups import get_or_404
 from labeling.disk_full import saying_full
-from labeling.errors import NotAllowed, Refusal, TooLarge
+from labeling.errors import Refusal, TooLarge
 from labeling.exchange import prior_labels
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.files import BadInput
@@ -61,7 +61,7 @@ def take(
     cross themselves or leave the image. Raises Refusal with position and cure; then nothing was
     changed.
     """
-    check_may_bring(actor, dataset)
+    check_may_add(actor, dataset)
     name = Path(file.name or "labels").name
     size = file.size or 0
     if size > MAX_BYTES:
@@ -88,12 +88,6 @@ def take(
     except BaseException:
         default_storage.delete(stored)
         raise
-
-
-def check_may_bring(user: User, dataset: Dataset) -> None:
-    """Raise NotAllowed if the user may not import labels."""
-    if not may_add(user, dataset):
-        raise NotAllowed("Only the dataset's owner brings labels in. Ask them, or make your own.")
 
 
 def graph_campaigns(dataset: Dataset, user: User) -> models.QuerySet[Campaign]:

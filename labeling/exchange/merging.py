@@ -11,8 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from labeling.datasets import objects
+from labeling.datasets.datasets import check_may_add
 from labeling.errors import NotYours, Refusal
-from labeling.exchange import label_files
 from labeling.geometry import regions
 from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons
@@ -91,7 +91,7 @@ def choose(
     A radius of None is automatic. The raw pieces are kept, so every choice can be reverted. Raises
     NotAllowed for users who may not import labels, NotYours for a missing merge, and Refusal.
     """
-    label_files.check_may_bring(actor, item.image.dataset)
+    check_may_add(actor, item.image.dataset)
     with transaction.atomic():
         label = _label(item, key)
         part = objects.part_of(key, label.geometry or {})

@@ -22,6 +22,7 @@ from django.db import models, transaction
 
 from labeling.datasets import objects, vocabulary_store
 from labeling.datasets.archives import MIB, ZipLimits, one_file, unpack
+from labeling.datasets.datasets import check_may_add
 from labeling.datasets.image_names import ImageNames
 from labeling.db.lookups import get_or_404
 from labeling.errors import Conflict, Refusal, TooLarge
@@ -81,7 +82,7 @@ def take(
     the right, datasets without a vocabulary, and uploads that are too large.
     """
     how = how or ImportOptions()
-    label_files.check_may_bring(actor, dataset)
+    check_may_add(actor, dataset)
     vocabulary_store.in_force(dataset)
     name = Path(file.name or "parts").name
     limit = settings.ASSAY_MAX_UPLOAD_BYTES
@@ -107,7 +108,7 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
 
     Raises Conflict for an unfinished job, and Refusal if the upload is gone.
     """
-    label_files.check_may_bring(actor, dataset)
+    check_may_add(actor, dataset)
     if job.state not in (Job.State.DONE, Job.State.FAILED):
         raise Conflict("This import is still under way. Wait for it to end.")
     vocabulary_store.in_force(dataset)
@@ -118,7 +119,7 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
 
 def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
     """Continue a failed job and return it; for a finished one, return again()'s new job."""
-    label_files.check_may_bring(actor, dataset)
+    check_may_add(actor, dataset)
     return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
 
 

@@ -39,6 +39,11 @@ export function cookie(name) {
   return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
 }
 
+/* Doubling waits with chance in them, so that a server that comes back is not stormed. */
+export function pauseAfter(failures, longest) {
+  return Math.min(longest, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
+}
+
 /* A POST of JSON: {status, body}; status 0 without a connection, 401 when logged out. The CSRF
    cookie is read again each time, because logging in elsewhere renews it. */
 export async function post(url, data, { keepalive = false } = {}) {
@@ -254,11 +259,8 @@ export class Outbox extends EventTarget {
     } else this.#set("waiting");
   }
 
-  /* Doubling waits with chance in them, so that a server that comes back is not stormed. */
   #pause() {
-    if (!this.#failures) return WAIT_MS * 3;
-    const longest = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures);
-    return longest * (0.5 + Math.random() / 2);
+    return this.#failures ? pauseAfter(this.#failures, LONGEST_WAIT_MS) : WAIT_MS * 3;
   }
 
   #schedule(delay) {

@@ -1,5 +1,5 @@
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -295,25 +295,23 @@ class Command(ContractCommand):
             following.open_images(made, names or None, tick)
         return made
 
-    def _change(
-        self, change: Callable[[Campaign, User | None], object], options: NameOptions
-    ) -> dict[str, object]:
+    def _moved(self, action: str, options: NameOptions) -> dict[str, object]:
         campaign = find_campaign(options.name)
         with _refusals():
-            change(campaign, None)
+            lifecycle.move(campaign, None, action)
         return self._status(campaign)
 
     @verb("ask nobody until it is resumed")
     def pause(self, options: NameOptions) -> dict[str, object]:
-        return self._change(lifecycle.pause, options)
+        return self._moved("pause", options)
 
     @verb("ask again")
     def resume(self, options: NameOptions) -> dict[str, object]:
-        return self._change(lifecycle.resume, options)
+        return self._moved("resume", options)
 
     @verb("ask nobody any more")
     def close(self, options: NameOptions) -> dict[str, object]:
-        return self._change(lifecycle.close, options)
+        return self._moved("close", options)
 
     @verb("how far it is, and what it costs")
     def status(self, options: NameOptions) -> dict[str, object]:

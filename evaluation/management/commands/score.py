@@ -13,7 +13,7 @@ from evaluation.management.release_truth import of_release
 from evaluation.management.wsol import score_cues, score_wsol
 from evaluation.metrics.significance import MOST_ROUNDS
 from evaluation.readers import box_files, class_files, release_predictions
-from evaluation.readers.class_files import Classified
+from evaluation.readers.class_files import Classified, refuse_no_image
 from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import read_sequences
@@ -177,9 +177,7 @@ class Command(ContractCommand):
         read = [read_predictions(path, lines, frames) for path in options.predictions]
         if options.part is not None:
             lines = [line for line in lines if nfc(line.image) in options.part]
-            if not lines:
-                cure = "give a split of it"
-                raise BadInput("no image of the part is in it", options.sequences, None, cure)
+            refuse_no_image(lines, options.sequences)
         names = ("convention", "by", "bootstrap", "seed")
         settings = CdsSettings(
             options.similarity, **{name: getattr(options, name) for name in names}

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER, dataset_for
+from labeling.datasets.datasets import check_may_add
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.formats import FORMATS
@@ -156,7 +157,7 @@ class GivenLabelViewSet(BaseViewSet):
         Campaigns with a graph do not ask for known labels.
         """
         goal = dataset_for(self.user, dataset)
-        label_files.check_may_bring(self.user, goal)
+        check_may_add(self.user, goal)
         body = self.read(NewLabelsSerializer)
         made = label_files.take(
             goal,

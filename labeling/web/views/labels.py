@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import dataset_for
-from labeling.datasets.datasets import may_add
+from labeling.datasets.datasets import check_may_add, may_add
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.formats.reading import skipped_sentence
@@ -31,7 +31,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _known(request, dataset, _form(request, dataset))
-    label_files.check_may_bring(request.user, dataset)
+    check_may_add(request.user, dataset)
     form = _form(request, dataset, request.POST, request.FILES)
 
     def bring() -> HttpResponse:

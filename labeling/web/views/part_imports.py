@@ -7,8 +7,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
-from labeling.datasets.datasets import may_add
-from labeling.exchange import label_files, part_imports
+from labeling.datasets.datasets import check_may_add, may_add
+from labeling.exchange import part_imports
 from labeling.models import Dataset, Job
 from labeling.reports.objects_page import name_of
 from labeling.web.forms.common import carried_out, refusals_shown
@@ -26,7 +26,7 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
         return _coming(request, dataset, PartsImportForm(user=request.user))
-    label_files.check_may_bring(request.user, dataset)
+    check_may_add(request.user, dataset)
     form = PartsImportForm(request.POST, request.FILES, user=request.user)
 
     def bring() -> HttpResponse:
@@ -69,7 +69,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Continue a failed import or repeat a finished one."""
     dataset = dataset_for(request.user, name)
-    label_files.check_may_bring(request.user, dataset)
+    check_may_add(request.user, dataset)
     job = part_imports.job_for(dataset, pk)
     with refusals_shown(request):
         job = part_imports.repeat(job, dataset, request.user)

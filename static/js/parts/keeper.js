@@ -5,7 +5,7 @@
    says how to go on. state: none | saving | saved | waiting | conflict | logged-out | other-user | gone |
    refused, with `message`. */
 import { gettext } from "../language.js";
-import { newId, post } from "../outbox.js";
+import { newId, pauseAfter, post } from "../outbox.js";
 import { keep, recall } from "../storage.js";
 import { forget, forgetOld, get, put } from "./store.js";
 
@@ -142,7 +142,7 @@ export class Keeper extends EventTarget {
 
   #soon(delay) {
     if (this.#timer !== null || this.#busy || this.#conflict || !this.#record?.dirty) return;
-    const wait = this.#failures ? this.#pause() : delay;
+    const wait = this.#failures ? pauseAfter(this.#failures, LONGEST_WAIT_MS) : delay;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#send();
@@ -155,10 +155,6 @@ export class Keeper extends EventTarget {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#send();
-  }
-
-  #pause() {
-    return Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures) * (0.5 + Math.random() / 2);
   }
 
   #body() {

@@ -377,7 +377,7 @@ def test_answered_images_are_shown_no_more_once_the_campaign_is_closed(
     seat = drawn(bob, campaign)
     assert is_seat_open(as_bob, bob, campaign, seat)
 
-    lifecycle.close(campaign, alice)
+    lifecycle.move(campaign, alice, "close")
 
     assert send(bob, campaign, seat).code == "campaign_closed"
     assert not is_seat_open(as_bob, bob, campaign, seat)

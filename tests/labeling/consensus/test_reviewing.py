@@ -341,7 +341,7 @@ def test_what_nobody_can_mend_is_not_sent_back(cats, alice, bob):
 
 def test_nothing_is_sent_back_once_the_campaign_is_closed(cats, alice, bob):
     question = draw(bob, cats)
-    lifecycle.close(cats, alice)
+    lifecycle.move(cats, alice, "close")
 
     with pytest.raises(Conflict, match="closed"):
         reviewing.send_back(cats, question.pk, alice, NOTE)

@@ -154,8 +154,8 @@ def test_gold_is_counted_as_gold(pond, alice):
 def test_pausing_and_closing_change_no_count(pond, alice):
     before = right(pond)
 
-    for action in (lifecycle.pause, lifecycle.resume, lifecycle.close):
-        action(pond, alice)
+    for action in ("pause", "resume", "close"):
+        lifecycle.move(pond, alice, action)
 
     assert right(pond) == before
 

@@ -257,7 +257,7 @@ def test_queries_do_not_grow_with_the_pairs(alice, dataset):
 
 
 def test_a_closed_campaign_opens_no_pairs(alice, campaign):
-    lifecycle.close(campaign, alice)
+    lifecycle.move(campaign, alice, "close")
     campaign.refresh_from_db()
 
     with pytest.raises(Conflict, match="closed"):

@@ -362,7 +362,7 @@ def test_training_is_for_members_of_an_open_campaign(school, alice, bob, charlie
     begin(school, bob)
     with pytest.raises(NotYours):
         qualifying.next_gold(charlie, school)
-    lifecycle.pause(school, alice)
+    lifecycle.move(school, alice, "pause")
     with pytest.raises(CampaignClosed):
         qualifying.next_gold(bob, school)
 

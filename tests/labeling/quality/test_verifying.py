@@ -303,7 +303,7 @@ def test_other_campaigns_and_closed_ones_stop_no_class(pets, alice, dataset):
     with pytest.raises(NotYours):
         verifying.stop(pets, "n99", alice)
 
-    lifecycle.close(pets, alice)
+    lifecycle.move(pets, alice, "close")
 
     assert verifying.look(pets).stopped == []
     assert of(pets).yes == 3

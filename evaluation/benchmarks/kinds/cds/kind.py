@@ -55,14 +55,12 @@ class Cds(CdsScoring, CdsPages):
         "each.",
     }
     refusals = (*BenchmarkKind.refusals, PartsError)
+    create = staticmethod(benchmarks.create)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> CdsPlan | None:
         campaign, release = chosen["campaign"], chosen.get("release")
         choice = {key: value for key, value in chosen.items() if key in vars(CdsChoice())}
         return benchmarks.plan(campaign, CdsChoice(**choice), release)
-
-    def create(self, owner: User, **chosen: Any) -> Benchmark:
-        return benchmarks.create(owner, **chosen)
 
     def accept(
         self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""

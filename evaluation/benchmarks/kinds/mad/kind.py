@@ -40,12 +40,10 @@ class Mad(MadScoring, MadPages):
     run_files = {"answers.jsonl": "mad: settled answers by image and class."}
     refusals = (ranking.RankingError,)
     gone = NotYours
+    create = staticmethod(competitions.create)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> competitions.CompetitionPlan:
         return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))
-
-    def create(self, owner: User, **chosen: Any) -> Benchmark:
-        return competitions.create(owner, **chosen)
 
     def accept(
         self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
