@@ -273,7 +273,7 @@ def test_an_open_campaign_gives_only_images_without_open_questions(
     if ends == "answered":
         part_releases.settle(by_name["cats/0.png", "cow-1"], bob, head)
     else:
-        lifecycle.close(campaign, alice)
+        lifecycle.move(campaign, alice, "close")
     night_of(benchmark)
 
     assert TruthHistory.of(benchmark).at(3).images.get("cats/0.png") != before
