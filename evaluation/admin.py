@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from evaluation.models import Benchmark, MistakeReview, Run, Selection, Submission
+from evaluation.models import Benchmark, MistakeReview, ReleaseSplit, Run, Selection, Submission
 from labeling.admin import ReadOnlyAdmin
 
 
@@ -35,3 +35,9 @@ class SelectionAdmin(ReadOnlyAdmin):
 class RunAdmin(ReadOnlyAdmin):
     list_display = ("pk", "benchmark", "state", "release", "created_at", "finished_at")
     list_filter = ("state", "benchmark")
+
+
+@admin.register(ReleaseSplit)
+class ReleaseSplitAdmin(ReadOnlyAdmin):
+    list_display = ("pk", "release", "method", "seed", "extends", "sealed_by", "created_at")
+    list_select_related = ("release__campaign", "extends__release__campaign", "sealed_by")

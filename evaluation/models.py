@@ -267,6 +267,11 @@ class ReleaseSplit(models.Model):
         """Return the name of the sealed part."""
         return self.names[-1] if self.sealed_by_id else None
 
+    @property
+    def state(self) -> str:
+        """Return the state of its job, or done if a run needed the split before."""
+        return "done" if self.file else self.job.state if self.job else "queued"
+
 
 class TruthVersion(models.Model):
     """The truth of a benchmark from one night on; a row never changes.

@@ -5,6 +5,7 @@ from evaluation.benchmarks import views
 from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import moved
 from evaluation.pools import views as pools
+from evaluation.release_splits import views as splits
 
 
 class FileConverter(StringConverter):
@@ -17,6 +18,7 @@ register_converter(FileConverter, "file")
 
 app_name = "evaluation"
 _benchmark = "benchmarks/<slug:name>/"
+_splits = "campaigns/<slug:name>/releases/<int:number>/splits/"
 _run = f"{_benchmark}runs/<int:pk>/"
 _kinds: list[URLPattern | URLResolver] = [
     path("", include(kind.urls)) for kind in families().values() if kind.urls
@@ -82,6 +84,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{_run}<slug:table>.csv", views.result_csv, name="result_csv"),
     path(f"{_run}<slug:figure>.<str:form>", views.figure, name="figure"),
     *_old_names,
+    path(_splits, splits.splits, name="splits"),
+    path(f"{_splits}<int:pk>/split.zip", splits.split_file, name="split_file"),
     path("datasets/<slug:name>/pools/", pools.pools, name="pools"),
     path("datasets/<slug:name>/pools/<int:pk>/pool.zip", pools.pool_file, name="pool_file"),
 ]

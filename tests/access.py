@@ -64,6 +64,7 @@ FILL = (
     (r"jobs/(<int:pk>)", "job"),
     (r"pools/(<int:pk>)", "pool"),
     (r"releases/(<int:number>)", "release"),
+    (r"splits/(<int:pk>)", "split"),
     (r"calibrations/(<int:number>)", "1"),
     (r"files/(<str:file>)", "answers.jsonl"),
     (r"images/(<int:pk>)", "image"),
@@ -280,6 +281,8 @@ ROWS = (
         GET campaigns/<slug:name>/releases/<int:number>/labels
         GET campaigns/<slug:name>/releases/<int:number>/labels/options/
         GET campaigns/<slug:name>/releases/<int:number>/objects/
+        GET,POST campaigns/<slug:name>/releases/<int:number>/splits/
+        GET campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/split.zip
         """,
     )
     # What annotators need not know of: datasets, benchmarks, another's tokens.
@@ -483,6 +486,9 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/labels/
+        GET,POST api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/
+        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/
+        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/split.zip
         GET api/v1/campaigns/<slug:campaign>/jobs/
         POST api/v1/campaigns/<slug:campaign>/jobs/<int:pk>/retry/
         """,

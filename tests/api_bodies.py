@@ -58,6 +58,8 @@ LEFT_OUT = {
     "query",
     "mapping",
     "object",
+    "part",
+    "extend",
     "confidence",
     "seed",
     "inclusive",
@@ -197,6 +199,12 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "image": "coots/001.png",
             "answer": "yes",
             "caption": "A white bill.",
+        },
+        f"POST {CAMPAIGN}releases/<int:number>/splits/": {
+            "by": "1/1",
+            "names": "dev,final",
+            "seed": 1,
+            "seal": False,
         },
         "PATCH api/v1/campaigns/<slug:name>/": {
             "title": "Coots",

@@ -175,16 +175,16 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2027,
+    "annotator": 2028,
     "annotator/demo": 845,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 737,
-    "docs": 5513,
-    "evaluation": 532,
-    "evaluation/benchmarks": 10_860,
+    "docs": 5519,
+    "evaluation": 544,
+    "evaluation/benchmarks": 10_916,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -193,11 +193,11 @@ BUDGETS = {
     "evaluation/migrations": 784,
     "evaluation/pools": 343,
     "evaluation/readers": 3391,
-    "evaluation/release_splits": 233,
+    "evaluation/release_splits": 459,
     "evaluation/scoring": 3741,
     "evaluation/selection": 827,
     "evaluation/sequences": 712,
-    "evaluation/splits": 432,
+    "evaluation/splits": 434,
     "labeling": 1_290,
     "labeling/answers": 693,
     "labeling/assignment": 1_020,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7807,
-    "tests": 73_477,
+    "tests": 73_807,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}

@@ -14,6 +14,7 @@ from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
+from evaluation.release_splits import making as splits
 from labeling.answers import flagging
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
@@ -279,6 +280,7 @@ def _furnish(world: World) -> None:
         "node": "bird",
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,
+        "split": splits.make(splits.request(release, alice, by="1/2")).pk,
         "pool": pool.pk,
         "flag": note.pk,
         "image": world.dataset.images.earliest("pk").pk,

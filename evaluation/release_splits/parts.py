@@ -24,6 +24,14 @@ def split_for(campaign: Campaign, pk: int) -> ReleaseSplit:
     return row
 
 
+def split_of(campaign: Campaign, number: int, pk: int) -> ReleaseSplit:
+    """Return the split of that number if it is of this release. Raises NotYours."""
+    row = split_for(campaign, pk)
+    if row.release.number != number:
+        raise NotYours(f"Release {number} of {campaign.name} has no split {pk}.")
+    return row
+
+
 def part_for(campaign: Campaign, text: str) -> tuple[ReleaseSplit, str]:
     """Return the split and the part that SPLIT:PART names. Raises Refusal with the field."""
     number, _, name = text.partition(":")

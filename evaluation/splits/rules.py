@@ -32,6 +32,15 @@ class SplitRule:
     rest: int | None = None
 
 
+def names_of(text: str) -> tuple[str, ...]:
+    """Return the names of parts in a text such as "val, test".
+
+    >>> names_of("val, test"), names_of("")
+    (('val', 'test'), ())
+    """
+    return tuple(name.strip() for name in text.split(",")) if text.strip() else ()
+
+
 def parse(text: str, names: tuple[str, ...] = ()) -> SplitRule:
     """Return the rule. Raises ValueError with a sentence.
 

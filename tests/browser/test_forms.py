@@ -56,6 +56,7 @@ PRESSED = {
         "test_naming_frames::test_a_researcher_asks_and_a_person_names_one_frame_of_each_object"
     ),
     "evaluation/pools.html": HERE,
+    "evaluation/splits.html": HERE,
     "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"
     ),
@@ -271,6 +272,7 @@ STEPS = [
     Step("/campaigns/birds/close/", "Close permanently", says="The campaign is closed."),
     Step("/campaigns/coots/releases/", "Freeze release"),
     Step("/campaigns/cats/releases/1/objects/", "Filter"),
+    Step("/campaigns/coots/releases/{release}/splits/", "Split", {"#id_by": "1/1"}, "Split 2: 1/1"),
     # Datasets.
     Step("/datasets/hidden-lake/", "Search", {"[name=q]": "coots"}),
     Step("/datasets/hidden-lake/", "Try again"),

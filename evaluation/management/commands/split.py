@@ -40,7 +40,7 @@ class Command(ContractCommand):
     help = "Split labeled images into parts, for choosing settings and for testing."
 
     def action(self, options: SplitOptions) -> files.SplitHead:
-        names = tuple(name.strip() for name in options.names.split(",")) if options.names else ()
+        names = rules.names_of(options.names)
         earlier = files.read(options.extend) if options.extend else None
         if earlier and not names:
             names = tuple(earlier.head.counts)
