@@ -28,7 +28,7 @@ FILL = (
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
     (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews)", "classes"),
     (r"label-sets/(<int:version>)", "2"),
-    (r"benchmarks/(<slug:\w+>)/(?:submissions|truth\.zip)", "maps"),
+    (r"benchmarks/(<slug:\w+>)/(?:submissions|truth\.zip|images\.txt)", "maps"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/images", "maps"),
     (r"submissions/(<str:classifier>)", "alpha"),
     (r"benchmarks/maps/runs/(<int:pk>)", "mapped"),
@@ -408,6 +408,7 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/label-sets/<int:version>.zip
         PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/
         GET api/v1/benchmarks/<slug:benchmark>/truth.zip
+        GET api/v1/benchmarks/<slug:benchmark>/images.txt
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/

@@ -19,6 +19,7 @@ def benchmarks_for(user: User) -> QuerySet[Benchmark]:
 def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     """Return the benchmark of that name if this user researches in its campaign.
 
+    Sets hides_images for this user.
     family: if given, the family that its kind must have. Raises NotYours.
     """
     refusal = NotYours("There is no such benchmark, or it is not yours.")
@@ -34,4 +35,15 @@ def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     except (NotYours, NotAllowed):
         # Annotators must not learn that scores and per-image results exist.
         raise refusal from None
+    benchmark.hides_images = kind_of(benchmark).hides_images(benchmark, user)
     return benchmark
+
+
+def check_images(benchmark: Benchmark) -> None:
+    """Raise NotAllowed if its images and labels are hidden from the user of this request."""
+    if benchmark.hides_images:
+        raise NotAllowed(
+            "The part of this benchmark is sealed: only the researcher who sealed it sees images "
+            "and labels. Everybody else sees counts and scores.",
+            code="sealed",
+        )

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.benchmarks import downloads, naming_releases, runs
-from evaluation.benchmarks.access import benchmark_for, benchmarks_for
+from evaluation.benchmarks.access import benchmark_for, benchmarks_for, check_images
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
     BenchmarkSerializer,
@@ -283,6 +283,7 @@ class FileViewSet(BaseViewSet):
         row = benchmark_for(self.user, benchmark)
         if self.file_name not in kind_of(row).run_files:
             raise NotYours(NO_FILE)
+        check_images(row)
         run = row.runs.filter(pk=pk, state=Run.State.DONE).select_related("release").first()
         if run is None:
             raise NotYours("The benchmark has no such run with a result.")
@@ -336,4 +337,6 @@ class RunViewSet(BaseViewSet):
         run = row.runs.filter(pk=pk).select_related("release").first()
         if run is None:
             raise NotYours("The benchmark has no such run.")
+        if run.result is not None:
+            run.result = kind_of(row).stored_result(row, run)
         return self.answer(RunResultSerializer, run)

@@ -29,7 +29,12 @@ def text(content: str, media_type: str, name: str) -> HttpResponse:
     return attached(HttpResponse(content, content_type=media_type), name)
 
 
-TYPES = {".jsonl": "application/jsonl", ".json": "application/json", ".zip": "application/zip"}
+TYPES = {
+    ".jsonl": "application/jsonl",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+    ".zip": "application/zip",
+}
 
 
 def type_of(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, TypeVar
+from typing import IO, Any, ClassVar, Generic, TypeVar, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -165,20 +165,29 @@ class BenchmarkKind(Generic[ResultT]):
             return ""
         return "There are no submissions yet. Add one, then score."
 
+    def hides_images(self, benchmark: Benchmark, user: User) -> bool:
+        """Return whether this user sees counts and scores only."""
+        return False
+
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
         """Delete the files of the interim runs in `gone`, which `run` replaces."""
         folders.remove_runs(run.benchmark, gone)
+
+    def stored_result(self, benchmark: Benchmark, run: Run) -> Mapping[str, object]:
+        """Return the run's JSON result, without the names of images that the user may not see."""
+        result: Mapping[str, object] = run.result
+        return result
 
     def result_of(self, benchmark: Benchmark, run: Run | None) -> ResultT | None:
         """Return the run's result with everything its pages need; None without a result."""
         if run is None or run.state != Run.State.DONE or run.result is None:
             return None
-        result: Any = run.result if self.record is None else self.record.from_json(run.result)
-        return result
+        result: Any = self.stored_result(benchmark, run)
+        return result if self.record is None else cast("ResultT", self.record.from_json(result))
 
     def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
         """Return the whole result as JSON, at once or in pieces."""
-        return json.dumps(run.result, ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(self.stored_result(benchmark, run), ensure_ascii=False, indent=1) + "\n"
 
     def filled_tables(self, result: ResultT) -> list[Table]:
         """Return the tables that the pages of this result offer."""

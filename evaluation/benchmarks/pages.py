@@ -123,7 +123,7 @@ def _outputs(
         files=[
             (name, words, reverse("evaluation:run_file", args=[*run_args, name]))
             for name, words in kind.run_files.items()
-            if kind.run_path(run, name).is_file()
+            if not row.hides_images and kind.run_path(run, name).is_file()
         ],
     )
 

@@ -200,6 +200,7 @@ def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBa
     kind = kind_of(row)
     if file not in kind.run_files:
         raise Http404
+    access.check_images(row)
     path = kind.run_path(chosen, file)
     if not path.is_file():
         raise kind.gone(GONE)

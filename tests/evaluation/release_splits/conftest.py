@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labeling.follow_ups import opening
-from labeling.models import Campaign, Dataset, Image, Release, Settlement
+from labeling.models import Campaign, Dataset, Image, Release, Settlement, User
 from labeling.near_duplicates.fingerprints import to_bytes
 from labeling.releases import freezing
 from tests import factories
@@ -59,3 +59,11 @@ def grow(zoo, first) -> Grow:
 @pytest.fixture
 def cats(alice, bob) -> Campaign:
     return world.campaign_of(alice, bob, factories.make_dataset(alice, "meadow"))
+
+
+@pytest.fixture
+def rita(zoo) -> User:
+    """Another researcher of the campaign."""
+    person = factories.person("rita", is_researcher=True)
+    factories.join(person, zoo, "researcher")
+    return person

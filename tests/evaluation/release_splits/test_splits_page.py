@@ -10,7 +10,6 @@ from evaluation.models import ReleaseSplit
 from evaluation.release_splits import making
 from labeling.jobs import queue
 from labeling.models import Job
-from tests import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -18,14 +17,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def page(first) -> str:
     return reverse("evaluation:splits", args=["labels", 1])
-
-
-@pytest.fixture
-def rita(zoo):
-    """Another researcher of the campaign."""
-    person = factories.person("rita", is_researcher=True)
-    factories.join(person, zoo, "researcher")
-    return person
 
 
 def names_in(response) -> set[str]:

@@ -1,16 +1,19 @@
 """The kinds whose truth is a release: classification, localization, detection, wsol."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 from django.db import transaction
 
+from evaluation.benchmarks.access import check_images
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths
-from evaluation.benchmarks.kinds.labeled.pages import LabeledPages
+from evaluation.benchmarks.kinds.labeled.pages import LabeledPages, images_of
 from evaluation.benchmarks.kinds.labeled.running import LabeledScoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS
 from evaluation.benchmarks.submissions import locked, submission_at
 from evaluation.models import Benchmark
+from evaluation.release_splits import parts
 from labeling.errors import Refusal
 from labeling.models import User
 
@@ -33,7 +36,10 @@ class Labeled(LabeledScoring, LabeledPages):
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
     made = "Benchmark created. Add the predictions of classifiers."
     can_remove = True
-    files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
+    files = {
+        "truth.zip": "The ground truth, as “score KIND” reads it.",
+        "images.txt": "The names of the images to predict, one per line.",
+    }
     run_files = {
         "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
     }
@@ -72,6 +78,12 @@ class Labeled(LabeledScoring, LabeledPages):
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         try:
+            if name == "images.txt":
+                return BytesIO("".join(f"{image}\n" for image in images_of(benchmark)).encode())
+            check_images(benchmark)
             return open(paths.truth_zip(benchmark), "rb")
         except FileNotFoundError:
             raise Refusal(paths.TRUTH_GONE) from None
+
+    def hides_images(self, benchmark: Benchmark, user: User) -> bool:
+        return parts.hides_images(benchmark, user)

@@ -35,6 +35,8 @@ from labeling.files import BadInput
 from labeling.models import Campaign, Release
 from labeling.releases import freezing
 
+# Of the example, where the truth has or shows none.
+INVENTED = ("cats/1.jpg", "n02121620")
 # More classes are only in the CSV file.
 MOST_CLASSES = 200
 
@@ -71,6 +73,7 @@ class LabeledPages(BenchmarkKind[LabeledResult]):
             "asked": wording.ASKED[benchmark.kind],
             "what": _what(benchmark),
             "split": benchmark.settings["split"],
+            "part": benchmark.settings.get("part"),
             "truth": benchmark.settings["truth"],
             "has_label_sets": benchmark.kind == CLASSIFICATION,
             "result": _result(benchmark, run, result) if result and run else None,
@@ -113,7 +116,7 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "notes": rows.notes(result),
         "is_tried_again": result.settings.split == TEST
         and any(submission.attempts > 1 for submission in result.submissions),
-        "has_images": running.images_path(row, run.pk).is_file(),
+        "has_images": not row.hides_images and running.images_path(row, run.pk).is_file(),
         "images": reverse("evaluation:labeled_images", args=[row.name, run.pk]),
     }
 
@@ -155,6 +158,8 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
     """Return the conventions of the numbers as (name, description)."""
     settings, entries = result.settings, list[tuple[str, object]]()
     entries.append(("Split", settings.split))
+    if settings.part:
+        entries.append(("Part", settings.part))
     if settings.protocol:
         entries.append(("Protocol", wording.PROTOCOLS.get(settings.protocol, settings.protocol)))
         entries.append(
@@ -239,7 +244,9 @@ def example(row: Benchmark) -> dict[str, str]:
 
 
 def _first_of(row: Benchmark) -> tuple[str, str]:
-    """Return an image of the truth and its class; an invented one if the files are missing."""
+    """Return an image of the truth and its class; invented ones if they are missing or hidden."""
+    if row.hides_images:
+        return INVENTED
     folder = paths.truth_folder(row)
     try:
         if row.kind == WSOL:
@@ -250,5 +257,15 @@ def _first_of(row: Benchmark) -> tuple[str, str]:
                 line = next(csv.DictReader(file))
             image, wnid = line["image"], line["wnid"]
     except (OSError, StopIteration):
-        return "cats/1.jpg", "n02121620"
+        return INVENTED
     return image, wnid
+
+
+def images_of(row: Benchmark) -> list[str]:
+    """Return the names of the images of the truth. Raises FileNotFoundError."""
+    folder = paths.truth_folder(row)
+    if row.kind == WSOL:
+        return (folder / wsol_truth.IDS).read_text(encoding="utf-8").split("\n")[:-1]
+    name = ground_truth.TRUTH if row.kind == CLASSIFICATION else ground_truth.IMAGES
+    with open(folder / name, encoding="utf-8", newline="") as file:
+        return [line["image"] for line in csv.DictReader(file)]

@@ -133,13 +133,21 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
             inputs[NEWEST_TRUTH] = sha256
         return inputs
 
+    def stored_result(self, benchmark: Benchmark, run: Run) -> Mapping[str, object]:
+        result = super().stored_result(benchmark, run)
+        newest = run.result.get("newest")
+        if not benchmark.hides_images or newest is None:
+            return result
+        effects = [effect | {"changed_images": []} for effect in newest["effects"]]
+        return {**result, "newest": newest | {"effects": effects}}
+
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """Yield the run's result as it is stored, with the curves of WSOL."""
         curves = {
             name: kind_curves.to_json()
             for name, kind_curves in curves_of(benchmark, run.pk).items()
         }
-        result = (run.result or {}) | {"curves": curves}
+        result = {**self.stored_result(benchmark, run), "curves": curves}
         yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
         yield "\n"
 

@@ -75,6 +75,7 @@ def _line(row: Benchmark, run: Run, number: int) -> outcomes.OutcomesLine:
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
     """Return the benchmark and its run. Raises NotYours, or Http404 without a result."""
     row = access.benchmark_for(request.user, name)
+    access.check_images(row)
     chosen = get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
     if row.kind not in outcomes.NUMBERS:
         raise Http404

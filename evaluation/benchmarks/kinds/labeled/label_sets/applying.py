@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import IO
 
 from evaluation.benchmarks import runs
+from evaluation.benchmarks.access import check_images
 from evaluation.benchmarks.kinds.labeled import paths, scoring
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
@@ -55,7 +56,11 @@ def apply_answers(
 
 
 def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
-    """Return the files of a version in an open zip, deleted when it is closed, and its name."""
+    """Return the files of a version in an open zip, deleted when it is closed, and its name.
+
+    Raises NotAllowed if the benchmark hides its images.
+    """
+    check_images(row)
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
     paths.zip_into(paths.review_folder(review, paths.APPLIED), file, name)

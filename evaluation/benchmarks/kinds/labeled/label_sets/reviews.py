@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from evaluation.benchmarks import folders, truth_versions
+from evaluation.benchmarks.access import check_images
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.paths import APPLIED, ASKED
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
@@ -72,6 +73,7 @@ def open_review(
     field.
     """
     check_kind(benchmark)
+    check_images(benchmark)
     if not 0 <= agreements <= 1:
         raise Refusal("Take a share from 0 to 1.", field="agreements")
     rows = _chosen(benchmark, models)
