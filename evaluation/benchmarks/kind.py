@@ -175,7 +175,7 @@ class BenchmarkKind(Generic[ResultT]):
 
     def stored_result(self, benchmark: Benchmark, run: Run) -> Mapping[str, object]:
         """Return the run's JSON result, without the names of images that the user may not see."""
-        result: Mapping[str, object] = run.result
+        result: Mapping[str, object] = run.result or {}
         return result
 
     def result_of(self, benchmark: Benchmark, run: Run | None) -> ResultT | None:

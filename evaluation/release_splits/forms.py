@@ -32,7 +32,10 @@ class SplitForm(WordedForm):
         help_text="Separated by commas; by default val,test or train,val,test.",
     )
     seed = forms.IntegerField(
-        min_value=0, max_value=2**32 - 1, required=False, help_text="Of the order of the images; 0."
+        min_value=0,
+        max_value=2**32 - 1,
+        required=False,
+        help_text="For the order of the images; 0 by default.",
     )
     extend = SplitField(
         ReleaseSplit.objects.none(),

@@ -272,7 +272,7 @@ STEPS = [
     Step("/campaigns/birds/close/", "Close permanently", says="The campaign is closed."),
     Step("/campaigns/coots/releases/", "Freeze release"),
     Step("/campaigns/cats/releases/1/objects/", "Filter"),
-    Step("/campaigns/coots/releases/{release}/splits/", "Split", {"#id_by": "1/1"}, "Split 2: 1/1"),
+    Step("/campaigns/coots/releases/{release}/splits/", "Split", {"#id_by": "1/1"}, "1/1, seed 0"),
     # Datasets.
     Step("/datasets/hidden-lake/", "Search", {"[name=q]": "coots"}),
     Step("/datasets/hidden-lake/", "Try again"),

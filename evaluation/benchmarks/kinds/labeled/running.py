@@ -135,7 +135,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
 
     def stored_result(self, benchmark: Benchmark, run: Run) -> Mapping[str, object]:
         result = super().stored_result(benchmark, run)
-        newest = run.result.get("newest")
+        newest = (run.result or {}).get("newest")
         if not benchmark.hides_images or newest is None:
             return result
         effects = [effect | {"changed_images": []} for effect in newest["effects"]]
