@@ -193,7 +193,7 @@ BUDGETS = {
     "evaluation/migrations": 784,
     "evaluation/pools": 343,
     "evaluation/readers": 3391,
-    "evaluation/release_splits": 459,
+    "evaluation/release_splits": 462,
     "evaluation/scoring": 3741,
     "evaluation/selection": 827,
     "evaluation/sequences": 712,
