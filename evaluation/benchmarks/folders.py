@@ -13,6 +13,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from evaluation.benchmarks.changes import link_or_copy
 from evaluation.models import Benchmark
 from labeling.jobs import shared_files
 
@@ -55,6 +56,40 @@ def run_folder(benchmark: Benchmark, run: int) -> Path:
     return shared_files.find(_run_place(benchmark, run), _run_name(benchmark, run))
 
 
+def version_folder(benchmark: Benchmark, number: int) -> Path:
+    """Return the folder of a later version of the truth; it may be missing."""
+    return shared_files.find(_version_place(benchmark, number), _version_name(benchmark, number))
+
+
+def publish_version(benchmark: Benchmark, folder: Path, number: int) -> None:
+    """Move the folder to the version: the last step before its row is committed."""
+    move(folder, _version_place(benchmark, number), _version_name(benchmark, number))
+
+
+def _version_place(benchmark: Benchmark, number: int) -> Path:
+    return folder_of(benchmark) / "versions" / str(number)
+
+
+def _version_name(benchmark: Benchmark, number: int) -> str:
+    return stored_name(benchmark, f"versions/{number}{shared_files.FOLDER}")
+
+
+def move(folder: Path, goal: Path, name: str) -> None:
+    """Move a folder to its place and store it under this name."""
+    shared_files.put(folder, name)
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    # A rolled-back transaction, or a worker that was declared dead, may have written it.
+    shutil.rmtree(goal, ignore_errors=True)
+    os.replace(folder, goal)
+
+
+def copy_run(benchmark: Benchmark, run: int, goal: Path) -> None:
+    """Copy the files of a run to an existing folder, by links where possible."""
+    shutil.copytree(
+        run_folder(benchmark, run), goal, copy_function=link_or_copy, dirs_exist_ok=True
+    )
+
+
 @contextmanager
 def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
     """Yield an empty folder that becomes the run's on success and is removed otherwise."""
@@ -62,12 +97,7 @@ def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
         filling = folder / "run"
         filling.mkdir()
         yield filling
-        shared_files.put(filling, _run_name(benchmark, run))
-        target = _run_place(benchmark, run)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # A worker that was declared dead may have written it.
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(filling, target)
+        move(filling, _run_place(benchmark, run), _run_name(benchmark, run))
 
 
 def remove_runs(benchmark: Benchmark, gone: Iterable[int]) -> None:

@@ -25,7 +25,10 @@ from labeling.files import BadInput
 from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
+from labeling.releases import freezing
 
+# Key of the fingerprint, if the truth has a later version.
+NEWEST_TRUTH = "newest_truth"
 # A kind's result: its own Record, or a JSON object.
 ResultT = TypeVar("ResultT", bound=Record | Mapping[str, object])
 Query = Mapping[str, str]
@@ -158,6 +161,22 @@ class BenchmarkKind(Generic[ResultT]):
         cheap.
         """
         raise NotImplementedError
+
+    def scored_before(
+        self, benchmark: Benchmark, truth_keys: Sequence[str], file: str
+    ) -> Run | None:
+        """Return the last run if only the newest truth has changed since.
+
+        truth_keys: of the fingerprint. file: of the run's folder, which must be there.
+        """
+        last = benchmark.runs.filter(state=Run.State.DONE).first()
+        if last is None or last.result is None or not self.run_path(last, file).is_file():
+            return None
+        now, then = self.fingerprint(benchmark), dict(last.settings.get("signature") or {})
+        truth = [(now.pop(key, None), then.pop(key, None)) for key in truth_keys]
+        if now != then or all(newer == older for newer, older in truth):
+            return None
+        return last if last.result.get("code_version") == freezing.code_version() else None
 
     def obstacle(self, benchmark: Benchmark) -> str:
         """Return a sentence why nothing can be scored yet, or ""."""

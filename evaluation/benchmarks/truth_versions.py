@@ -6,14 +6,16 @@ Only the night and “Score now” compare the truth with the campaign's newest 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 from django.db import transaction
 from django.utils import timezone
 
 from evaluation.benchmarks.kind import kind_of
 from evaluation.models import Benchmark, MistakeReview, TruthVersion
+from labeling.files import file_sha256
 from labeling.json_text import canonical_sha256
-from labeling.models import Campaign, Release
+from labeling.models import Campaign, Question, Release, Settlement
 from labeling.records import Record
 
 FIRST = 1
@@ -77,6 +79,36 @@ def newest(benchmark: Benchmark) -> TruthVersion | None:
 def newest_number(benchmark: Benchmark) -> int:
     version = benchmark.truth_versions.values_list("number", flat=True).last()
     return version or FIRST
+
+
+def later_sha256(benchmark: Benchmark) -> str | None:
+    """Return the hash of the newest version that a release made; None if there is only the first.
+
+    Fingerprints of runs have it only then, so that older runs are not made again.
+    """
+    later = benchmark.truth_versions.filter(number__gt=FIRST, review=None)
+    return later.values_list("sha256", flat=True).last()
+
+
+def sha256_after(before: TruthVersion, release: Release, changes: Path) -> str:
+    """Return the hash of the version that this file of changes leads to."""
+    inputs = {"before": before.sha256, "release": release.sha256}
+    return canonical_sha256(inputs | {"changes": file_sha256(changes)})
+
+
+def unfinished(campaign: Campaign, release: Release) -> set[tuple[str, str]]:
+    """Return the image and the object of every question that was open when the release was frozen.
+
+    Those that have been settled since are among them.
+    """
+    questions = Question.objects.filter(campaign=campaign, round__gte=0)
+    waiting = questions.filter(state__in=[Question.State.OPEN, Question.State.REVIEW])
+    settled_at = release.counts.get("marks", {}).get("last_settlement", 0)
+    settled_since = Settlement.objects.filter(question__campaign=campaign, pk__gt=settled_at)
+    return {
+        *waiting.values_list("item__image__name", "item__name"),
+        *settled_since.values_list("question__item__image__name", "question__item__name"),
+    }
 
 
 def state_of(benchmark: Benchmark, release: Release) -> str:

@@ -37,6 +37,29 @@ class IntervalEstimate(Record):
     rounds: int | None = None
 
 
+def mean_difference(differences: Sequence[float], level: float, seed: int) -> IntervalEstimate:
+    """Return the mean of paired differences from −1 to 1, with its bootstrap interval."""
+    if not differences:
+        return IntervalEstimate(value=None, interval=None)
+    values = np.array(differences)
+    generator = np.random.default_rng(seed)
+    low, high, rounds, _ = mean_interval(values, level, generator, bounds=(-1, 1))
+    return IntervalEstimate(value=float(values.mean()), interval=[low, high], rounds=rounds)
+
+
+def ranks_of(values: Mapping[str, float | None], *, less_is_better: bool) -> dict[str, int]:
+    """Return the rank of each known value; equal values share one.
+
+    >>> ranks_of({"a": 0.5, "b": 0.1, "c": None, "d": 0.5}, less_is_better=True)
+    {'a': 2, 'b': 1, 'd': 2}
+    """
+    sign = 1 if less_is_better else -1
+    known = {name: sign * value for name, value in values.items() if value is not None}
+    return {
+        name: 1 + sum(better < value for better in known.values()) for name, value in known.items()
+    }
+
+
 @dataclass(kw_only=True)
 class SubmissionPair(Record):
     """Two submissions on the same images. difference: first − second, of the errors or of the mean

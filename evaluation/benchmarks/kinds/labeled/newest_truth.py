@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
 from evaluation import devices
 from evaluation.benchmarks.kinds.labeled import paths, scoring, wording
 from evaluation.benchmarks.kinds.labeled.results import (
@@ -26,9 +24,8 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.truth_versions import FIRST, newest
-from evaluation.metrics.significance import mean_interval
 from evaluation.models import Submission
-from evaluation.scoring.comparing import IntervalEstimate
+from evaluation.scoring.comparing import mean_difference, ranks_of
 from evaluation.scoring.image_lines import Outcome
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.files import BadInput
@@ -135,6 +132,8 @@ def _effect(
             changed.append(image)
         if opening.kind != DETECTION:
             differences.append(_rightness(opening.kind, later) - _rightness(opening.kind, outcome))
+    sign = -1 if wording.LEADS[opening.kind][0].less_is_better else 1
+    differences = [sign * difference for difference in differences]
     return TruthEffect(
         name=row.name,
         version=row.version,
@@ -143,7 +142,7 @@ def _effect(
         outcomes_changed=len(changed),
         changed_images=changed[:MOST_LISTED],
         ranks=[],
-        difference=_difference(opening, differences),
+        difference=mean_difference(differences, level(opening), opening.settings.seed or 0),
     )
 
 
@@ -157,22 +156,8 @@ def _rightness(kind: str, outcome: Outcome) -> float:
     return sum(ious) / len(ious)
 
 
-def _difference(opening: LabeledResult, differences: list[float]) -> IntervalEstimate:
-    if not differences:
-        return IntervalEstimate(value=None, interval=None)
-    sign = -1 if wording.LEADS[opening.kind][0].less_is_better else 1
-    values = sign * np.array(differences)
-    generator = np.random.default_rng(opening.settings.seed or 0)
-    low, high, rounds, _ = mean_interval(values, level(opening), generator, bounds=(-1, 1))
-    return IntervalEstimate(value=float(values.mean()), interval=[low, high], rounds=rounds)
-
-
 def _ranks(kind: str, column: list[ScoredSubmission]) -> dict[str, int]:
     """Return the rank of each submission by the first main number; equal values share a rank."""
     lead = wording.LEADS[kind][0]
     values = {row.name: cell_at(row.result, *lead.path).value for row in column}
-    sign = 1 if lead.less_is_better else -1
-    known = {name: sign * value for name, value in values.items() if value is not None}
-    return {
-        name: 1 + sum(better < value for better in known.values()) for name, value in known.items()
-    }
+    return ranks_of(values, less_is_better=lead.less_is_better)

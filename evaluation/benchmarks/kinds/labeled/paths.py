@@ -6,7 +6,6 @@ classifier, named by its hash; runs/<pk>/: outcomes of each image; reviews/<pk>/
 and strata.csv; reviews/<pk>/applied/: also answers.csv, sets.csv, version.json.
 """
 
-import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -51,15 +50,6 @@ def submission_name(benchmark: Benchmark, sha256: str) -> str:
     return stored_name(benchmark, f"submissions/{sha256}{end}")
 
 
-def version_place(benchmark: Benchmark, number: int) -> Path:
-    """Return the folder of a version on the machine that made it."""
-    return folder_of(benchmark) / "versions" / str(number)
-
-
-def version_name(benchmark: Benchmark, number: int) -> str:
-    return stored_name(benchmark, f"versions/{number}{shared_files.FOLDER}")
-
-
 def review_folder(review: MistakeReview, part: str) -> Path:
     """Return the folder of ASKED or APPLIED files. Raises Refusal if it is missing."""
     folder = shared_files.find(review_place(review, part), review_name(review, part))
@@ -78,15 +68,6 @@ def review_place(review: MistakeReview, part: str) -> Path:
 def review_name(review: MistakeReview, part: str) -> str:
     below = f"reviews/{review.pk}/{part}{shared_files.FOLDER}"
     return stored_name(review.benchmark, below)
-
-
-def publish_folder(folder: Path, goal: Path, name: str) -> None:
-    """Move a folder to its place: the last step before its row is committed."""
-    # A rolled-back transaction may have left files under this number.
-    shutil.rmtree(goal, ignore_errors=True)
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    shared_files.put(folder, name)
-    os.replace(folder, goal)
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:

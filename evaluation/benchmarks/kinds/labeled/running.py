@@ -5,7 +5,6 @@ The outcome of each image goes to files in the run's folder, the figures into th
 
 import json
 import math
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
@@ -15,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from evaluation import devices
-from evaluation.benchmarks import folders
-from evaluation.benchmarks.kind import BenchmarkKind
+from evaluation.benchmarks import folders, truth_versions
+from evaluation.benchmarks.kind import NEWEST_TRUTH, BenchmarkKind
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
     newest_truth,
@@ -39,7 +38,6 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     TRUTH,
     WSOL,
 )
-from evaluation.benchmarks.kinds.labeled.truth.image_rows import link_or_copy
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.submissions import read_all, write_lines
@@ -65,7 +63,7 @@ from labeling.releases import freezing
 NOBODY = "There are no submissions yet. Add one, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
 # Keys of the fingerprint.
-LABEL_SETS, NEWEST_TRUTH = "label_sets", "newest_truth"
+LABEL_SETS = "label_sets"
 Found = TypeVar("Found")
 MEASURES = {
     CLASSIFICATION: "accuracy among the first five",
@@ -86,17 +84,12 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         If only the newest truth changed since the last run, everything else is copied from it.
         Raises one of `refusals`.
         """
-        before = self._scored_before(benchmark)
+        before = self.scored_before(benchmark, (LABEL_SETS, NEWEST_TRUTH), IMAGES)
         history = TruthHistory.of(benchmark)
         with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
             if before is not None:
                 result = LabeledResult.from_json(before.result or {})
-                shutil.copytree(
-                    folders.run_folder(benchmark, before.pk),
-                    folder,
-                    copy_function=link_or_copy,
-                    dirs_exist_ok=True,
-                )
+                folders.copy_run(benchmark, before.pk, folder)
             else:
                 result = _result(
                     benchmark,
@@ -128,8 +121,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         # Absent if there are none, as in older runs.
         if sets := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
             inputs[LABEL_SETS] = sets
-        later = benchmark.truth_versions.filter(number__gt=FIRST, review=None)
-        if sha256 := later.values_list("sha256", flat=True).last():
+        if sha256 := truth_versions.later_sha256(benchmark):
             inputs[NEWEST_TRUTH] = sha256
         return inputs
 
@@ -150,17 +142,6 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         result = {**self.stored_result(benchmark, run), "curves": curves}
         yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
         yield "\n"
-
-    def _scored_before(self, benchmark: Benchmark) -> Run | None:
-        """Return the last run if only the newest truth has changed since."""
-        last = benchmark.runs.filter(state=Run.State.DONE).first()
-        if last is None or last.result is None or not images_path(benchmark, last.pk).is_file():
-            return None
-        now, then = self.fingerprint(benchmark), dict(last.settings.get("signature") or {})
-        truth = [(now.pop(key, None), then.pop(key, None)) for key in (LABEL_SETS, NEWEST_TRUTH)]
-        if now != then or all(newer == older for newer, older in truth):
-            return None
-        return last if last.result.get("code_version") == freezing.code_version() else None
 
 
 def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> LabeledResult:

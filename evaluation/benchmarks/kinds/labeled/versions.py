@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from evaluation.benchmarks import truth_versions
+from evaluation.benchmarks import folders, truth_versions
+from evaluation.benchmarks.changes import CHANGES, link_or_copy
 from evaluation.benchmarks.folders import scratch
 from evaluation.benchmarks.kinds.labeled import paths, scoring
 from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
@@ -20,7 +21,6 @@ from evaluation.benchmarks.kinds.labeled.truth.image_rows import (
     ImageRows,
     RowsByImage,
     TruthChanges,
-    link_or_copy,
 )
 from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
 from evaluation.benchmarks.truth_versions import AT_WORK, FIRST, NewTruth, VersionReport
@@ -30,15 +30,11 @@ from evaluation.release_splits import parts
 from labeling.csv_rows import nfc, plain_cell, rows
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
-from labeling.files import file_sha256
-from labeling.jobs import shared_files
-from labeling.json_text import canonical_sha256
 from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH
-from labeling.models import Campaign, Question, Release, Settlement
+from labeling.models import Campaign, Question, Release
 from labeling.releases import freezing
 
-CHANGES = "changes.jsonl.gz"
 # Image → every class that is right on it.
 Sets = Mapping[str, frozenset[str]]
 
@@ -77,10 +73,7 @@ class TruthHistory:
         if version.review is not None:
             self.corrected[version.number] = corrections(version.review, self.opening)
             return
-        folder = shared_files.find(
-            paths.version_place(self.benchmark, version.number),
-            paths.version_name(self.benchmark, version.number),
-        )
+        folder = folders.version_folder(self.benchmark, version.number)
         if not folder.is_dir():
             raise Refusal(paths.TRUTH_GONE)
         self.changes[version.number] = TruthChanges.read(folder / CHANGES)
@@ -196,26 +189,14 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
             link_or_copy(after.masks[sha256], made / f"{sha256}.png")
         corrected = history.corrections_at(before.number)
         new = NewTruth(
-            canonical_sha256(
-                {
-                    "before": before.sha256,
-                    "release": release.sha256,
-                    "changes": file_sha256(made / CHANGES),
-                }
-            ),
+            truth_versions.sha256_after(before, release, made / CHANGES),
             added=len(changes.rows.keys() - earlier.images.keys()),
             removed=len(changes.rows.keys() - after.images.keys()),
             changed=len(changes.rows.keys() & earlier.images.keys() & after.images.keys()),
             report=VersionReport(reviewed_again=sorted(changes.rows.keys() & corrected.keys())),
         )
-        return truth_versions.add(
-            benchmark, before, release, new, partial(_publish, benchmark, made)
-        )
-
-
-def _publish(benchmark: Benchmark, folder: Path, number: int) -> None:
-    goal = paths.version_place(benchmark, number)
-    paths.publish_folder(folder, goal, paths.version_name(benchmark, number))
+        publish = partial(folders.publish_version, benchmark, made)
+        return truth_versions.add(benchmark, before, release, new, publish)
 
 
 def _keep_unfinished(
@@ -234,15 +215,9 @@ def _unfinished(campaign: Campaign, release: Release) -> set[str]:
     """Return the images of which a question was open when the release was frozen, or a box may be
     missing; in a question graph also those without a label at every class.
     """
-    questions = Question.objects.filter(campaign=campaign, round__gte=0)
-    waiting = questions.filter(state__in=[Question.State.OPEN, Question.State.REVIEW])
-    settled_at = release.counts.get("marks", {}).get("last_settlement", 0)
-    settled_since = Settlement.objects.filter(question__campaign=campaign, pk__gt=settled_at)
-    names = {
-        *waiting.values_list("item__image__name", flat=True),
-        *questions.filter(follow_up=True).values_list("item__image__name", flat=True),
-        *settled_since.values_list("question__item__image__name", flat=True),
-    }
+    names = {image for image, _ in truth_versions.unfinished(campaign, release)}
+    follow_ups = Question.objects.filter(campaign=campaign, round__gte=0, follow_up=True)
+    names |= {*follow_ups.values_list("item__image__name", flat=True)}
     needs_every_class = KINDS[campaign.kind].asks == GRAPH
     for scene in scenes(freezing.read(release)):
         if scene.partial or scene.unsettled or (needs_every_class and scene.undecided):

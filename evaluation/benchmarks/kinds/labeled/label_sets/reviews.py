@@ -362,4 +362,4 @@ def _applied(
 
 def _publish(review: MistakeReview, folder: Path) -> None:
     goal, name = paths.review_place(review, folder.name), paths.review_name(review, folder.name)
-    paths.publish_folder(folder, goal, name)
+    folders.move(folder, goal, name)

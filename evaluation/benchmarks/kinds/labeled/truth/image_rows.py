@@ -5,15 +5,12 @@ together. A mask is called by the hash of its file.
 """
 
 import csv
-import gzip
-import json
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from evaluation.benchmarks.changes import link_or_copy, read_changes, write_changes
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     BOXED,
@@ -143,28 +140,15 @@ class TruthChanges:
 
     def write(self, path: Path) -> None:
         """Write a line an image; equal changes give equal bytes."""
-        with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-            for image, rows in self.rows.items():
-                line = json.dumps({"image": image, "rows": rows}, ensure_ascii=False)
-                file.write(f"{line}\n".encode())
+        write_changes(path, ({"image": image, "rows": rows} for image, rows in self.rows.items()))
 
     @classmethod
     def read(cls, path: Path) -> "TruthChanges":
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file]
-        return cls({line["image"]: line["rows"] for line in lines})
+        return cls({line["image"]: line["rows"] for line in read_changes(path)})
 
     def masks(self) -> set[str]:
         """Return the hashes of the masks in the rows."""
         return {cell for rows in self.rows.values() if rows for cell in _masks_of(rows)}
-
-
-def link_or_copy(source: str | Path, goal: str | Path) -> None:
-    """Make goal the same file as source, or a copy where the file system has no links."""
-    try:
-        os.link(source, goal)
-    except OSError:
-        shutil.copyfile(source, goal)
 
 
 def _masks_of(rows: ImageRows) -> set[str]:

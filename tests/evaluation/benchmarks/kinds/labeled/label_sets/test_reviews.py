@@ -98,7 +98,7 @@ def test_a_run_after_a_review_is_what_a_run_from_nothing_is(drakes, alice, bob, 
     apply_answers(drakes, alice, review.campaign)
     quick = scored(drakes, alice)
 
-    monkeypatch.setattr(running.LabeledScoring, "_scored_before", lambda *_: None)
+    monkeypatch.setattr(running.LabeledScoring, "scored_before", lambda *_: None)
     whole = scored(drakes, alice)
 
     assert quick.result == whole.result
