@@ -1,6 +1,6 @@
 """Read predictions.csv: the class that each classifier names for every frame. No Django."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,17 +90,21 @@ def read_predictions(
     lines: Iterable[SequenceLine],
     frames: dict[str, int] | None = None,
     *,
+    optional: Collection[str] = (),
+    ignored: Collection[str] = (),
     check_classifiers: Callable[[Sequence[str]], object] | None = None,
     check_class: Callable[[str, int], object] | None = None,
 ) -> FramePredictions:
     """Return the predictions of a CSV with the columns frame, classifier and wnid.
 
-    frames: `frame_places(lines)`, for callers that read several files. An empty wnid means that the
-    classifier named nothing. Raises BadInput with the line for a frame that is in no sequence or is
-    repeated for a classifier, for an empty name, for missing frames, and for no rows. Classes are
-    checked against WordNet when they are scored. For files from untrusted users, check_classifiers
-    is called with all names whenever a new one comes, and check_class with each new class and its
-    line. Both may raise, which keeps endless names and classes from filling the memory.
+    frames: `frame_places(lines)`, for callers that read several files. optional: frames that may be
+    missing; the classifier was then not asked. ignored: further frames, whose rows are skipped. An
+    empty wnid means that the classifier named nothing. Raises BadInput with the line for a frame
+    that is in no sequence or is repeated for a classifier, for an empty name, for missing frames,
+    and for no rows. Classes are checked against WordNet when they are scored. For files from
+    untrusted users, check_classifiers is called with all names whenever a new one comes, and
+    check_class with each new class and its line. Both may raise, which keeps endless names and
+    classes from filling the memory.
     """
     frames = frame_places(lines) if frames is None else frames
     classes: dict[str, int] = {}
@@ -108,6 +112,8 @@ def read_predictions(
     by_classifier: dict[str, NDArray[np.int32]] = {}
     for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True, as_nfc=False):
         frame_number = frames.get(frame)
+        if frame_number is None and frame in ignored:
+            continue
         if frame_number is None:
             raise BadInput(
                 f"no sequence has the frame {_short(frame)}",
@@ -138,7 +144,7 @@ def read_predictions(
         answers[frame_number] = number
     if not by_classifier:
         raise BadInput("there are no predictions below the header", path, None, "add rows")
-    _refuse_missing(path, by_classifier, frames)
+    _fill_missing(path, by_classifier, frames, optional)
     return FramePredictions(
         tuple(by_classifier), by_classifier, tuple(classes), frames, tuple(places)
     )
@@ -153,10 +159,17 @@ def _short(name: str) -> str:
     return repr(name) if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]!r}…"
 
 
-def _refuse_missing(
-    path: Path, by_classifier: dict[str, NDArray[np.int32]], frames: dict[str, int]
+def _fill_missing(
+    path: Path,
+    by_classifier: dict[str, NDArray[np.int32]],
+    frames: dict[str, int],
+    optional: Collection[str],
 ) -> None:
+    """Note optional frames as not asked. Raises BadInput for other frames that are missing."""
+    places = [frames[frame] for frame in optional if frame in frames]
     for classifier, answers in by_classifier.items():
+        unread = [number for number in places if answers[number] == _UNREAD]
+        answers[unread] = NOT_ASKED
         missing = np.flatnonzero(answers == _UNREAD)
         if len(missing):
             ids = list(frames)

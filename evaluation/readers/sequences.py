@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput, atomic_write
@@ -72,8 +73,12 @@ def write_sequences(path: Path, lines: Iterable[SequenceLine]) -> None:
 
 def parse_line(text: str | bytes) -> SequenceLine:
     """Return a line that write_sequences wrote, without checks."""
-    row = json.loads(text)
-    return SequenceLine(**row | {"frames": tuple(row["frames"])})
+    return line_of_row(json.loads(text))
+
+
+def line_of_row(row: Mapping[str, Any]) -> SequenceLine:
+    """Return the line of SequenceLine.as_dict."""
+    return SequenceLine(**{**row, "frames": tuple(row["frames"])})
 
 
 def _text(value: Mapping[str, object], name: str, path: Path, number: int) -> str:

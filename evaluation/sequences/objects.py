@@ -10,7 +10,8 @@ from evaluation.metrics.frames.sequences import REST_NAMES
 from labeling.files import BadInput
 from labeling.geometry import crops, regions
 from labeling.geometry.crops import Crop
-from labeling.geometry.polygons import Polygons
+from labeling.geometry.polygons import Polygons, as_json
+from labeling.json_text import canonical_sha256
 from labeling.parts.model import PartedObject, Photograph
 from labeling.release_files.frozen import Frozen
 
@@ -31,6 +32,18 @@ class DrawnObject:
     def title(self) -> str:
         """Return the object's name in messages."""
         return f"{self.thing.name or 'the object'} in {self.photo.name}"
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of everything that the object's frames are made of, but the orders."""
+        return canonical_sha256(
+            {
+                "category": self.thing.category,
+                "box": self.thing.box,
+                "crop": self.thing.crop,
+                "parts": {key: as_json(polygons) for key, polygons in self.parts.items()},
+            }
+        )
 
     def crop(self, content: str) -> Crop:
         """Return the crop of a content scheme: intra-object the tight one, the others the widened

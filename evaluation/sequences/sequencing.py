@@ -50,7 +50,7 @@ def lines_of(
     """
     for _, image_objects in drawn_objects(frozen, left_out):
         for drawn_object in image_objects:
-            yield from _lines(drawn_object, orders, content_schemes, include_empty)
+            yield from object_lines(drawn_object, orders, content_schemes, include_empty)
 
 
 def frame_ids(
@@ -77,6 +77,7 @@ def frames_of(
     open_image: Open,
     *,
     include_empty: bool = False,
+    objects: Collection[tuple[str, str]] | None = None,
     is_wanted: Callable[[str], bool] | None = None,
     device: Any = "cpu",
     threads: int = 2,
@@ -84,12 +85,13 @@ def frames_of(
     """Yield every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of
     lines_of.
 
-    open_image: called in the reader's thread, once for each photograph that is rendered. is_wanted:
+    open_image: called in the reader's thread, once for each photograph that is rendered. objects:
+    image and name of those to render; None for all, which must have orders. is_wanted:
     whether to yield a frame id; a sequence without wanted frames is not rendered. Equal frames may
     be one tensor: do not write into them. `threads` render one sequence each, a little ahead of the
     reader, so memory stays constant. Raises BadInput.
     """
-    scenes = _wanted(frozen, orders, content_schemes, include_empty, is_wanted)
+    scenes = _wanted(frozen, orders, content_schemes, include_empty, objects, is_wanted)
     pool = ThreadPoolExecutor(threads, "frames", initializer=_one_thread)
     try:
         ready = _prepared(pool, scenes, open_image, device, frame_batch())
@@ -175,13 +177,16 @@ def _wanted(
     orders: Orders,
     content_schemes: Sequence[str],
     include_empty: bool,
+    objects: Collection[tuple[str, str]] | None,
     is_wanted: Callable[[str], bool] | None,
 ) -> Iterator[_Scene]:
     """Yield images with their objects and sequences that have a wanted frame."""
     for photo, image_objects in drawn_objects(frozen):
         kept_objects = []
         for drawn_object in image_objects:
-            lines = list(_lines(drawn_object, orders, content_schemes, include_empty))
+            if objects is not None and (photo.name, drawn_object.thing.name) not in objects:
+                continue
+            lines = list(object_lines(drawn_object, orders, content_schemes, include_empty))
             if is_wanted is not None:
                 lines = [line for line in lines if any(map(is_wanted, line.frames))]
             if lines:
@@ -284,9 +289,10 @@ def _distinct(line: SequenceLine, made: Sequence["Tensor"]) -> Iterator[tuple[st
         before = name
 
 
-def _lines(
+def object_lines(
     drawn_object: DrawnObject, orders: Orders, content_schemes: Sequence[str], include_empty: bool
 ) -> Iterator[SequenceLine]:
+    """Yield the lines of one object, as lines_of does."""
     thing = drawn_object.thing
     for scheme, categories in orders.items():
         order = categories.get(thing.category)

@@ -13,6 +13,7 @@ from evaluation.metrics.cds.tables import (
     PartSchemeRow,
     WinnersRow,
 )
+from evaluation.scoring.comparing import IntervalEstimate
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.records import Record
 
@@ -111,13 +112,68 @@ class CdsBootstrap(Record):
 
 
 @dataclass(kw_only=True)
+class NewestScore(Record):
+    """A classifier's mean CDS by the newest truth. objects: whose frames it was asked about."""
+
+    name: str
+    objects: int
+    cds: float | None
+    b_cds: float | None = None
+
+
+@dataclass(kw_only=True)
+class NewestColumn(Record):
+    """Every classifier on the same objects. objects: their number."""
+
+    objects: int
+    classifiers: list[NewestScore]
+
+
+@dataclass(kw_only=True)
+class SequencesEffect(Record):
+    """What the newest truth changes for a classifier.
+
+    version: the truth that it was checked against. opening, objects: of the opening and of the
+    newest truth, those that it was asked about. ignored: frames that its version has and the newest
+    truth lacks. ranks: by the opening truth, by the newest on the opening's objects, by the newest
+    on all; None for people, and unless it was asked about all of them. difference: of the mean CDS,
+    newest − opening, on the objects of both.
+    """
+
+    name: str
+    version: int
+    opening: int
+    objects: int
+    ignored: int
+    ranks: list[int | None]
+    difference: IntervalEstimate
+
+
+@dataclass(kw_only=True)
+class NewestSequences(Record):
+    """The scores by the newest truth. opening_objects: those of the opening that it still has.
+    waiting: categories without a part order or a class.
+    """
+
+    version: int
+    sha256: str
+    release: ScoredRelease
+    objects: int
+    opening_objects: NewestColumn
+    all_objects: NewestColumn
+    effects: list[SequencesEffect]
+    waiting: list[str]
+
+
+@dataclass(kw_only=True)
 class CdsResult(Record):
     """How CDS was computed, and every table.
 
     sequences: their number, or the scores of each. few_objects: categories with too few objects for
     useful intervals. category_names: names of categories that are wnids. instances: wnids of
     instances among the classes. sure: the confirmed order of the machines. device, versions: see
-    devices.with_device. release, code_version: of a benchmark's run.
+    devices.with_device. release, code_version: of a benchmark's run. truth_versions: the opening
+    and the newest; everything but `newest` is by the opening.
     """
 
     classifiers: list[str]
@@ -139,3 +195,5 @@ class CdsResult(Record):
     code_version: str | None = None
     device: str | None = None
     versions: dict[str, str] | None = None
+    truth_versions: list[int] | None = None
+    newest: NewestSequences | None = None

@@ -17,7 +17,7 @@ from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import PART_SCHEMES
 from evaluation.readers.frame_predictions import PEOPLE
 from evaluation.scoring.cds import wording
-from evaluation.scoring.cds.result import CdsResult
+from evaluation.scoring.cds.result import CdsResult, SequencesEffect
 
 T = TypeVar("T")
 
@@ -86,6 +86,29 @@ class Lead:
     schemes: int
     sure: bands.ConfirmedOrder
     people: PeopleMean | None
+
+
+@dataclass(frozen=True)
+class TruthCell:
+    """A classifier's mean CDS by one truth. asked: objects: that it was asked about, of `of`."""
+
+    value: float | None
+    rank: int | None
+    objects: int
+    of: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.objects == self.of
+
+
+@dataclass(frozen=True)
+class TruthRow:
+    """A classifier by the opening, by the newest truth on the opening's objects, and on all."""
+
+    effect: SequencesEffect
+    is_people: bool
+    cells: list[TruthCell]
 
 
 @dataclass
@@ -275,6 +298,29 @@ def errors(result: CdsResult) -> list[ErrorRow]:
         result.tables.error,
         key=lambda row: (row.classifier == PEOPLE, row.error is None, row.error or 0),
     )
+
+
+def by_truths(result: CdsResult) -> list[TruthRow]:
+    """Return a row per classifier, in the order of the opening; none without a later truth."""
+    if result.newest is None:
+        return []
+    newest = result.newest
+    scores = [
+        {row.name: row for row in column.classifiers}
+        for column in (newest.opening_objects, newest.all_objects)
+    ]
+    counts = [newest.opening_objects.objects, newest.objects]
+    effects = {effect.name: effect for effect in newest.effects}
+    rows = []
+    for opening in classifier_rows(result, "cds", ReaderChoice().averaging):
+        effect = effects[opening.classifier]
+        cells = [TruthCell(opening.mean, effect.ranks[0], effect.opening, result.objects)]
+        for by_name, rank, count in zip(scores, effect.ranks[1:], counts, strict=True):
+            score = by_name.get(effect.name)
+            value, objects = (score.cds, score.objects) if score else (None, 0)
+            cells.append(TruthCell(value, rank, objects, count))
+        rows.append(TruthRow(effect, opening.is_people, cells))
+    return rows
 
 
 def winners(result: CdsResult) -> list[Winners]:

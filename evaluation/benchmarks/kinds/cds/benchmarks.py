@@ -1,13 +1,15 @@
 """CDS benchmarks: objects of a release revealed part by part, and their submissions.
 
 The only writer of their Submission rows, and of their Benchmark rows except `naming` (people.py). A
-benchmark's folder has sequences.jsonl (the frames), `predictions/` (a file per classifier, named
+benchmark's folder has sequences.jsonl (the frames), `versions/<number>/` (what a later truth
+changes), `predictions/` (a file per classifier, named
 by its hash), `runs/<pk>/` (the scores of each sequence), `frames/` (a cache of drawn frames) and
 `people/` (what people are asked).
 """
 
 import contextlib
 import csv
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.folders import folder_of, made, scratch, stored_name
 from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, CountedLines, check
+from evaluation.benchmarks.kinds.cds.versions import LINES, SEQUENCES_GONE, SequenceHistory
 from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
@@ -25,6 +28,7 @@ from evaluation.benchmarks.submissions import (
     publish,
     release_of,
 )
+from evaluation.benchmarks.truth_versions import FIRST, newest_number
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.frame_predictions import PEOPLE, read_predictions
@@ -36,9 +40,9 @@ from labeling.jobs import kept_files, shared_files
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Release, User
+from labeling.records import to_json
 from labeling.releases import freezing
 
-LINES = "sequences.jsonl"
 UNSETTLED = "No object of {} is settled yet. Let people draw its parts first."
 MAX_NAME = 100
 # While an upload is split, one file per classifier is open.
@@ -109,25 +113,26 @@ def lines_path(benchmark: Benchmark) -> Path:
 
 
 def lines_of(benchmark: Benchmark) -> list[SequenceLine]:
-    """Return the sequences in the order of sequences.jsonl."""
+    """Return the sequences of the opening in the order of sequences.jsonl."""
     return read_sequences(lines_path(benchmark))
 
 
 def open_lines(benchmark: Benchmark) -> IO[bytes]:
-    """Open sequences.jsonl; the caller closes it. Raises Refusal if it is missing."""
+    """Open the sequences.jsonl of the newest truth; the caller closes it. Raises Refusal if it is
+    missing.
+    """
+    if newest_number(benchmark) > FIRST:
+        history = SequenceHistory.of(benchmark)
+        lines = (to_json(line.as_dict()) for line in history.lines_at(history.newest))
+        return io.BytesIO("".join(f"{line}\n" for line in lines).encode())
     try:
         return open(lines_path(benchmark), "rb")
     except FileNotFoundError:
-        raise Refusal(
-            "The sequences of this benchmark are not on this server any more. Restore the folder "
-            "of benchmarks from a backup, or create the benchmark again under another name."
-        ) from None
+        raise Refusal(SEQUENCES_GONE) from None
 
 
 def first_line_of(benchmark: Benchmark) -> SequenceLine:
-    """Return the first sequence without reading the others. Raises Refusal if the file is
-    missing.
-    """
+    """Return the first sequence of the newest truth. Raises Refusal if the file is missing."""
     with open_lines(benchmark) as file:
         return parse_line(file.readline())
 
@@ -152,11 +157,13 @@ def add_predictions(
     """Return the names of the classifiers that were added or changed by a file of one or more.
 
     name: the user's name for the file, for messages. New predictions replace a classifier's old
-    ones; the same file again changes nothing. All or nothing. Raises BadInput with the line,
+    ones; the same file again changes nothing. It needs every frame of the newest truth, and may
+    have frames of older ones. All or nothing. Raises BadInput with the line,
     Refusal for invalid names or too many classifiers.
     """
+    history = SequenceHistory.of(benchmark)
     with kept_files.called(name):
-        _check_predictions(benchmark, path)
+        _check_predictions(history, path)
     with saying_full(), scratch() as folder:
         parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
@@ -172,9 +179,12 @@ def add_predictions(
                 for classifier, sha256 in hashes.items()
                 if classifier not in rows or rows[classifier].sha256 != sha256
             ]
+            for classifier in hashes.keys() - changed:
+                rows[classifier].version = history.newest
+                rows[classifier].save(update_fields=["version"])
             for classifier in changed:
                 row = rows.get(classifier) or enter(benchmark, actor, classifier)
-                _replace(row, parts[classifier], hashes[classifier])
+                _replace(row, parts[classifier], hashes[classifier], history.newest)
     return changed
 
 
@@ -208,7 +218,7 @@ def _check_campaign(campaign: Campaign) -> None:
         )
 
 
-def _check_predictions(benchmark: Benchmark, path: Path) -> None:
+def _check_predictions(history: SequenceHistory, path: Path) -> None:
     """Raise BadInput for unknown frames or wnids, Refusal for invalid classifier names."""
     nouns = load()
 
@@ -228,7 +238,11 @@ def _check_predictions(benchmark: Benchmark, path: Path) -> None:
         _check_number(len(names))
 
     read_predictions(
-        path, lines_of(benchmark), check_classifiers=check_classifiers, check_class=check_class
+        path,
+        history.lines_at(history.newest),
+        ignored=history.every_frame,
+        check_classifiers=check_classifiers,
+        check_class=check_class,
     )
 
 
@@ -263,12 +277,12 @@ def _check_number(number: int) -> None:
         )
 
 
-def _replace(row: Submission, part: Path, sha256: str) -> None:
+def _replace(row: Submission, part: Path, sha256: str, version: int) -> None:
     """Move the file into place; the row's old file is removed on commit."""
     if row.sha256:
         remove_later(row)
-    row.sha256 = sha256
-    row.save(update_fields=["sha256"])
+    row.sha256, row.version = sha256, version
+    row.save(update_fields=["sha256", "version"])
     goal = _predictions_place(row)
     goal.parent.mkdir(parents=True, exist_ok=True)
     os.replace(part, goal)

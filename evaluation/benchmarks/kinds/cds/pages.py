@@ -5,13 +5,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from evaluation.benchmarks import folders
+from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.benchmarks.kinds.cds.figures import FIGURES
 from evaluation.benchmarks.kinds.cds.running import SEQUENCES
 from evaluation.benchmarks.kinds.cds.tables import CORRELATIONS, ERRORS, TABLES
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.benchmarks.tables import Table
+from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
@@ -93,17 +95,23 @@ class CdsPages(BenchmarkKind[CdsResult]):
         }
 
     def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
-        stated = benchmark.settings
+        stated, version = benchmark.settings, truth_versions.newest(benchmark)
+        assert version is not None, "its truth is a release"
+        frames = stated["frames"]
+        if version.number > FIRST:
+            frames = len(SequenceHistory.of(benchmark).frames_at(version.number))
         schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
         schemes += [f"--content-scheme {name}" for name in stated["content_schemes"]]
         schemes += ["--include-empty"] * stated["include_empty"]
         command = [
-            f"manage.py classify {benchmark.campaign.name} --number {benchmark.own_release.number}",
+            f"manage.py classify {benchmark.campaign.name} --number {version.release.number}",
             "--orders orders.json",
             *schemes,
             "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",
         ]
         return {
+            "frames": frames,
+            "version": version,
             "example": benchmarks.first_line_of(benchmark).frames[0],
             "command": " \\\n  ".join(command),
         }
@@ -164,6 +172,11 @@ def _result(row: Benchmark, run: Run, result: CdsResult, chosen: ReaderChoice) -
             for key in tables.measures(result)
         ],
         "errors": ERRORS.page_context(tables.errors(result)),
+        "truths": tables.by_truths(result),
+        "waiting": [
+            tables.category_name(result, category)
+            for category in (result.newest.waiting if result.newest else ())
+        ],
         "winners": tables.winners(result),
         "correlations": CORRELATIONS.page_context(
             tables.where(result.tables.error_correlation, averaging=chosen.averaging)

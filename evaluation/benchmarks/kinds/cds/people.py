@@ -7,7 +7,7 @@ campaign's latest release. See docs/explanation/cds.md.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from django.db import transaction
 
 from evaluation.benchmarks import class_lists, folders, submissions
 from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory, object_of
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark
 from evaluation.readers.answers import json_lines
@@ -25,7 +26,6 @@ from evaluation.readers.frame_predictions import (
     NOTHING,
     PEOPLE,
     FramePredictions,
-    frame_places,
 )
 from evaluation.readers.sequences import SequenceLine
 from labeling.campaigns import lifecycle
@@ -33,7 +33,7 @@ from labeling.datasets import datasets
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue, shared_files
 from labeling.kinds import policies
-from labeling.models import Campaign, Dataset, Membership, Release, User
+from labeling.models import Campaign, Dataset, Job, Membership, Release, User
 from labeling.releases import freezing
 
 JOB = "frame campaign"
@@ -94,18 +94,28 @@ def asked_of(
 
 
 def lines_of(benchmark: Benchmark, selection: AskedFrames) -> list[SequenceLine]:
-    """Return the sequences that people are asked about, in the order of the benchmark."""
-    lines = [
-        line
-        for line in benchmarks.lines_of(benchmark)
-        if line.part_scheme in selection.part_schemes
-        and line.content_scheme in selection.content_schemes
+    """Return the sequences that people are asked about: of the opening, then of the newest truth.
+
+    Objects of the newest truth come after those drawn from the opening.
+    """
+    by_release = [
+        [
+            line
+            for line in lines
+            if line.part_scheme in selection.part_schemes
+            and line.content_scheme in selection.content_schemes
+        ]
+        for _, lines in SequenceHistory.of(benchmark).by_release()
     ]
-    objects = list(dict.fromkeys((line.image, line.object) for line in lines))
+    lines = [line for lines in by_release for line in lines]
+    opening, *_ = (dict.fromkeys(map(object_of, lines)) for lines in by_release)
+    objects = list(dict.fromkeys(map(object_of, lines)))
     if selection.objects is None or selection.objects >= len(objects):
         return lines
-    chosen = set(random.Random(benchmark.settings["seed"]).sample(objects, selection.objects))
-    return [line for line in lines if (line.image, line.object) in chosen]
+    most = min(selection.objects, len(opening))
+    drawn = random.Random(benchmark.settings["seed"]).sample([*opening], most)
+    chosen = set([*drawn, *objects[len(opening) :]][: selection.objects])
+    return [line for line in lines if object_of(line) in chosen]
 
 
 def cost(benchmark: Benchmark, selection: AskedFrames, votes: int) -> NamingCost:
@@ -126,7 +136,8 @@ def cost(benchmark: Benchmark, selection: AskedFrames, votes: int) -> NamingCost
 def default_classes(benchmark: Benchmark) -> list[str]:
     """Return the wnids of the benchmark's categories and of the classes in its mapping."""
     mapping = benchmark.settings["mapping"] or {}
-    wnids = {line.category for line in benchmarks.lines_of(benchmark)}
+    every = SequenceHistory.of(benchmark).by_release()
+    wnids = {line.category for _, lines in every for line in lines}
     return sorted(wnids.union(*mapping.values()))
 
 
@@ -193,33 +204,55 @@ def ask(
     return campaign
 
 
+def ask_again(benchmark: Benchmark, version: int) -> None:
+    """Queue the job for the frames of a new version, if people are asked about this benchmark."""
+    naming = benchmark.naming
+    earlier = Job.objects.filter(kind=JOB, key=str(benchmark.pk)).order_by("pk").first()
+    if naming is None or naming.state == Campaign.State.CLOSED or earlier is None:
+        return
+    queue.enqueue(JOB, str(benchmark.pk), earlier.payload | {"version": version}, naming)
+
+
 def frames_path(benchmark: Benchmark) -> Path:
-    """Return the path of the JSONL file of frames: {"frame": id, "image": name} per line."""
-    return shared_files.find(frames_place(benchmark), frames_name(benchmark))
+    """Return the path of the JSONL file of frames: {"frame": id, "image": name} per line.
+
+    Each job writes another, so that no other machine's copy is out of date.
+    """
+    done = Job.objects.filter(kind=JOB, key=str(benchmark.pk), state=Job.State.DONE)
+    job = done.order_by("pk").last()
+    file = frames_file(job.payload if job else {})
+    return shared_files.find(frames_place(benchmark, file), frames_name(benchmark, file))
 
 
-def frames_place(benchmark: Benchmark) -> Path:
-    """Return the path at which this machine writes that file."""
-    return folders.folder_of(benchmark) / "people" / "frames.jsonl"
+def frames_file(payload: Mapping[str, object]) -> str:
+    """Return the name of the file that a job writes."""
+    return f"frames-{payload['version']}.jsonl" if "version" in payload else "frames.jsonl"
 
 
-def frames_name(benchmark: Benchmark) -> str:
-    return folders.stored_name(benchmark, "people/frames.jsonl")
+def frames_place(benchmark: Benchmark, file: str) -> Path:
+    """Return the path at which this machine writes such a file."""
+    return folders.folder_of(benchmark) / "people" / file
 
 
-def predictions(benchmark: Benchmark) -> FramePredictions | None:
-    """Return people's answers in the campaign's latest release as the classifier `people`.
+def frames_name(benchmark: Benchmark, file: str) -> str:
+    return folders.stored_name(benchmark, f"people/{file}")
 
-    None if nothing is settled yet. A frame answered "none of these", or dropped as too hard or for
-    disagreement, has no name; an open frame counts as not asked, so its sequence has no score.
+
+def predictions(benchmark: Benchmark, frames: dict[str, int]) -> FramePredictions | None:
+    """Return people's answers to these frames as the classifier `people`.
+
+    They are in the campaign's latest release. None if nothing is settled yet. A frame answered
+    "none of these", or dropped as too hard or for disagreement, has no name; an open frame counts
+    as not asked, so its sequence has no score.
     """
     settled = _settled(benchmark)
     if not settled:
         return None
-    frames = frame_places(benchmarks.lines_of(benchmark))
     class_numbers = np.full(len(frames), NOT_ASKED, np.int32)
     classes: dict[str, int] = {}
     for frame, wnid in settled.items():
+        if frame not in frames:
+            continue
         is_named = wnid not in (None, "none")
         class_numbers[frames[frame]] = (
             classes.setdefault(str(wnid), len(classes)) if is_named else NOTHING

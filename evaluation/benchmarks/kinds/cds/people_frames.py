@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,12 @@ from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
 from evaluation.benchmarks.kinds.cds import people
+from evaluation.benchmarks.kinds.cds.versions import (
+    ObjectKey,
+    SequenceHistory,
+    object_of,
+    plain_id,
+)
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences import sequencing
@@ -28,17 +35,17 @@ from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import asking, opening
 from labeling.jobs import queue, shared_files
-from labeling.models import Campaign, Dataset, Image, Item, Job
+from labeling.models import Campaign, Dataset, Image, Item, Job, Release
 from labeling.releases import freezing
 
-Thing = tuple[str, str]
 BATCH = 500
 
 
 def execute(job: Job) -> None:
     """Add the frames to the campaign's dataset as images and create the questions. May run again.
 
-    Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}. Raises Refusal and
+    Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}, and "version" of
+    the truth if a new one needs more frames. Raises Refusal and
     BadInput for a photograph that is missing or differs from the released one.
     """
     benchmark = Benchmark.objects.select_related(
@@ -51,11 +58,19 @@ def execute(job: Job) -> None:
         tuple(job.payload["content_schemes"]),
         job.payload["objects"],
     )
-    lines = people.lines_of(benchmark, selection)
+    chosen_lines = set(people.lines_of(benchmark, selection))
+    by_release = [
+        (release, [line for line in lines if line in chosen_lines])
+        for release, lines in SequenceHistory.of(benchmark).by_release()
+    ]
+    lines = [line for _, lines in by_release for line in lines]
     item_ids = _items(benchmark.campaign.dataset, {(line.image, line.object) for line in lines})
-    with _written(benchmark) as (known, note):
-        for frame, image in _made(job, benchmark, campaign.dataset, lines, item_ids, known):
-            note(frame, image)
+    total = len({frame for line in lines for frame in line.frames})
+    with _written(benchmark, people.frames_file(job.payload)) as (known, note):
+        for release, lines in by_release:
+            for frame, image in _made(benchmark, release, lines, item_ids, known):
+                note(frame, image)
+                queue.renew(job, done=min(len(known), total - 1), total=total)
         subjects.bar_witnesses(item_ids.values())
         _ask(campaign, sorted(set(known.values())), benchmark.settings["seed"])
 
@@ -70,7 +85,7 @@ def image_name(frame: str) -> str:
     return f"frames/{hashlib.sha256(frame.encode()).hexdigest()}"
 
 
-def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
+def png(pixels: NDArray[np.uint8], thing: ObjectKey) -> bytes:
     """Return the frame as a PNG file.
 
     Identical frames of one object give the same file. Those of different objects (all black, for
@@ -84,35 +99,35 @@ def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
 
 
 def _made(
-    job: Job,
     benchmark: Benchmark,
-    dataset: Dataset,
+    release: Release,
     lines: list[SequenceLine],
-    item_ids: dict[Thing, int],
+    item_ids: dict[ObjectKey, int],
     known: dict[str, str],
 ) -> Iterator[tuple[str, str]]:
-    """Yield (frame, image name) for every new frame, after adding its image."""
-    of = {frame: (line.image, line.object) for line in lines for frame in line.frames}
-    left = of.keys() - known.keys()
-    done, total = len(of) - len(left), len(of)
-    release, chosen = benchmark.own_release, benchmark.settings
+    """Yield (frame, image name) for every new frame of a release, after adding its image."""
+    assert benchmark.naming is not None, "people.ask made it"
+    of = {frame: object_of(line) for line in lines for frame in line.frames}
+    # By the id that the release gives it.
+    left = {plain_id(frame): frame for frame in of if frame not in known}
+    chosen = benchmark.settings
     frames = sequencing.frames_of(
         freezing.read(release),
         {line.part_scheme: chosen["orders"][line.part_scheme] for line in lines},
         list(dict.fromkeys(line.content_scheme for line in lines)),
         export_files.originals_of(release),
         include_empty=chosen["include_empty"],
+        objects={object_of(line) for line in lines},
         is_wanted=left.__contains__,
     )
-    for frame, pixels in frames:
-        image = _add(dataset, frame, pixels.cpu().numpy(), of[frame])
+    for name, pixels in frames:
+        frame = left[name]
+        image = _add(benchmark.naming.dataset, frame, pixels.cpu().numpy(), of[frame])
         subjects.derive({image.pk: item_ids[of[frame]]})
         yield frame, image.name
-        done += 1
-        queue.renew(job, done=min(done, total - 1), total=total)
 
 
-def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: Thing) -> Image:
+def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: ObjectKey) -> Image:
     """Return the frame's image: from an earlier run, an identical one, or a new one."""
     name = image_name(frame)
     image = dataset.images.filter(name=name).first()
@@ -135,14 +150,14 @@ def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
     asking.add_item_questions(campaign, [(items[name], topic["key"]) for name in names])
 
 
-def _items(dataset: Dataset, objects: set[Thing]) -> dict[Thing, int]:
+def _items(dataset: Dataset, objects: set[ObjectKey]) -> dict[ObjectKey, int]:
     """Return the item of each object in the dataset of its photographs, by image and name.
 
     An object that has been renamed is represented by its whole photograph: then one person sees one
     frame of all such objects in it. Raises Refusal for a missing photograph.
     """
     names = sorted({image for image, _ in objects})
-    item_ids: dict[Thing, int] = {}
+    item_ids: dict[ObjectKey, int] = {}
     for start in range(0, len(names), BATCH):
         batch = names[start : start + BATCH]
         rows = Item.objects.filter(image__dataset=dataset, image__name__in=batch)
@@ -165,14 +180,16 @@ def _items(dataset: Dataset, objects: set[Thing]) -> dict[Thing, int]:
 
 
 @contextmanager
-def _written(benchmark: Benchmark) -> Iterator[tuple[dict[str, str], Any]]:
-    """Yield the known frames and a function that appends one to frames.jsonl.
+def _written(benchmark: Benchmark, name: str) -> Iterator[tuple[dict[str, str], Any]]:
+    """Yield the known frames and a function that appends one to the file of this name.
 
     The file gets its final name on success.
     """
-    goal = people.frames_place(benchmark)
+    goal = people.frames_place(benchmark, name)
     part = goal.with_suffix(".part")
     part.parent.mkdir(parents=True, exist_ok=True)
+    if not part.exists() and (earlier := people.frames_path(benchmark)).exists():
+        shutil.copyfile(earlier, part)
     with open(part, "ab+") as file:
         file.seek(0)
         # A truncated last line is written again.
@@ -188,5 +205,5 @@ def _written(benchmark: Benchmark) -> Iterator[tuple[dict[str, str], Any]]:
 
         yield known, note
         os.fsync(file.fileno())
-    shared_files.put(part, people.frames_name(benchmark))
+    shared_files.put(part, people.frames_name(benchmark, name))
     os.replace(part, goal)

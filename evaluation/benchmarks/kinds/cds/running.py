@@ -5,19 +5,24 @@ The rows of each sequence go to files in the run's folder, the tables into the R
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from evaluation import devices
-from evaluation.benchmarks import folders
-from evaluation.benchmarks.kind import BenchmarkKind
-from evaluation.benchmarks.kinds.cds import benchmarks, people
+from evaluation.benchmarks import folders, truth_versions
+from evaluation.benchmarks.kind import NEWEST_TRUTH, BenchmarkKind
+from evaluation.benchmarks.kinds.cds import benchmarks, newest_truth, next_truth, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.benchmarks.submissions import read_all, write_lines
+from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.metrics.wordnet.nouns import load
-from evaluation.models import Benchmark, Run, Submission
+from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
+from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import scoring
-from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions
+from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions, NewestSequences
 from evaluation.scoring.scored_release import ScoredRelease
+from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import require_file
 from labeling.json_text import canonical_sha256
@@ -45,36 +50,30 @@ class CdsScoring(BenchmarkKind[CdsResult]):
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         """Return the tables, and write sequences.jsonl and answers.jsonl to the run's folder.
 
+        If only the newest truth changed since the last run, everything else is copied from it.
         Raises one of `refusals`.
         """
-        predictions = predictions_of(benchmark)
-        if predictions is None:
-            raise Refusal(NOBODY)
-        chosen = benchmark.settings
-        people_names = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
-        scored = scoring.score(
-            benchmarks.lines_of(benchmark),
-            predictions,
-            load(),
-            CdsScoringOptions(
-                **{key: chosen[key] for key in SCORED_BY}, people=tuple(people_names)
-            ),
-            mapping=chosen["mapping"],
-        )
-        with folders.writing_run(benchmark, run.pk) as folder:
-            write_lines(folder / SEQUENCES, scored.sequences())
-            write_lines(folder / ANSWERS, scored.answers())
-        result = replace(
-            scored.result,
-            notes=[*scored.result.notes, *people.notes(benchmark)],
-            release=ScoredRelease(number=release.number, sha256=release.sha256),
-            code_version=freezing.code_version(),
-        )
-        return devices.with_device(result)
+        before = self.scored_before(benchmark, (NEWEST_TRUTH,), SEQUENCES)
+        history = SequenceHistory.of(benchmark)
+        with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
+            if before is not None:
+                result = CdsResult.from_json(before.result or {})
+                folders.copy_run(benchmark, before.pk, folder)
+            else:
+                result = _by_opening(history, release, folder)
+            result.truth_versions, result.newest = [FIRST, history.newest], None
+            if history.newest > FIRST:
+                result.newest = _by_newest(history, result, folder / SEQUENCES)
+        return result
+
+    def next_truth(
+        self, benchmark: Benchmark, before: TruthVersion, release: Release
+    ) -> TruthVersion | None:
+        return next_truth.next_truth(benchmark, before, release)
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
-        naming = benchmark.naming
-        return {
+        naming, later = benchmark.naming, truth_versions.later_sha256(benchmark)
+        inputs: dict[str, object] = {
             "release": benchmark.own_release.sha256,
             # Hashed, because orders and mapping are long and every run stores this.
             "settings": canonical_sha256(benchmark.settings),
@@ -84,6 +83,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
             ],
             "naming": freezing.fingerprint(naming) if naming is not None else None,
         }
+        return inputs | ({NEWEST_TRUTH: later} if later else {})
 
     def obstacle(self, benchmark: Benchmark) -> str:
         naming = benchmark.naming
@@ -102,12 +102,59 @@ class CdsScoring(BenchmarkKind[CdsResult]):
             freezing.prune(naming, newest)
 
 
-def predictions_of(benchmark: Benchmark) -> FramePredictions | None:
-    """Return every classifier's answer to every frame, people last; None without any.
+def _by_opening(history: SequenceHistory, release: Release, folder: Path) -> CdsResult:
+    rounds = history.benchmark.settings["bootstrap"]
+    scored = _scored(history.benchmark, _given(history, FIRST), history.opening, rounds)
+    write_lines(folder / SEQUENCES, scored.sequences())
+    write_lines(folder / ANSWERS, scored.answers())
+    result = replace(
+        scored.result,
+        notes=[*scored.result.notes, *people.notes(history.benchmark)],
+        release=ScoredRelease(number=release.number, sha256=release.sha256),
+        code_version=freezing.code_version(),
+    )
+    return devices.with_device(result)
+
+
+def _by_newest(history: SequenceHistory, opening: CdsResult, sequences: Path) -> NewestSequences:
+    predictions = _given(history, history.newest)
+
+    def scored(lines: Sequence[SequenceLine]) -> scoring.CdsScores:
+        return _scored(history.benchmark, predictions, lines, bootstrap=0)
+
+    return newest_truth.score(history, opening, sequences, scored)
+
+
+def _given(history: SequenceHistory, number: int) -> FramePredictions:
+    predictions = predictions_of(history, number)
+    if predictions is None:
+        raise Refusal(NOBODY)
+    return predictions
+
+
+def _scored(
+    benchmark: Benchmark,
+    predictions: FramePredictions,
+    lines: Sequence[SequenceLine],
+    bootstrap: int,
+) -> scoring.CdsScores:
+    chosen = {key: benchmark.settings[key] for key in SCORED_BY} | {"bootstrap": bootstrap}
+    people_names = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
+    return scoring.score(
+        lines,
+        predictions,
+        load(),
+        CdsScoringOptions(**chosen, people=tuple(people_names)),
+        mapping=benchmark.settings["mapping"],
+    )
+
+
+def predictions_of(history: SequenceHistory, number: int) -> FramePredictions | None:
+    """Return every classifier's answer to every frame of a version, people last; None without any.
 
     Raises BadInput for a file that is missing or does not fit.
     """
-    return read_all(benchmark, lambda rows: _joined(_each(benchmark, rows)))
+    return read_all(history.benchmark, lambda rows: _joined(_each(history, number, rows)))
 
 
 def _joined(each: Iterable[FramePredictions]) -> FramePredictions | None:
@@ -117,14 +164,22 @@ def _joined(each: Iterable[FramePredictions]) -> FramePredictions | None:
     return joined
 
 
-def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[FramePredictions]:
-    """Yield the predictions of every file, then people's; only one is held in memory."""
-    lines = benchmarks.lines_of(benchmark)
+def _each(
+    history: SequenceHistory, number: int, machines: Iterable[Submission]
+) -> Iterator[FramePredictions]:
+    """Yield the predictions of every file, then people's; only one is held in memory.
+
+    A classifier was not asked about frames that the version lacks with which it was checked.
+    """
+    benchmark, lines = history.benchmark, history.lines_at(number)
     frames = frame_places(lines)
     for row in machines:
         path = benchmarks.predictions_path(row)
         require_file(path, "upload the classifier's predictions again")
-        yield read_predictions(path, lines, frames)
-    people_predictions = people.predictions(benchmark) if benchmark.naming is not None else None
+        later = () if row.version == number else frames.keys() - history.frames_at(row.version)
+        yield read_predictions(path, lines, frames, optional=later, ignored=history.every_frame)
+    people_predictions = (
+        people.predictions(benchmark, frames) if benchmark.naming is not None else None
+    )
     if people_predictions is not None:
         yield people_predictions

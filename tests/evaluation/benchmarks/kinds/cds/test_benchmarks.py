@@ -10,6 +10,7 @@ from evaluation.benchmarks import folders as benchmark_folders
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, running
 from evaluation.benchmarks.kinds.cds.choosing import CdsChoice
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.models import Benchmark, Submission
 from labeling.campaigns import lifecycle
 from labeling.disk_full import StorageFull
@@ -232,10 +233,14 @@ def test_one_file_brings_several_classifiers(wordnet, alice, reveal, tmp_path):
         assert {line.split(",")[1] for line in path.read_text().splitlines()[1:]} == {row.name}
 
 
+def predictions_of(benchmark):
+    return running.predictions_of(SequenceHistory.of(benchmark), 1)
+
+
 def test_predictions_are_read_back_as_they_came(wordnet, alice, reveal, tmp_path):
     world.add(reveal, alice, tmp_path, beta=world.right_at_last, alpha=world.always_right)
 
-    predictions = running.predictions_of(reveal)
+    predictions = predictions_of(reveal)
 
     assert predictions is not None
     assert predictions.classifiers == ("beta", "alpha")
@@ -244,7 +249,7 @@ def test_predictions_are_read_back_as_they_came(wordnet, alice, reveal, tmp_path
         predictions.classes[predictions.wnids["beta"][predictions.frames[frame]]] for frame in whole
     ]
     assert wnids == [CAT, CAT, COW, COW, CAT, CAT]
-    assert running.predictions_of(world.make(alice, reveal.campaign, name="empty")) is None
+    assert predictions_of(world.make(alice, reveal.campaign, name="empty")) is None
 
 
 def test_the_same_file_again_changes_nothing(wordnet, alice, reveal, tmp_path):
@@ -377,7 +382,7 @@ def test_predictions_that_are_gone_say_so(wordnet, alice, reveal, tmp_path):
     shutil.rmtree(benchmark_folders.folder_of(reveal) / "predictions")
 
     with pytest.raises(BadInput, match="upload the classifier's predictions again"):
-        running.predictions_of(reveal)
+        predictions_of(reveal)
 
 
 def test_the_first_line_is_read_alone(reveal):
@@ -410,7 +415,7 @@ def test_a_crash_while_predictions_come_in_changes_nothing(
             world.add(reveal, alice, tmp_path, alpha=world.right_at_last, beta=world.always_right)
 
     assert list(reveal.submissions.values()) == before
-    assert running.predictions_of(reveal).classifiers == ("alpha",)
+    assert predictions_of(reveal).classifiers == ("alpha",)
     assert folders() == [str(reveal.pk)]
 
 
@@ -430,7 +435,7 @@ def test_predictions_that_are_replaced_while_they_are_read_are_read_again(
         return read(path, *rest, **options)
 
     monkeypatch.setattr(running, "read_predictions", replaced_at_first)
-    predictions = running.predictions_of(reveal)
+    predictions = predictions_of(reveal)
 
     assert predictions is not None
     assert predictions.classifiers == ("beta",)
@@ -464,7 +469,7 @@ def test_any_other_name_is_no_file_name_and_harms_nobody(wordnet, alice, reveal,
     assert row.name == name
     folder = benchmark_folders.folder_of(reveal)
     assert benchmarks.predictions_path(row).parent == folder / "predictions"
-    assert running.predictions_of(reveal).classifiers == (name,)
+    assert predictions_of(reveal).classifiers == (name,)
 
 
 def test_a_long_frame_id_does_not_fill_the_page(wordnet, alice, reveal, tmp_path):

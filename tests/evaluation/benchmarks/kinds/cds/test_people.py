@@ -10,6 +10,7 @@ from PIL import Image as Pillow
 from evaluation.benchmarks import class_lists, folders
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, people, people_frames, running
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.models import Benchmark
 from evaluation.readers.frame_predictions import NOT_ASKED
 from labeling.answers import submitting
@@ -67,6 +68,10 @@ def opened(benchmark, actor, **fields):
 def images_of(benchmark):
     """Frame → image, as the benchmark keeps it."""
     return people._images(benchmark)
+
+
+def frames_of(benchmark):
+    return SequenceHistory.of(benchmark).frames_at(1)
 
 
 def name_all(campaign, count, says):
@@ -347,10 +352,10 @@ def test_a_sequence_with_an_open_frame_is_left_out_and_told(benchmark, alice):
     campaign = opened(benchmark, alice)
     lines = [line for line in benchmarks.lines_of(benchmark) if line.content_scheme == INTRA]
     name_all(campaign, 1, lambda image: {"key": CAT})
-    assert people.predictions(benchmark) is None
+    assert people.predictions(benchmark, frames_of(benchmark)) is None
     freezing.freeze(campaign, alice)
 
-    predictions = people.predictions(benchmark)
+    predictions = people.predictions(benchmark, frames_of(benchmark))
 
     known_frames = {
         frame

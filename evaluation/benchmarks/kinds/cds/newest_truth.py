@@ -1,0 +1,142 @@
+"""Mean CDS by the newest truth, beside the scores by the opening."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from evaluation.benchmarks.kinds.cds.versions import ObjectKey, SequenceHistory, object_of
+from evaluation.benchmarks.truth_versions import newest
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds import tables
+from evaluation.scoring.cds.result import (
+    CdsResult,
+    NewestColumn,
+    NewestScore,
+    NewestSequences,
+    SequenceScores,
+    SequencesEffect,
+)
+from evaluation.scoring.cds.scoring import CdsScores
+from evaluation.scoring.comparing import mean_difference, ranks_of
+from evaluation.scoring.scored_release import ScoredRelease
+
+# Classifier → the mean CDS of each object that it was asked about.
+Means = Mapping[str, Mapping[ObjectKey, float]]
+# Scores lines by the predictions for a version.
+Score = Callable[[Sequence[SequenceLine]], CdsScores]
+
+
+def score(
+    history: SequenceHistory, opening: CdsResult, sequences: Path, scored: Score
+) -> NewestSequences:
+    """Return every classifier by the newest truth. sequences: sequences.jsonl by the opening."""
+    version = newest(history.benchmark)
+    assert version is not None, "there is a later version"
+    lines, known = history.lines_at(history.newest), set(map(object_of, history.opening))
+    common = [line for line in lines if object_of(line) in known]
+    before = _means(_stored(sequences), history.opening)
+    whole, after = _column(lines, scored)
+    corrected, _ = (whole, after) if common == lines else _column(common, scored)
+    first = NewestColumn(
+        objects=opening.objects,
+        classifiers=_scores(opening, before),
+    )
+    submissions = list(history.benchmark.submissions.all())
+    machines = {row.name for row in submissions if not row.is_people}
+    ranks = [_ranks(column, machines) for column in (first, corrected, whole)]
+    every = history.frames_at(history.newest).keys()
+    effects = []
+    for row in submissions:
+        if row.name not in opening.classifiers:
+            continue
+        of_row = after.get(row.name, {})
+        earlier = before.get(row.name, {})
+        differences = [of_row[key] - earlier[key] for key in earlier if key in of_row]
+        bootstrap = opening.bootstrap
+        effects.append(
+            SequencesEffect(
+                name=row.name,
+                version=row.version,
+                opening=len(earlier),
+                objects=len(of_row),
+                ignored=len(history.frames_at(row.version).keys() - every),
+                ranks=[column.get(row.name) for column in ranks],
+                difference=mean_difference(differences, bootstrap.level, bootstrap.seed),
+            )
+        )
+    return NewestSequences(
+        version=history.newest,
+        sha256=version.sha256,
+        release=ScoredRelease(number=version.release.number, sha256=version.release.sha256),
+        objects=whole.objects,
+        opening_objects=corrected,
+        all_objects=whole,
+        effects=effects,
+        waiting=version.report["waiting"],
+    )
+
+
+def _column(lines: Sequence[SequenceLine], scored: Score) -> tuple[NewestColumn, Means]:
+    """Return the scores on these lines, and the means of the objects."""
+    if not lines:
+        return NewestColumn(objects=0, classifiers=[]), {}
+    scores = scored(lines)
+    means = _means(scores.sequences(), lines)
+    column = NewestColumn(
+        objects=len(set(map(object_of, lines))), classifiers=_scores(scores.result, means)
+    )
+    return column, means
+
+
+def _scores(result: CdsResult, means: Means) -> list[NewestScore]:
+    """Return the numbers that the page shows as the mean over content schemes."""
+    values = {
+        measure: {
+            row.classifier: row.mean
+            for row in tables.classifier_rows(result, measure, tables.ReaderChoice().averaging)
+        }
+        for measure in tables.measures(result)
+    }
+    return [
+        NewestScore(
+            name=name,
+            objects=len(means.get(name, {})),
+            cds=values.get("cds", {}).get(name),
+            b_cds=values.get("b_cds", {}).get(name),
+        )
+        for name in result.classifiers
+    ]
+
+
+def _ranks(column: NewestColumn, machines: Collection[str]) -> dict[str, int]:
+    """Return the ranks of the machines that were asked about every object."""
+    whole = {
+        row.name: row.cds
+        for row in column.classifiers
+        if row.name in machines and row.objects == column.objects
+    }
+    return ranks_of(whole, less_is_better=True)
+
+
+def _stored(path: Path) -> Iterator[SequenceScores]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            yield SequenceScores.from_json(json.loads(line))
+
+
+def _means(rows: Iterable[SequenceScores], lines: Iterable[SequenceLine]) -> Means:
+    """Return the means of the objects of which a classifier was asked about every sequence."""
+    sequences = Counter(map(object_of, lines))
+    scores: defaultdict[str, defaultdict[ObjectKey, list[float]]]
+    scores = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        scores[row.classifier][row.image, row.object].append(row.cds)
+    return {
+        name: {
+            key: sum(values) / len(values)
+            for key, values in by_object.items()
+            if len(values) == sequences[key]
+        }
+        for name, by_object in scores.items()
+    }
