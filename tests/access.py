@@ -28,7 +28,8 @@ FILL = (
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
     (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews)", "classes"),
     (r"label-sets/(<int:version>)", "2"),
-    (r"benchmarks/(<slug:\w+>)/(?:submissions|truth\.zip|images\.txt)", "maps"),
+    (r"benchmarks/(<slug:\w+>)/(?:submissions|truth[./-]|images\.txt)", "maps"),
+    (r"(?:truth|truth-versions)/(<int:version>)", "1"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/images", "maps"),
     (r"submissions/(<str:classifier>)", "alpha"),
     (r"benchmarks/maps/runs/(<int:pk>)", "mapped"),
@@ -126,6 +127,7 @@ ROWS = (
         GET next/
         GET,POST tokens/
         GET benchmarks/
+        GET nightly/
         GET accounts/logout/
         GET,POST accounts/reauthenticate/
         GET,POST accounts/email/
@@ -343,6 +345,8 @@ ROWS = (
         GET benchmarks/<slug:name>/label-sets/<int:version>.zip
         POST benchmarks/<slug:name>/submissions/<int:position>/remove/
         GET benchmarks/<slug:name>/truth.zip
+        GET benchmarks/<slug:name>/truth/
+        GET benchmarks/<slug:name>/truth/<int:version>.zip
         GET benchmarks/<slug:name>/<file:file>
         GET benchmarks/<slug:name>/runs/<int:pk>/<file:file>
         GET benchmarks/<slug:name>/runs/<int:pk>/images.jsonl
@@ -409,6 +413,8 @@ ROWS = (
         PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/
         GET api/v1/benchmarks/<slug:benchmark>/truth.zip
         GET api/v1/benchmarks/<slug:benchmark>/images.txt
+        GET api/v1/benchmarks/<slug:benchmark>/truth-versions/
+        GET api/v1/benchmarks/<slug:benchmark>/truth-versions/<int:version>.zip
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.benchmarks import downloads, naming_releases, runs
+from evaluation.benchmarks import downloads, naming_releases, runs, truth_pages, truth_versions
 from evaluation.benchmarks.access import benchmark_for, benchmarks_for, check_images
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
@@ -25,9 +25,10 @@ from evaluation.benchmarks.serializers import (
     RunSerializer,
     SubmissionSerializer,
     SubmissionUpload,
+    TruthVersionSerializer,
 )
 from evaluation.benchmarks.uploads import load_wordnet, uploaded
-from evaluation.models import Benchmark, Run, Submission
+from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import check_may_open
 from labeling.errors import NotYours, Refusal, TooLarge
 from labeling.files import BadInput
@@ -303,6 +304,28 @@ def files(name: str, words: Sequence[str]) -> type[FileViewSet]:
         responses={(200, downloads.type_of(name)): OpenApiTypes.BINARY},
     )
     return _described(FileViewSet, {"file_name": name}, file=schema, run_file=schema)
+
+
+class TruthVersionViewSet(BaseViewSet):
+    queryset = TruthVersion.objects.none()
+    serializer_class = TruthVersionSerializer
+    ordering = "number"
+
+    def list(self, request: Request, benchmark: str) -> Response:
+        """Return the versions of the truth, oldest first: a release, then newer releases and
+        applied reviews. A MAD competition has none.
+        """
+        row = benchmark_for(self.user, benchmark)
+        versions = row.truth_versions.select_related("release")
+        by_number = {version.version: version for version in truth_versions.rows(row)}
+        return self.paged(versions, TruthVersionSerializer, lambda _: {"rows": by_number})
+
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    def archive(self, request: Request, benchmark: str, version: int) -> FileResponse:
+        """Return the files of a version, as `score KIND` reads them."""
+        row = benchmark_for(self.user, benchmark)
+        file, name = truth_pages.open_version(row, version, self.user)
+        return download(file, name, downloads.type_of(name))
 
 
 class RunFilters(django_filters.FilterSet):

@@ -62,6 +62,16 @@ in_benchmark: Addresses = [
         api.SubmissionViewSet.as_view({"put": "update", "delete": "destroy"}),
         name="submission",
     ),
+    path(
+        "truth-versions/",
+        api.TruthVersionViewSet.as_view({"get": "list"}),
+        name="truth-versions",
+    ),
+    path(
+        "truth-versions/<int:version>.zip",
+        api.TruthVersionViewSet.as_view({"get": "archive"}),
+        name="truth-version-zip",
+    ),
     path("runs/", api.RunViewSet.as_view({"get": "list", "post": "create"}), name="runs"),
     path("runs/<int:pk>/", api.RunViewSet.as_view({"get": "retrieve"}), name="run"),
     *_files(),

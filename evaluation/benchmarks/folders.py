@@ -7,9 +7,11 @@ submission and each run's folder.
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 
@@ -123,3 +125,15 @@ def scratch() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def zip_into(folder: Path, goal: IO[bytes], name: str) -> None:
+    """Zip the files of the folder below a folder of that name; equal files give equal bytes."""
+    with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")
+            stored = path.suffix == ".png"
+            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as out:
+                shutil.copyfileobj(source, out)

@@ -8,6 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 
+from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Following
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
@@ -69,10 +70,28 @@ class NewBenchmarkForm(NamedForm):
         to_field_name="name",
         help_text="Its latest release is used; without one, one is frozen now.",
     )
+    pinned = forms.BooleanField(
+        required=False, label="Keep the labels of this release; never take newer ones"
+    )
+    every = forms.ChoiceField(
+        choices=Benchmark.Every.choices,
+        initial=Benchmark.Every.NIGHT,
+        label="Take newer labels",
+        help_text="Every submission keeps its score by the first labels beside that by the newest.",
+    )
+    min_images = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_IMAGES,
+        initial=Following.min_images,
+        label="Only with at least this many images",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
+
+    def following_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in FOLLOWING]
 
     def campaigns(self) -> QuerySet[Campaign]:
         return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")

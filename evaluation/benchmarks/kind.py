@@ -152,6 +152,10 @@ class BenchmarkKind(Generic[ResultT]):
         """
         return None
 
+    def write_truth(self, benchmark: Benchmark, number: int, folder: Path) -> None:
+        """Write the files of a version of the truth into an existing folder. Raises Refusal."""
+        raise NotImplementedError
+
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
         """Return the result as a Record or a JSON dict. Raises one of `refusals`."""
         raise NotImplementedError

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from evaluation.benchmarks import truth_versions
 from evaluation.models import Benchmark, Run
-from labeling.models import Job
+from labeling.campaigns.access import RESEARCHER, campaigns_for
+from labeling.models import Campaign, Job, User
 from labeling.records import Record
 
 NIGHTLY = "nightly"
@@ -28,6 +29,27 @@ def last_night() -> str | None:
     """Return the name of the newest round that has a job."""
     key = Job.objects.filter(kind=NIGHTLY).order_by("-pk").values_list("payload__night", flat=True)
     return key.first()
+
+
+@dataclass(frozen=True)
+class FailedStep:
+    """A step of a night that failed for a campaign, with the reason."""
+
+    campaign: Campaign
+    step: str
+    reason: str
+
+
+def failed_steps(night: str, user: User) -> list[FailedStep]:
+    """Return the steps that failed for campaigns in which the user is a researcher."""
+    failed = Job.objects.filter(
+        kind=NIGHTLY, payload__night=night, campaign__in=campaigns_for(user, RESEARCHER)
+    ).exclude(error="")
+    return [
+        FailedStep(job.campaign, job.payload["step"], job.error)
+        for job in failed.select_related("campaign").order_by("pk")
+        if job.campaign is not None
+    ]
 
 
 def rows(night: str, benchmarks: Iterable[Benchmark]) -> list[BenchmarkNight]:

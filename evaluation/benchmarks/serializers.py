@@ -4,11 +4,13 @@ A kind's own module of serializers has `NEW`, `PLAN` and `PLANNED` (the bodies o
 planning a benchmark, and the plan), their descriptions (NEW_WORDS, PLAN_WORDS) and `chosen`.
 """
 
+import dataclasses
 from typing import Any
 
 from rest_framework import serializers
 
-from evaluation.models import Benchmark, Run, Submission
+from evaluation.benchmarks.truth_versions import MOST_IMAGES, Following, TruthVersionRow
+from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.models import User
 from labeling.releases.freezing import release_for
@@ -28,6 +30,7 @@ class BenchmarkSerializer(serializers.ModelSerializer):
         "run freezes its own (mad).",
     )
     settings = serializers.DictField()
+    pinned = serializers.BooleanField(source="is_pinned", read_only=True)
 
     class Meta:
         model = Benchmark
@@ -40,6 +43,9 @@ class BenchmarkSerializer(serializers.ModelSerializer):
             "dataset",
             "release",
             "settings",
+            "pinned",
+            "every",
+            "min_images",
             "created_at",
         )
 
@@ -51,6 +57,25 @@ class OnReleaseRequest(Body):
         max_value=2**31 - 1,
         required=False,
         help_text="By default the latest one; without any, one is frozen.",
+    )
+
+
+class FollowingRequest(OnReleaseRequest):
+    """A body that creates a benchmark whose truth can follow its campaign."""
+
+    pinned = serializers.BooleanField(
+        default=False, help_text="Keep the labels of this release; never take newer ones."
+    )
+    every = serializers.ChoiceField(
+        choices=Benchmark.Every.choices,
+        default=Following.every,
+        help_text="When newer labels become a version of the truth.",
+    )
+    min_images = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_IMAGES,
+        default=Following.min_images,
+        help_text="Newer labels count only with at least this many images (cds: objects).",
     )
 
 
@@ -121,6 +146,24 @@ class PredictionsUpload(Body):
     predictions = serializers.FileField(
         help_text="CSV with the columns frame, classifier and wnid; others are passed over."
     )
+
+
+class TruthVersionSerializer(serializers.ModelSerializer):
+    """A version of a benchmark's truth. The context has its row as truth_versions.rows states it,
+    by number.
+    """
+
+    version = serializers.IntegerField(source="number")
+    release = serializers.IntegerField(source="release.number")
+    reviews = serializers.SerializerMethodField()
+
+    class Meta:
+        model = TruthVersion
+        fields = tuple(f.name for f in dataclasses.fields(TruthVersionRow) if f.name != "unknown")
+
+    def get_reviews(self, version: TruthVersion) -> list[str]:
+        row: TruthVersionRow = self.context["rows"][version.number]
+        return row.reviews
 
 
 class JoinedSerializer(serializers.Serializer):

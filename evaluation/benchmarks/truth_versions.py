@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evaluation.benchmarks.kind import kind_of
 from evaluation.models import Benchmark, MistakeReview, TruthVersion
+from labeling.errors import Refusal
 from labeling.files import file_sha256
 from labeling.json_text import canonical_sha256
 from labeling.models import Campaign, Question, Release, Settlement
@@ -20,6 +21,9 @@ from labeling.records import Record
 
 FIRST = 1
 WEEK = timedelta(days=7)
+MOST_IMAGES = 1_000_000
+# The keys of Following in forms, bodies and options.
+FOLLOWING = ("every", "min_images", "pinned")
 AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
 
@@ -36,6 +40,47 @@ class VersionReport(Record):
     left_out: list[str] = field(default_factory=list)
     masks_changed: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class TruthVersionRow(Record):
+    """A version as commands and the API state it. reviews: the campaigns of those applied so far,
+    in order.
+    """
+
+    version: int
+    release: int
+    sha256: str
+    made_at: str
+    added: int
+    removed: int
+    changed: int
+    reviews: list[str]
+
+
+@dataclass(frozen=True)
+class Following:
+    """How the truth of a new benchmark follows its campaign."""
+
+    is_pinned: bool = False
+    every: str = Benchmark.Every.NIGHT
+    min_images: int = 50
+
+    @classmethod
+    def taken(cls, chosen: dict[str, object]) -> "Following":
+        """Return the choice, and take its keys out of `chosen`. Raises Refusal with the field."""
+        every = chosen.pop("every", cls.every)
+        min_images = chosen.pop("min_images", cls.min_images)
+        if every not in Benchmark.Every.values:
+            raise Refusal(
+                f"{every!r} is not one of {', '.join(Benchmark.Every.values)}.", field="every"
+            )
+        if not isinstance(min_images, int) or not 1 <= min_images <= MOST_IMAGES:
+            raise Refusal(f"Take a whole number from 1 to {MOST_IMAGES:,}.", field="min_images")
+        return cls(bool(chosen.pop("pinned", False)), str(every), min_images)
+
+    def put(self, row: Benchmark) -> None:
+        row.is_pinned, row.every, row.min_images = self.is_pinned, self.every, self.min_images
 
 
 @dataclass(frozen=True)
@@ -69,6 +114,26 @@ def open_first(benchmark: Benchmark) -> None:
             sha256=opening_sha256(benchmark),
             made_at=benchmark.created_at,
         )
+
+
+def rows(benchmark: Benchmark) -> list[TruthVersionRow]:
+    """Return every version, oldest first; none where each run reads the newest answers (mad)."""
+    made, reviews = [], list[str]()
+    for version in benchmark.truth_versions.select_related("release", "review__campaign"):
+        reviews = [*reviews, version.review.campaign.name] if version.review else reviews
+        made.append(
+            TruthVersionRow(
+                version=version.number,
+                release=version.release.number,
+                sha256=version.sha256,
+                made_at=version.made_at.isoformat(),
+                added=version.added,
+                removed=version.removed,
+                changed=version.changed,
+                reviews=reviews,
+            )
+        )
+    return made
 
 
 def newest(benchmark: Benchmark) -> TruthVersion | None:

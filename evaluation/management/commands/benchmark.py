@@ -4,13 +4,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.benchmarks import runs
+from evaluation.benchmarks import runs, truth_versions
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Following, TruthVersionRow
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
@@ -48,6 +49,15 @@ class OpenBenchmarkOptions:
     )
     size: int | None = option("wsol: pixels that maps are resized to")
     thresholds: int | None = option("wsol: how many")
+    pinned: bool = option("never take newer labels than those of the release")
+    every: str = option(
+        "when newer labels count (night)", Following.every, choices=Benchmark.Every.values
+    )
+    min_images: int = option(
+        "newer labels count from this many images on (50)",
+        Following.min_images,
+        type=whole(1, MOST_IMAGES),
+    )
 
 
 @dataclass(kw_only=True)
@@ -86,7 +96,7 @@ class Command(ContractCommand):
             for key, value in vars(options).items()
             if key not in common and value is not None
         }
-        if unknown := sorted(chosen.keys() - DEFAULTS[kind].keys()):
+        if unknown := sorted(chosen.keys() - DEFAULTS[kind].keys() - set(FOLLOWING)):
             raise UsageError(f"--{unknown[0]} is not for {kind}")
         row = find_campaign(options.campaign)
         with refusals():
@@ -106,6 +116,16 @@ class Command(ContractCommand):
             "release": made.own_release.number,
             "settings": made.settings,
         }
+
+    @verb("list the versions of a benchmark's truth")
+    def versions(self, options: BenchmarkOptions) -> list[TruthVersionRow]:
+        row = Benchmark.objects.filter(name=options.name).first()
+        if row is None:
+            raise BadInput(f"there is no benchmark {options.name!r}", cure="check the name")
+        if versions := truth_versions.rows(row):
+            return versions
+        fault = "it has no versions of its truth: every run reads the newest answers"
+        raise BadInput(fault, options.name)
 
     @verb("bring in, or replace, what a classifier says")
     def submit(self, options: SubmitOptions) -> Result:

@@ -28,7 +28,7 @@ from evaluation.benchmarks.submissions import (
     publish,
     release_of,
 )
-from evaluation.benchmarks.truth_versions import FIRST, newest_number
+from evaluation.benchmarks.truth_versions import FIRST, Following, newest_number
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.frame_predictions import PEOPLE, read_predictions
@@ -79,11 +79,12 @@ def create(
     """Create a benchmark on the objects of a release: by default the campaign's latest kept one, or
     one frozen now.
 
-    chosen: the fields of Choice. All or nothing; the same arguments by the same user return the
-    same benchmark. Raises Refusal: wrong kind of campaign, nothing settled, no part drawn, a scheme
-    without an order, a category without a class; BadInput for a release whose files are damaged or
-    whose categories do not fit the orders.
+    chosen: the fields of CdsChoice and Following. All or nothing; the same arguments by the same
+    user return the same benchmark. Raises Refusal: wrong kind of campaign, nothing settled, no part
+    drawn, a scheme without an order, a category without a class; BadInput for a release whose files
+    are damaged or whose categories do not fit the orders.
     """
+    following = Following.taken(chosen)
     choice = CdsChoice(**chosen)
     check_names(name, title)
     _check_campaign(campaign)
@@ -105,6 +106,7 @@ def create(
             settings=stated,
             created_by=owner,
         )
+        following.put(benchmark)
         return publish(benchmark, folder, lambda _: None)
 
 

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm, limited
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
+from evaluation.benchmarks.truth_versions import FOLLOWING
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
@@ -134,7 +135,7 @@ class CDSForm(NewBenchmarkForm):
         return schemes + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in schemes)
 
     def chosen(self) -> dict[str, Any]:
-        names = ("name", "title", "campaign", *asdict(CdsChoice()))
+        names = ("name", "title", "campaign", *FOLLOWING, *asdict(CdsChoice()))
         data = self.cleaned_data | {"part_schemes": self.part_schemes()}
         return {key: data[key] for key in names}
 

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
-from evaluation.benchmarks.serializers import OnReleaseRequest
+from evaluation.benchmarks.serializers import FollowingRequest, OnReleaseRequest
 from evaluation.benchmarks.serializers import chosen as on_release
 from evaluation.benchmarks.uploads import load_wordnet, read_file
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
@@ -50,7 +50,7 @@ class CDSRequest(OnReleaseRequest):
     seed = serializers.IntegerField(min_value=0, max_value=2**32 - 1, default=DEFAULTS.seed)
 
 
-class NewCDSBenchmarkSerializer(CDSRequest):
+class NewCDSBenchmarkSerializer(CDSRequest, FollowingRequest):
     name = serializers.CharField(max_length=80)
     title = serializers.CharField(max_length=200)
 

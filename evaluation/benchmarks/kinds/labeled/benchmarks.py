@@ -31,6 +31,7 @@ from evaluation.benchmarks.submissions import (
     publish,
     release_of,
 )
+from evaluation.benchmarks.truth_versions import Following
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
@@ -92,9 +93,10 @@ def create(
     """Create a benchmark on the labels of a release: by default the campaign's latest kept one, or
     one frozen now.
 
-    settings: of DEFAULTS[kind]. All or nothing; the same arguments by the same user return the
-    same benchmark. Raises Refusal with the field; BadInput for damaged files.
+    settings: of DEFAULTS[kind] and Following. All or nothing; the same arguments by the same user
+    return the same benchmark. Raises Refusal with the field; BadInput for damaged files.
     """
+    following = Following.taken(settings)
     stated = checked(kind, settings)
     check_names(name, title)
     release, images = parts.on_part(campaign, release, stated.part or "")
@@ -108,6 +110,7 @@ def create(
         scoring.check_truth(kind, truth, stated)
         row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
         row.title, row.settings = title.strip()[:200], stated.to_json()
+        following.put(row)
         existing = _same(row)
         if existing is None:
             zipped(truth, folder / "truth.zip", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.figures import (
@@ -22,6 +23,7 @@ from evaluation.benchmarks.kinds.labeled import rows, wording
 from evaluation.benchmarks.kinds.labeled.label_sets import figure as label_set_figure
 from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -375,7 +377,43 @@ def scores_words(result: LabeledResult) -> str:
     return f"Scores of pixels. {'; '.join(parts)}."
 
 
+def truth_versions(result: LabeledResult, theme: Theme) -> Figure:
+    """Draw the first main number of each submission by the first and by the newest labels."""
+    shown_rows, newest = rows.effects(result), result.newest
+    assert newest is not None, "it has rows"
+    figure, axes = canvas(theme, 7.0, 3.6)
+    for row, (_, colour, mark) in zip(
+        shown_rows, styles([row.name for row in shown_rows], theme), strict=True
+    ):
+        cells = [MeasureCell(None) if cell is None else cell for cell in row.cells]
+        values = [math.nan if cell.value is None else cell.value for cell in cells]
+        axes.plot(range(3), values, f"{mark}-", color=colour, label=short(row.name))
+    labels = ["first labels", "newest, same images", "newest, all images"]
+    counts = [result.truth.images, newest.opening_images.images, newest.images]
+    words = [f"{label}\nn = {count:,}" for label, count in zip(labels, counts, strict=True)]
+    axes.set_xticks(range(3), words)
+    axes.set_xlim(-0.3, 2.3)
+    axes.set_ylabel(rows.measures(result)[0].words)
+    legend(figure, theme, len(shown_rows))
+    plain(axes, theme, grid="y")
+    return figure
+
+
+def truth_versions_words(result: LabeledResult) -> str:
+    parts = [
+        f"{row.name} "
+        + ", ".join(
+            "–" if cell is None or cell.value is None else f"{cell.value:.3f}" for cell in row.cells
+        )
+        for row in rows.effects(result)
+    ]
+    lead = rows.measures(result)[0].words
+    columns = "the first labels, the newest on the same images, the newest on all images"
+    return f"{lead} by {columns}: {'; '.join(parts)}."
+
+
 FIGURES = {
+    "truth-versions": ResultFigure(truth_versions, rows.effects, truth_versions_words),
     "lead": ResultFigure(lead, rows.measures, lead_words),
     "at-k": ResultFigure(at_k, rows.at_k, at_k_words),
     "per-class": ResultFigure(per_class, rows.spread, per_class_words),

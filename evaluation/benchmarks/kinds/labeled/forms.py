@@ -11,6 +11,7 @@ from evaluation.benchmarks.kinds.labeled import pages, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
+from evaluation.benchmarks.truth_versions import FOLLOWING
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from evaluation.release_splits.parts import part_choices
@@ -28,7 +29,7 @@ class TruthCampaignForm(forms.Form):
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",
-        help_text="Its latest release becomes the ground truth and never changes.",
+        help_text="Its latest release becomes the first ground truth.",
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -99,7 +100,8 @@ class LabeledForm(NewBenchmarkForm):
 
     def chosen(self) -> dict[str, Any]:
         """Return the arguments of `create`, with only the settings of the chosen kind."""
-        names = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
+        defaults = DEFAULTS[self.cleaned_data["kind"]]
+        names = ("kind", "name", "title", "campaign", *FOLLOWING, *defaults)
         return {name: self.cleaned_data[name] for name in names}
 
     def context(self) -> dict[str, object]:

@@ -26,6 +26,7 @@ from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.truth_versions import FIRST, newest
 from evaluation.models import Submission
 from evaluation.scoring.comparing import mean_difference, ranks_of
+from evaluation.release_splits import parts
 from evaluation.scoring.image_lines import Outcome
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.files import BadInput
@@ -87,7 +88,10 @@ def score(
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
     columns = [opening.submissions, corrected.submissions, whole]
+    is_sealed = parts.is_sealed(benchmark)
     for effect in effects:
+        # Other researchers read the result too.
+        effect.changed_images = [] if is_sealed else effect.changed_images
         effect.ranks = [_ranks(opening.kind, column).get(effect.name) for column in columns]
     return NewestTruth(
         version=number,

@@ -112,6 +112,7 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "optimistic": compared.optimistic if compared else None,
         "won": tables.WON.page_context(result) if rows.classes_won(result) else None,
         "label_sets": _label_sets(result),
+        "newest": tables.TRUTH.page_context(result) if rows.effects(result) else None,
         "conventions": conventions(result),
         "notes": rows.notes(result),
         "is_tried_again": result.settings.split == TEST

@@ -7,11 +7,9 @@ and strata.csv; reviews/<pk>/applied/: also answers.csv, sets.csv, version.json.
 """
 
 import shutil
-import zipfile
 from pathlib import Path
-from typing import IO
 
-from evaluation.benchmarks.folders import folder_of, made, stored_name
+from evaluation.benchmarks.folders import folder_of, made, stored_name, zip_into
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark, MistakeReview, Submission
 from labeling.errors import Refusal
@@ -74,15 +72,3 @@ def zipped(folder: Path, goal: Path, name: str) -> None:
     """Zip the files of the folder below a folder of that name; equal files give equal bytes."""
     with goal.open("wb") as file:
         zip_into(folder, file, name)
-
-
-def zip_into(folder: Path, goal: IO[bytes], name: str) -> None:
-    """Write the same zip to an open file."""
-    with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")
-            stored = path.suffix == ".png"
-            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as out:
-                shutil.copyfileobj(source, out)

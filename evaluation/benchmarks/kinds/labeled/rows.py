@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from evaluation.benchmarks.kinds.labeled import wording
 from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
-from evaluation.benchmarks.kinds.labeled.results import KindResult, LabeledResult
+from evaluation.benchmarks.kinds.labeled.results import KindResult, LabeledResult, TruthEffect
 from evaluation.metrics import bands
 from evaluation.scoring import comparing
 from evaluation.scoring.analysis import ClassValue
@@ -497,6 +497,45 @@ def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
     return ScoreHistogram(
         name, words, edges, sums, [value / total if total else None for value in sums]
     )
+
+
+@dataclass(frozen=True)
+class TruthEffectRow:
+    """A submission by the opening truth, by the newest on its images, and by the newest on all."""
+
+    effect: TruthEffect
+    cells: tuple[MeasureCell | None, ...]
+
+    @property
+    def name(self) -> str:
+        return self.effect.name
+
+    @property
+    def ranks(self) -> str:
+        """Return the ranks in the three columns, such as 1, 2, –."""
+        return ", ".join("–" if rank is None else str(rank) for rank in self.effect.ranks)
+
+
+def effects(result: LabeledResult) -> list[TruthEffectRow]:
+    """Return what the newest truth changes for every submission, best by the opening first."""
+    newest = result.newest
+    if newest is None or not measures(result):
+        return []
+    lead = measures(result)[0]
+    columns = [
+        {row.name: cell_at(row.result, *lead.path) for row in submissions}
+        for submissions in (
+            result.submissions,
+            newest.opening_images.submissions,
+            newest.all_images.submissions,
+        )
+    ]
+    by_name = {effect.name: effect for effect in newest.effects}
+    return [
+        TruthEffectRow(by_name[row.name], tuple(column.get(row.name) for column in columns))
+        for row in submission_rows(result)
+        if row.name in by_name
+    ]
 
 
 def notes(result: LabeledResult) -> list[tuple[list[str], str]]:

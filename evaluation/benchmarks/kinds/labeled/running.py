@@ -110,6 +110,9 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
     ) -> TruthVersion | None:
         return versions.next_truth(benchmark, before, release)
 
+    def write_truth(self, benchmark: Benchmark, number: int, folder: Path) -> None:
+        TruthHistory.of(benchmark).at(number).write(folder)
+
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         inputs: dict[str, object] = {
             "release": benchmark.own_release.sha256,

@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.labeled.settings import SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
-from evaluation.benchmarks.serializers import OnReleaseRequest, chosen
+from evaluation.benchmarks.serializers import FollowingRequest, OnReleaseRequest, chosen
 from evaluation.metrics.wsol import box_scores
 
 
@@ -17,7 +17,7 @@ class ReleasedRequest(OnReleaseRequest):
     )
 
 
-class NewReleasedSerializer(ReleasedRequest):
+class NewReleasedSerializer(ReleasedRequest, FollowingRequest):
     name = serializers.CharField(max_length=80)
     title = serializers.CharField(max_length=200)
     split = serializers.ChoiceField(

@@ -15,6 +15,7 @@ from evaluation.benchmarks.kinds.labeled.rows import (
     MeasureCell,
     MeasureRow,
     SubmissionMeasures,
+    TruthEffectRow,
 )
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.comparing import SubmissionPair
@@ -123,6 +124,37 @@ PAIRS = Table(
     ),
 )
 
+
+def _truth_cell(at: int) -> Callable[[TruthEffectRow], MeasureCell | None]:
+    return lambda row: row.cells[at]
+
+
+TRUTH = Table(
+    "truth-versions",
+    rows.effects,
+    (
+        Column("name", "Submission", is_number=False),
+        Column("opening", "First labels", template=CELL, of=_truth_cell(0)),
+        Column("corrected", "Newest labels, same images", template=CELL, of=_truth_cell(1)),
+        Column("whole", "Newest labels, all images", template=CELL, of=_truth_cell(2)),
+        Column("images", "Images covered", WHOLE, of=lambda row: row.effect.images),
+        Column("ranks", "Ranks"),
+        Column(
+            "difference",
+            "Change on the same images",
+            template=CELL,
+            of=lambda row: rows.cell_of(row.effect.difference),
+        ),
+        Column(
+            "changed",
+            "Images with another outcome",
+            WHOLE,
+            of=lambda row: row.effect.outcomes_changed,
+        ),
+    ),
+    "scores by the first and by the newest labels",
+)
+
 LABEL_SET_PAIRS = replace(
     PAIRS,
     name="label-set-pairs",
@@ -189,6 +221,13 @@ def _histogram_rows(result: LabeledResult) -> CsvRows:
             yield {**head, "from": low, "to": high, "count": count}
 
 
+def _truth_rows(result: LabeledResult) -> CsvRows:
+    for row in rows.effects(result):
+        for truth, cell in zip(("opening", "opening images", "all images"), row.cells, strict=True):
+            if cell is not None:
+                yield {"submission": row.name, "truth": truth, **_interval(cell)}
+
+
 COMPARISON = Table(
     "comparison",
     rows.pairs,
@@ -230,6 +269,7 @@ TABLES = (
     Table("difficulty", lambda result: result.objects.rows if result.objects else ()),
     COMPARISON,
     WON,
+    Table("truth-versions", _truth_rows),
     *label_set_tables.TABLES,
     replace(COMPARISON, name="label-set-comparison", rows=label_set_rows.pairs),
 )

@@ -6,6 +6,7 @@ from typing import IO
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.access import check_images
+from evaluation.benchmarks.folders import zip_into
 from evaluation.benchmarks.kinds.labeled import paths, scoring
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
@@ -63,6 +64,6 @@ def open_zip(row: Benchmark, review: MistakeReview) -> tuple[IO[bytes], str]:
     check_images(row)
     name = f"{row.name}-label-sets-{review.version}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    paths.zip_into(paths.review_folder(review, paths.APPLIED), file, name)
+    zip_into(paths.review_folder(review, paths.APPLIED), file, name)
     file.seek(0)
     return file, f"{name}.zip"

@@ -1,0 +1,96 @@
+"""The pages of a benchmark's truth over time, and of what the last night did."""
+
+import tempfile
+from typing import IO
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from evaluation.benchmarks import access, downloads, folders, night_report
+from evaluation.benchmarks.kind import kind_of
+from evaluation.benchmarks.truth_versions import VersionReport
+from evaluation.models import Benchmark
+from evaluation.release_splits import parts
+from labeling.disk_full import saying_full
+from labeling.errors import NotYours
+from labeling.models import User
+from labeling.web.views.shared import SignedIn
+
+# What the page says after the number of images or objects of each list of a VersionReport.
+NOTES = {
+    "reviewed_again": "with a corrected label were answered again; the newer answer counts:",
+    "left_out": "were reviewed, but their label had changed before; they keep that label:",
+    "masks_changed": "have new masks; add predictions for their new frames:",
+    "waiting": "categories have no part order or no class yet, so their objects wait:",
+}
+# Most images of a report that the page lists.
+MOST_LISTED = 50
+
+
+@login_required
+@require_GET
+def versions(request: SignedIn, name: str) -> HttpResponse:
+    """Show every version of the truth and what it changed."""
+    row = access.benchmark_for(request.user, name)
+    made = list(row.truth_versions.select_related("release", "review__campaign"))
+    if not made:
+        raise NotYours("This benchmark has no versions of its truth.")
+    hides = parts.hides_images(row, request.user)
+    context = {
+        "benchmark": row,
+        "campaign": row.campaign,
+        "kind": kind_of(row),
+        "every": row.get_every_display(),
+        "hides": hides,
+        "most": MOST_LISTED,
+        **NOTES,
+        "versions": [
+            (version, VersionReport.from_json(version.report)) for version in reversed(made)
+        ],
+    }
+    return render(request, "evaluation/truth.html", context)
+
+
+@login_required
+@require_GET
+def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
+    row = access.benchmark_for(request.user, name)
+    return downloads.file(*open_version(row, version, request.user))
+
+
+@login_required
+@require_GET
+def night(request: SignedIn) -> HttpResponse:
+    """Show what the last night did to the benchmarks of this researcher."""
+    started = night_report.last_night()
+    mine = access.benchmarks_for(request.user).select_related("campaign").order_by("title", "pk")
+    rows = night_report.rows(started, mine) if started else []
+    titles = dict(mine.values_list("name", "title"))
+    context = {
+        "night": started,
+        "rows": [(row, titles[row.name]) for row in rows],
+        "failed": night_report.failed_steps(started, request.user) if started else [],
+    }
+    return render(request, "evaluation/night.html", context)
+
+
+def open_version(benchmark: Benchmark, number: int, user: User) -> tuple[IO[bytes], str]:
+    """Return the files of a version in an open zip, deleted when it is closed, and its name.
+
+    Raises NotYours for a version that does not exist, and for a sealed part of another user.
+    """
+    if not benchmark.truth_versions.filter(number=number).exists():
+        raise NotYours(f"The truth has no version {number}.")
+    if parts.hides_images(benchmark, user):
+        raise NotYours("This truth is a sealed part; only the person who sealed it may see it.")
+    name = f"{benchmark.name}-truth-{number}"
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    with saying_full(), folders.scratch() as folder:
+        goal = folder / "truth"
+        goal.mkdir()
+        kind_of(benchmark).write_truth(benchmark, number, goal)
+        folders.zip_into(goal, file, name)
+    file.seek(0)
+    return file, f"{name}.zip"

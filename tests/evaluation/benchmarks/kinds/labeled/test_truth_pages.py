@@ -1,0 +1,174 @@
+"""The versions of a truth on pages, in the API and by command, and the report of the night."""
+
+import io
+import zipfile
+
+import pytest
+
+from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage
+from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
+from evaluation.models import Benchmark
+from labeling.models import Job
+from tests.evaluation.benchmarks.kinds.labeled import world
+from tests.evaluation.benchmarks.kinds.labeled.test_versions import (
+    LATE,
+    answer_late,
+    growing,
+    night_of,
+    opened,
+)
+
+__all__ = ["growing"]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def followed(growing, alice, bob, wordnet, tmp_path):
+    """A detection benchmark whose truth has two versions."""
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    night_of(benchmark)
+    answer_late(growing, bob)
+    night_of(benchmark)
+    return benchmark
+
+
+def text_of(page):
+    return " ".join(page.content.decode().split())
+
+
+def files_of(page):
+    with zipfile.ZipFile(io.BytesIO(b"".join(page.streaming_content))) as archive:
+        return {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_page_lists_every_version(followed, as_alice):
+    text = text_of(as_alice.get(f"/benchmarks/{followed.name}/truth/"))
+
+    assert "takes newer labels" in text
+    assert "every night" in text
+    assert "release 1" in text
+    assert "release 2" in text
+
+
+def test_a_pinned_truth_is_called_so(followed, as_alice):
+    Benchmark.objects.update(is_pinned=True)
+
+    text = text_of(as_alice.get(f"/benchmarks/{followed.name}/truth/"))
+
+    assert "keeps the labels of release 1" in text
+
+
+def test_the_benchmark_shows_the_scores_by_both_truths(followed, as_alice):
+    text = text_of(as_alice.get(f"/benchmarks/{followed.name}/"))
+    run = runs.latest(followed)
+
+    assert "First and newest labels" in text
+    assert "Newest labels, same images" in text
+    figure = as_alice.get(f"/benchmarks/{followed.name}/runs/{run.pk}/truth-versions.svg")
+    assert figure.status_code == 200
+    table = as_alice.get(f"/benchmarks/{followed.name}/runs/{run.pk}/truth-versions.csv")
+    assert "alpha,opening images," in table.content.decode()
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    "address", ["/benchmarks/{}/truth/{}.zip", "/api/v1/benchmarks/{}/truth-versions/{}.zip"]
+)
+def test_the_files_of_a_version_are_what_it_is(address, number, followed, as_alice, tmp_path):
+    goal = tmp_path / "away"
+    goal.mkdir()
+    page = as_alice.get(address.format(followed.name, number))
+
+    for name, content in files_of(page).items():
+        (goal / name).write_bytes(content)
+
+    images = RowsByImage.read("detection", goal).images
+    assert images == TruthHistory.of(followed).at(number).images
+
+
+def test_a_version_that_does_not_exist_is_not_found(followed, as_alice):
+    assert as_alice.get(f"/benchmarks/{followed.name}/truth/9.zip").status_code == 404
+
+
+def test_the_api_and_the_command_state_the_same(followed, as_alice, shell):
+    first, second = shell.result("benchmark", "versions", followed.name)
+
+    rows = as_alice.get(f"/api/v1/benchmarks/{followed.name}/truth-versions/").json()["results"]
+
+    assert [row["sha256"] for row in rows] == [first["sha256"], second["sha256"]]
+    assert [*first] == [
+        "version",
+        "release",
+        "sha256",
+        "made_at",
+        "added",
+        "removed",
+        "changed",
+        "reviews",
+    ]
+    assert {*rows[0]} == {*first}
+    assert (second["version"], second["release"], second["reviews"]) == (2, 2, [])
+
+
+def test_the_command_tells_that_a_competition_has_no_versions(birds, shell):
+    status, _, err = shell("benchmark", "versions", birds.name)
+
+    assert (status, "no versions of its truth" in err) == (1, True)
+
+
+def test_a_benchmark_is_opened_pinned(growing, shell, wordnet):
+    options = ("--campaign", growing.name, "--name", "fixed", "--pinned", "--min-images", 7)
+    shell.result("benchmark", "open", "detection", *options, "--every", "week")
+
+    row = Benchmark.objects.get(name="fixed")
+    assert (row.is_pinned, row.every, row.min_images) == (True, "week", 7)
+
+
+def test_the_api_opens_a_benchmark_that_waits(growing, as_alice, wordnet):
+    body = {
+        "kind": "detection",
+        "campaign": growing.name,
+        "name": "slow",
+        "title": "Slow",
+        "every": "manual",
+        "min_images": 9,
+    }
+    made = as_alice.post("/api/v1/benchmark-kinds/labeled/benchmarks/", body, "application/json")
+
+    assert made.status_code == 201
+    assert (made.json()["every"], made.json()["min_images"], made.json()["pinned"]) == (
+        "manual",
+        9,
+        False,
+    )
+
+
+def test_the_night_is_reported(followed, as_alice):
+    text = text_of(as_alice.get("/nightly/"))
+
+    assert followed.title in text
+    assert "version 2" in text
+    Job.objects.filter(kind="nightly", payload__step="settle").update(error="The disk is full.")
+    assert "The disk is full." in text_of(as_alice.get("/nightly/"))
+
+
+def test_another_researcher_sees_nothing_of_the_night(followed, client):
+    from tests import factories
+
+    client.force_login(factories.make_user("rita", is_researcher=True))
+    Job.objects.filter(kind="nightly", payload__step="settle").update(error="The disk is full.")
+
+    text = text_of(client.get("/nightly/"))
+
+    assert followed.title not in text
+    assert "The disk is full." not in text
+
+
+def test_a_label_is_in_the_newest_files_only(followed):
+    history = TruthHistory.of(followed)
+
+    assert LATE not in history.at(1).images
+    assert LATE in history.at(2).images
+    assert truth_versions.newest_number(followed) == 2
