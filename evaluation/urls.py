@@ -1,7 +1,7 @@
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.urls.converters import StringConverter
 
-from evaluation.benchmarks import truth_pages, views
+from evaluation.benchmarks import truth_views, views
 from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import moved
 from evaluation.pools import views as pools
@@ -74,9 +74,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/new/<slug:family>/", views.new, name="new"),
     *_kinds,
     path(_benchmark, views.benchmark, name="benchmark"),
-    path("nightly/", truth_pages.night, name="night"),
-    path(f"{_benchmark}truth/", truth_pages.versions, name="truth"),
-    path(f"{_benchmark}truth/<int:version>.zip", truth_pages.version_zip, name="truth_zip"),
+    path("nightly/", truth_views.night, name="night"),
+    path(f"{_benchmark}truth/", truth_views.versions, name="truth"),
+    path(f"{_benchmark}truth/<int:version>.zip", truth_views.version_zip, name="truth_zip"),
     path(f"{_benchmark}score/", views.score, name="score"),
     path(f"{_benchmark}submissions/", views.submissions, name="submissions"),
     path(f"{_benchmark}submissions/<int:position>/remove/", views.remove, name="remove"),

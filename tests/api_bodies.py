@@ -79,6 +79,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
     """ "METHOD address" → a body with every field of the action."""
     parts, row = world.parts, {"image": "coots/000.png", "topic": COOT}
     body = {"name": "novel", "title": "New"}
+    follows = {"pinned": False, "every": "week", "min_images": 7}
     cds = {
         "campaign": "cats",
         "release": 1,
@@ -102,12 +103,13 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
-        f"POST {KINDS}cds/benchmarks/": body | cds,
+        f"POST {KINDS}cds/benchmarks/": body | cds | follows,
         f"POST {KINDS}cds/plans/": cds,
         f"POST {KINDS}labeled/benchmarks/": body
         | labeled
         | {"split": "test", "protocol": "reference", "normalize": "min-max"}
-        | {"size": 64, "thresholds": 10},
+        | {"size": 64, "thresholds": 10}
+        | follows,
         f"POST {KINDS}labeled/plans/": labeled,
         "POST api/v1/benchmarks/<slug:benchmark>/reviews/": body
         | {"models": ["alpha"], "agreements": 0.5, "seed": 1, "policy": {"votes": 3}},

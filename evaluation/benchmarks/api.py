@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.benchmarks import downloads, naming_releases, runs, truth_pages, truth_versions
+from evaluation.benchmarks import downloads, naming_releases, runs, truth_versions, truth_views
 from evaluation.benchmarks.access import benchmark_for, benchmarks_for, check_images
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
@@ -324,7 +324,7 @@ class TruthVersionViewSet(BaseViewSet):
     def archive(self, request: Request, benchmark: str, version: int) -> FileResponse:
         """Return the files of a version, as `score KIND` reads them."""
         row = benchmark_for(self.user, benchmark)
-        file, name = truth_pages.open_version(row, version, self.user)
+        file, name = truth_views.open_version(row, version, self.user)
         return download(file, name, downloads.type_of(name))
 
 
