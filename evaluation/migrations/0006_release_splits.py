@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0001_squashed_0005_mistake_reviews'),
+        ('evaluation', '0005_mistake_reviews'),
         ('labeling', '0036_gold_drawn_at_random'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

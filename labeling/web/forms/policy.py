@@ -247,8 +247,12 @@ class PolicyForm(WordedForm):
             )
             kinds = " ".join(kind.name for kind in KINDS.values() if _is_for(group, kind.asks))
             if fields or rare:
-                faults = [self.is_bound and any(f.errors for f in each) for each in (fields, rare)]
-                groups.append(ShownGroup(group.title, group.words, fields, rare, *faults, kinds))
+                faulty, rare_faulty = (
+                    self.is_bound and any(field.errors for field in each) for each in (fields, rare)
+                )
+                groups.append(
+                    ShownGroup(group.title, group.words, fields, rare, faulty, rare_faulty, kinds)
+                )
         return groups
 
     def vote_fields(self) -> list[forms.BoundField]:
