@@ -324,7 +324,7 @@ class TruthVersionViewSet(BaseViewSet):
     def archive(self, request: Request, benchmark: str, version: int) -> FileResponse:
         """Return the files of a version, as `score KIND` reads them."""
         row = benchmark_for(self.user, benchmark)
-        file, name = truth_views.open_version(row, version, self.user)
+        file, name = truth_views.open_version(row, version)
         return download(file, name, downloads.type_of(name))
 
 

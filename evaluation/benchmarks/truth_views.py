@@ -12,10 +12,8 @@ from evaluation.benchmarks import access, downloads, folders, night_report
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.truth_versions import VersionReport
 from evaluation.models import Benchmark
-from evaluation.release_splits import parts
 from labeling.disk_full import saying_full
 from labeling.errors import NotYours
-from labeling.models import User
 from labeling.web.views.shared import SignedIn
 
 # What the page says after the number of images or objects of each list of a VersionReport.
@@ -37,13 +35,12 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
     made = list(row.truth_versions.select_related("release", "review__campaign"))
     if not made:
         raise NotYours("This benchmark has no versions of its truth.")
-    hides = parts.hides_images(row, request.user)
     context = {
         "benchmark": row,
         "campaign": row.campaign,
         "kind": kind_of(row),
         "every": row.get_every_display(),
-        "hides": hides,
+        "hides": row.hides_images,
         "most": MOST_LISTED,
         **NOTES,
         "versions": [
@@ -57,7 +54,7 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
 @require_GET
 def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
     row = access.benchmark_for(request.user, name)
-    return downloads.file(*open_version(row, version, request.user))
+    return downloads.file(*open_version(row, version))
 
 
 @login_required
@@ -76,15 +73,14 @@ def night(request: SignedIn) -> HttpResponse:
     return render(request, "evaluation/night.html", context)
 
 
-def open_version(benchmark: Benchmark, number: int, user: User) -> tuple[IO[bytes], str]:
+def open_version(benchmark: Benchmark, number: int) -> tuple[IO[bytes], str]:
     """Return the files of a version in an open zip, deleted when it is closed, and its name.
 
-    Raises NotYours for a version that does not exist, and for a sealed part of another user.
+    Raises NotYours for a version that does not exist, NotAllowed for a sealed part.
     """
     if not benchmark.truth_versions.filter(number=number).exists():
         raise NotYours(f"The truth has no version {number}.")
-    if parts.hides_images(benchmark, user):
-        raise NotYours("This truth is a sealed part; only the person who sealed it may see it.")
+    access.check_images(benchmark)
     name = f"{benchmark.name}-truth-{number}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with saying_full(), folders.scratch() as folder:

@@ -106,15 +106,6 @@ def extend_for(benchmark: Benchmark, release: Release) -> frozenset[str] | None:
     return images_of(making.make(row), name)
 
 
-def is_sealed(benchmark: Benchmark) -> bool:
-    """Return whether the benchmark is on a sealed part."""
-    text = benchmark.settings.get("part")
-    if not text:
-        return False
-    row, name = part_for(benchmark.campaign, text)
-    return name == row.sealed
-
-
 def hides_images(benchmark: Benchmark, user: User) -> bool:
     """Return whether the benchmark is on a part that another user sealed."""
     text = benchmark.settings.get("part")

@@ -80,7 +80,7 @@ def score(
                 corrected.submissions.append(_submission(row, scored))
                 with scoring.called(paths.submission_path(row), row.name, truth.path):
                     outcomes = {line["image"]: line["outcome"] for line in scored.outcomes()}
-            if every <= covered:
+            if every and every <= covered:
                 if every != shared:
                     scored = scored_by(history, truth, number, row, settings, device)
                 whole.append(_submission(row, scored))
@@ -88,10 +88,7 @@ def score(
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
     columns = [opening.submissions, corrected.submissions, whole]
-    is_sealed = parts.is_sealed(benchmark)
     for effect in effects:
-        # Other researchers read the result too.
-        effect.changed_images = [] if is_sealed else effect.changed_images
         effect.ranks = [_ranks(opening.kind, column).get(effect.name) for column in columns]
     return NewestTruth(
         version=number,
