@@ -26,7 +26,6 @@ from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.truth_versions import FIRST, newest
 from evaluation.models import Submission
 from evaluation.scoring.comparing import mean_difference, ranks_of
-from evaluation.release_splits import parts
 from evaluation.scoring.image_lines import Outcome
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.files import BadInput

@@ -6,7 +6,6 @@ classifier, named by its hash; runs/<pk>/: outcomes of each image; reviews/<pk>/
 and strata.csv; reviews/<pk>/applied/: also answers.csv, sets.csv, version.json.
 """
 
-import shutil
 from pathlib import Path
 
 from evaluation.benchmarks.folders import folder_of, made, stored_name, zip_into
