@@ -182,13 +182,13 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 737,
-    "docs": 5519,
-    "evaluation": 544,
-    "evaluation/benchmarks": 11_326,
+    "docs": 5531,
+    "evaluation": 547,
+    "evaluation/benchmarks": 11_643,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
-    "evaluation/management": 3642,
+    "evaluation/management": 3661,
     "evaluation/metrics": 6916,
     "evaluation/migrations": 784,
     "evaluation/pools": 343,
@@ -229,8 +229,8 @@ BUDGETS = {
     "labeling/simulation": 1_808,
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
-    "labeling/web": 7807,
-    "tests": 74_092,
+    "labeling/web": 7811,
+    "tests": 74_222,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
