@@ -1,8 +1,9 @@
 """Read sequences.jsonl: the frames that reveal an object, in order. No Django."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ from evaluation.readers.answers import json_lines
 from labeling.files import BadInput, atomic_write
 
 Row = dict[str, str | int | list[str]]
+# Image and object.
+ObjectKey = tuple[str, str]
 NAMES = ("image", "category", "part_scheme", "content_scheme")
+_SUFFIX = re.compile(r"@[0-9a-f]{8}$")
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,25 @@ class SequenceLine:
         }
         beside = {"object": self.object or None, "present": self.present, "parts": self.parts}
         return row | {key: value for key, value in beside.items() if value is not None}
+
+
+def object_of(line: SequenceLine) -> ObjectKey:
+    return line.image, line.object
+
+
+def plain_id(frame: str) -> str:
+    """Return a frame's id as its release gives it: without the hash of the masks.
+
+    >>> plain_id("a.png/cat-1/random/low/01@0123abcd"), plain_id("a@0123abcd/01")
+    ('a.png/cat-1/random/low/01', 'a@0123abcd/01')
+    """
+    return _SUFFIX.sub("", frame)
+
+
+def with_masks(lines: Iterable[SequenceLine], masks: str) -> Iterator[SequenceLine]:
+    """Yield the lines with ids that end with eight digits of the hash of the masks."""
+    for line in lines:
+        yield replace(line, frames=tuple(f"{frame}@{masks[:8]}" for frame in line.frames))
 
 
 def read_sequences(path: Path) -> list[SequenceLine]:

@@ -17,7 +17,7 @@ from evaluation.management.commands.sequences import frame_path
 from evaluation.management.computing import TaskShare, TaskWork, in_tasks, needed
 from evaluation.management.networks import MODEL, NetworkOptions
 from evaluation.management.part_frames import FrameOptions
-from evaluation.readers.sequences import SequenceLine, read_sequences
+from evaluation.readers.sequences import SequenceLine, object_of, plain_id, read_sequences
 from evaluation.sequences import release_tasks
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput, file_sha256
@@ -36,6 +36,7 @@ OF_RELEASE = (
     "orders",
     "seed",
     "include_empty",
+    "sequences",
 )
 
 
@@ -43,6 +44,9 @@ OF_RELEASE = (
 class ClassifyOptions(FrameOptions, NetworkOptions):
     release: str | None = argument(  # type: ignore[assignment]
         RELEASE_HELP, None, metavar="CAMPAIGN|RELEASE"
+    )
+    sequences: Path | None = option(
+        "of a benchmark, on a release that has these frames; else all frames", metavar="FILE"
     )
     frames: Path | None = option("that sequences wrote, for a release", metavar="DIR")
     model: list[str] | None = option(f"may be given several times: {MODEL}", metavar="[NAME=]SPEC")
@@ -207,12 +211,36 @@ def _of_release(options: ClassifyOptions) -> FrameSource:
             engine.mine(stretches), revealing, revealed.photographs(), photographs, networks, batch
         )
 
+    if options.sequences:
+        return _of_sequences(options.sequences, revealed, settings)
     return FrameSource(
         settings,
         revealed.lines,
         lambda is_missing, device: revealed.frames(is_missing, device=device),
         tasks,
     )
+
+
+def _of_sequences(
+    path: Path, revealed: part_frames.ShownFrames, settings: dict[str, object]
+) -> FrameSource:
+    """Return the frames of these sequences that the release has, by the ids in the file."""
+    lines = read_sequences(path)
+    objects = {object_of(line) for line in lines}
+    ids = {plain_id(frame): frame for line in lines for frame in line.frames}
+
+    def frames(is_missing: Callable[[str], bool], device: str) -> Frames:
+        made = revealed.frames(
+            lambda name: name in ids and is_missing(ids[name]), objects=objects, device=device
+        )
+        for name, frame in made:
+            yield ids[name], frame
+
+    def tasks(_engine: TaskWork, _networks: Networks, _batch: int) -> list[Task]:
+        raise UsageError("--sequences does not go with --on, --work or --shard")
+
+    source = settings | {"sequences": file_sha256(path)}
+    return FrameSource(source, lambda: lines, frames, tasks)
 
 
 def _of_folder(folder: Path, options: ClassifyOptions) -> FrameSource:

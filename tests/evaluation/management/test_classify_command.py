@@ -11,7 +11,7 @@ from evaluation.devices import versions
 from evaluation.management import networks as network_options
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers.frame_predictions import read_predictions
-from evaluation.readers.sequences import read_sequences
+from evaluation.readers.sequences import plain_id, read_sequences, with_masks, write_sequences
 from tests.evaluation.cds import scenes
 from tests.evaluation.classifiers import networks
 from tests.evaluation.commands import outcome, rows_of
@@ -104,6 +104,24 @@ def test_frames_in_a_folder_get_the_same_names_as_those_of_their_release(folder,
 
     assert (status, result["resumed"]) == (0, 0)
     assert (folder / "folder.csv").read_bytes() == (folder / "release.csv").read_bytes()
+
+
+def test_sequences_of_a_benchmark_choose_frames_and_give_their_ids(folder, classify, shell):
+    shell("sequences", folder / "release", "--lines-only", "--out", folder / "lines", *SHOWN)
+    first, second, *_ = read_sequences(folder / "lines" / "sequences.jsonl")
+    # The object of these two lines was drawn again.
+    lines = [first, *with_masks([second], "0123abcd4567")]
+    write_sequences(folder / "sequences.jsonl", lines)
+    classify(out="all.csv")
+
+    status, result = classify("--sequences", folder / "sequences.jsonl")
+
+    assert (status, result["frames"]) == (0, len({*first.frames, *second.frames}))
+    expected = {row["frame"]: row["wnid"] for row in rows_of(folder / "all.csv")}
+    rows = rows_of(folder / "predictions.csv")
+    assert {row["frame"] for row in rows} == {name for line in lines for name in line.frames}
+    assert all(row["wnid"] == expected[plain_id(row["frame"])] for row in rows)
+    assert read_predictions(folder / "predictions.csv", lines).classifiers == ("colours",)
 
 
 def test_a_frame_that_is_missing_or_broken_is_named(folder, classify, shell):

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evaluation.benchmarks.kinds.cds.versions import ObjectKey, SequenceHistory, object_of
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.benchmarks.truth_versions import newest
-from evaluation.readers.sequences import SequenceLine
+from evaluation.readers.sequences import ObjectKey, SequenceLine, object_of
 from evaluation.scoring.cds import tables
 from evaluation.scoring.cds.result import (
     CdsResult,

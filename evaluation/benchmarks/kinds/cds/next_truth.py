@@ -5,15 +5,10 @@ from collections.abc import Iterable
 from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.changes import CHANGES, write_changes
 from evaluation.benchmarks.kinds.cds import people
-from evaluation.benchmarks.kinds.cds.versions import (
-    Changes,
-    ObjectChange,
-    ObjectKey,
-    SequenceHistory,
-    with_masks,
-)
+from evaluation.benchmarks.kinds.cds.versions import Changes, ObjectChange, SequenceHistory
 from evaluation.benchmarks.truth_versions import AT_WORK, NewTruth, VersionReport
 from evaluation.models import Benchmark, TruthVersion
+from evaluation.readers.sequences import ObjectKey, with_masks
 from evaluation.sequences import sequencing
 from evaluation.sequences.objects import DrawnObject, drawn_objects
 from labeling.disk_full import saying_full

@@ -107,6 +107,7 @@ class CdsPages(BenchmarkKind[CdsResult]):
             f"manage.py classify {benchmark.campaign.name} --number {version.release.number}",
             "--orders orders.json",
             *schemes,
+            *["--sequences sequences.jsonl"] * (version.number > FIRST),
             "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",
         ]
         return {

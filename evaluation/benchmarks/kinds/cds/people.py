@@ -17,7 +17,7 @@ from django.db import transaction
 
 from evaluation.benchmarks import class_lists, folders, submissions
 from evaluation.benchmarks.kinds.cds import benchmarks
-from evaluation.benchmarks.kinds.cds.versions import SequenceHistory, object_of
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark
 from evaluation.readers.answers import json_lines
@@ -27,7 +27,7 @@ from evaluation.readers.frame_predictions import (
     PEOPLE,
     FramePredictions,
 )
-from evaluation.readers.sequences import SequenceLine
+from evaluation.readers.sequences import SequenceLine, object_of
 from labeling.campaigns import lifecycle
 from labeling.datasets import datasets
 from labeling.errors import Conflict, Refusal

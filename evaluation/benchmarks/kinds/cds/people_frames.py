@@ -19,14 +19,9 @@ from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
 from evaluation.benchmarks.kinds.cds import people
-from evaluation.benchmarks.kinds.cds.versions import (
-    ObjectKey,
-    SequenceHistory,
-    object_of,
-    plain_id,
-)
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.models import Benchmark
-from evaluation.readers.sequences import SequenceLine
+from evaluation.readers.sequences import ObjectKey, SequenceLine, object_of, plain_id
 from evaluation.sequences import sequencing
 from labeling.campaigns import lifecycle, subjects
 from labeling.datasets import images

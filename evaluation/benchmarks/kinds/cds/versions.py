@@ -5,9 +5,8 @@ digits of their hash. A version's changes.jsonl.gz has a line an object: {"image
 "masks": their hash, "lines": as in sequences.jsonl}; an object that is gone has no lines.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from evaluation.benchmarks import folders
@@ -15,7 +14,13 @@ from evaluation.benchmarks.changes import CHANGES, read_changes
 from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.models import Benchmark
 from evaluation.readers.frame_predictions import frame_places
-from evaluation.readers.sequences import SequenceLine, line_of_row, read_sequences
+from evaluation.readers.sequences import (
+    ObjectKey,
+    SequenceLine,
+    line_of_row,
+    object_of,
+    read_sequences,
+)
 from evaluation.sequences.objects import drawn_objects
 from labeling.errors import Refusal
 from labeling.models import Release
@@ -26,9 +31,6 @@ SEQUENCES_GONE = (
     "The sequences of this benchmark are not on this server any more. Restore the folder of "
     "benchmarks from a backup, or create the benchmark again under another name."
 )
-# Image and object.
-ObjectKey = tuple[str, str]
-_SUFFIX = re.compile(r"@[0-9a-f]{8}$")
 
 
 @dataclass(frozen=True)
@@ -44,25 +46,6 @@ class ObjectChange:
 
 
 Changes = Mapping[ObjectKey, ObjectChange]
-
-
-def object_of(line: SequenceLine) -> ObjectKey:
-    return line.image, line.object
-
-
-def plain_id(frame: str) -> str:
-    """Return a frame's id as its release gives it: without the hash of the masks.
-
-    >>> plain_id("a.png/cat-1/random/low/01@0123abcd"), plain_id("a@0123abcd/01")
-    ('a.png/cat-1/random/low/01', 'a@0123abcd/01')
-    """
-    return _SUFFIX.sub("", frame)
-
-
-def with_masks(lines: Iterable[SequenceLine], masks: str) -> Iterator[SequenceLine]:
-    """Yield the lines with ids that end with the hash of the masks."""
-    for line in lines:
-        yield replace(line, frames=tuple(f"{frame}@{masks[:8]}" for frame in line.frames))
 
 
 @dataclass

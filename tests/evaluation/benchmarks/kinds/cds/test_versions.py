@@ -11,8 +11,9 @@ from django.test import Client
 from evaluation.benchmarks import folders, runs, truth_versions
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.cds import benchmarks, people
-from evaluation.benchmarks.kinds.cds.versions import SequenceHistory, object_of
+from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.models import Run
+from evaluation.readers.sequences import object_of
 from evaluation.scoring.cds import tables
 from labeling.campaigns import lifecycle
 from labeling.files import BadInput
@@ -364,6 +365,7 @@ def test_the_pages_and_downloads_are_of_the_newest_truth(reveal, growing, alice,
     assert "3 of 4 objects" in page
     assert "These are of version 2 of the truth" in upload
     assert "--number 2" in upload
+    assert "--sequences sequences.jsonl" in upload
     assert [tuple(line["frames"]) for line in lines] == [
         line.frames for line in SequenceHistory.of(reveal).lines_at(2)
     ]
