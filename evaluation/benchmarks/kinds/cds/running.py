@@ -12,13 +12,13 @@ from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kind import NEWEST_TRUTH, BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, newest_truth, next_truth, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
-from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
+from evaluation.benchmarks.kinds.cds.versions import LINES, SequenceHistory
 from evaluation.benchmarks.submissions import read_all, write_lines
 from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
-from evaluation.readers.sequences import SequenceLine
+from evaluation.readers.sequences import SequenceLine, write_sequences
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions, NewestSequences
 from evaluation.scoring.scored_release import ScoredRelease
@@ -70,6 +70,9 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         self, benchmark: Benchmark, before: TruthVersion, release: Release
     ) -> TruthVersion | None:
         return next_truth.next_truth(benchmark, before, release)
+
+    def write_truth(self, benchmark: Benchmark, number: int, folder: Path) -> None:
+        write_sequences(folder / LINES, SequenceHistory.of(benchmark).lines_at(number))
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         naming, later = benchmark.naming, truth_versions.later_sha256(benchmark)

@@ -56,7 +56,8 @@ def test_valid_classes_are_the_new_set_and_what_was_not_reviewed_stays(review):
         frozenset(),
     ]
     assert review.after[6:] == review.pool.sets[6:]
-    assert applying.changed(review) == 4
+    assert len(review.changed_images()) == 4
+    assert review.without(review.changed_images()).after == review.pool.sets
 
 
 def test_rates_weight_the_sample(review):

@@ -374,3 +374,16 @@ def test_the_pages_and_downloads_are_of_the_newest_truth(reveal, growing, alice,
     # The truth did not change for the objects of the opening.
     assert row.cells[0].value == row.cells[1].value
     assert [(cell.objects, cell.of) for cell in row.cells] == [(3, 3), (3, 3), (3, 4)]
+
+
+def test_the_files_of_every_version_can_be_downloaded(reveal, growing, bob, tmp_path):
+    part_releases.settle(question_of(growing, LATE), bob, HEAD)
+    runs.nightly()
+
+    history = SequenceHistory.of(reveal)
+    for number in (1, 2):
+        kind_of(reveal).write_truth(reveal, number, tmp_path)
+        lines = (tmp_path / "sequences.jsonl").read_text().splitlines()
+        frames = {frame for line in lines for frame in json.loads(line)["frames"]}
+        assert frames == {*history.frames_at(number)}
+    assert history.newest == 2
