@@ -94,6 +94,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
         orders={"by-eye": BY_EYE},
         mapping=MAPPING,
         seed=SEED,
+        min_images=1,
     )
     if not benchmark.submissions.exists():
         predictions = _write_files(benchmark, Path(settings.DATA_DIR) / "demo" / "revealed")

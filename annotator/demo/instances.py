@@ -166,7 +166,7 @@ def _score(campaign: Campaign, owner: User) -> None:
     detectors.
     """
     benchmark = benchmarks.create(
-        owner, kind=DETECTION, name=FOUND, title=FOUND_TITLE, campaign=campaign
+        owner, kind=DETECTION, name=FOUND, title=FOUND_TITLE, campaign=campaign, min_images=1
     )
     folder = Path(settings.DATA_DIR) / "demo" / "found" / FOUND
     labeled.submit_detections(benchmark, owner, folder)

@@ -47,7 +47,7 @@ def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchm
 def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
     existing = Benchmark.objects.filter(name=name).first()
     benchmark = existing or benchmarks.create(
-        owner, kind=kind, name=name, title=TITLES[name], campaign=campaign
+        owner, kind=kind, name=name, title=TITLES[name], campaign=campaign, min_images=1
     )
     if not benchmark.submissions.exists():
         truth = paths.truth_folder(benchmark)

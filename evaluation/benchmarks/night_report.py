@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from evaluation.benchmarks import truth_versions
 from evaluation.models import Benchmark, Run
@@ -25,10 +26,22 @@ class BenchmarkNight(Record):
     error: str | None
 
 
-def last_night() -> str | None:
-    """Return the name of the newest round that has a job."""
-    key = Job.objects.filter(kind=NIGHTLY).order_by("-pk").values_list("payload__night", flat=True)
-    return key.first()
+@dataclass(frozen=True)
+class NightlyRound:
+    """A nightly round: its name in jobs, and when it began."""
+
+    name: str
+    began: datetime
+
+
+def last_night() -> NightlyRound | None:
+    """Return the newest round that has a job."""
+    newest = Job.objects.filter(kind=NIGHTLY).order_by("-pk").first()
+    if newest is None:
+        return None
+    night = newest.payload["night"]
+    first = Job.objects.filter(kind=NIGHTLY, payload__night=night).order_by("pk").first()
+    return NightlyRound(night, first.created_at if first else newest.created_at)
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ def night(request: SignedIn) -> HttpResponse:
     """Show what the last night did to the benchmarks of this researcher."""
     started = night_report.last_night()
     mine = access.benchmarks_for(request.user).select_related("campaign").order_by("title", "pk")
-    rows = night_report.rows(started, mine) if started else []
+    rows = night_report.rows(started.name, mine) if started else []
     titles = dict(mine.values_list("name", "title"))
     context = {
         "night": started,
         "rows": [(row, titles[row.name]) for row in rows],
-        "failed": night_report.failed_steps(started, request.user) if started else [],
+        "failed": night_report.failed_steps(started.name, request.user) if started else [],
     }
     return render(request, "evaluation/night.html", context)
 

@@ -512,8 +512,10 @@ class TruthEffectRow:
 
     @property
     def ranks(self) -> str:
-        """Return the ranks in the three columns, such as 1, 2, –."""
-        return ", ".join("–" if rank is None else str(rank) for rank in self.effect.ranks)
+        """Return the ranks in the three columns, such as 1, 2, –, on one line."""
+        return ",\N{NO-BREAK SPACE}".join(
+            "–" if rank is None else str(rank) for rank in self.effect.ranks
+        )
 
 
 def effects(result: LabeledResult) -> list[TruthEffectRow]:
