@@ -176,7 +176,7 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
     "annotator": 2028,
-    "annotator/demo": 845,
+    "annotator/demo": 846,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_359,
@@ -184,7 +184,7 @@ BUDGETS = {
     "deploy": 737,
     "docs": 5531,
     "evaluation": 547,
-    "evaluation/benchmarks": 11_632,
+    "evaluation/benchmarks": 11_643,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
