@@ -70,11 +70,24 @@ class NewBenchmarkForm(NamedForm):
         to_field_name="name",
         help_text="Its latest release is used; without one, one is frozen now.",
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
+
+    def campaigns(self) -> QuerySet[Campaign]:
+        return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
+
+
+class FollowingBenchmarkForm(NewBenchmarkForm):
+    """A new benchmark whose truth follows the campaign."""
+
     pinned = forms.BooleanField(
         required=False, label="Keep the labels of this release; never take newer ones"
     )
     every = forms.ChoiceField(
         choices=Benchmark.Every.choices,
+        required=False,
         initial=Benchmark.Every.NIGHT,
         label="Take newer labels",
         help_text="Every submission keeps its score by the first labels beside that by the newest.",
@@ -82,19 +95,17 @@ class NewBenchmarkForm(NamedForm):
     min_images = forms.IntegerField(
         min_value=1,
         max_value=MOST_IMAGES,
+        required=False,
         initial=Following.min_images,
         label="Only with at least this many images",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
+    def following(self) -> dict[str, object]:
+        """Return the choices; pages opened before the fields existed send none of them."""
+        return {name: value for name in FOLLOWING if (value := self.cleaned_data[name])}
 
     def following_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in FOLLOWING]
-
-    def campaigns(self) -> QuerySet[Campaign]:
-        return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
 
 
 class SubmissionForm(KeepsFiles):

@@ -7,9 +7,8 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm, limited
+from evaluation.benchmarks.forms import FollowingBenchmarkForm, SubmissionForm, limited
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
-from evaluation.benchmarks.truth_versions import FOLLOWING
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
@@ -38,7 +37,7 @@ NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense,
 MAX_FILE = 16 * 1024 * 1024
 
 
-class CDSForm(NewBenchmarkForm):
+class CDSForm(FollowingBenchmarkForm):
     """A new benchmark on the objects of a parts campaign."""
 
     random = forms.BooleanField(
@@ -135,9 +134,9 @@ class CDSForm(NewBenchmarkForm):
         return schemes + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in schemes)
 
     def chosen(self) -> dict[str, Any]:
-        names = ("name", "title", "campaign", *FOLLOWING, *asdict(CdsChoice()))
+        names = ("name", "title", "campaign", *asdict(CdsChoice()))
         data = self.cleaned_data | {"part_schemes": self.part_schemes()}
-        return {key: data[key] for key in names}
+        return {key: data[key] for key in names} | self.following()
 
     @property
     def fault_field(self) -> str:  # type: ignore[override]

@@ -6,12 +6,11 @@ from typing import Any
 from django import forms
 
 from evaluation.benchmarks import naming_releases
-from evaluation.benchmarks.forms import NamedSubmissionForm, NewBenchmarkForm
+from evaluation.benchmarks.forms import FollowingBenchmarkForm, NamedSubmissionForm
 from evaluation.benchmarks.kinds.labeled import pages, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
-from evaluation.benchmarks.truth_versions import FOLLOWING
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from evaluation.release_splits.parts import part_choices
@@ -38,7 +37,7 @@ class TruthCampaignForm(forms.Form):
         self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
 
 
-class LabeledForm(NewBenchmarkForm):
+class LabeledForm(FollowingBenchmarkForm):
     """A new benchmark on the labels of a campaign: its kind, its split, how to score."""
 
     kind = forms.ChoiceField(
@@ -101,8 +100,8 @@ class LabeledForm(NewBenchmarkForm):
     def chosen(self) -> dict[str, Any]:
         """Return the arguments of `create`, with only the settings of the chosen kind."""
         defaults = DEFAULTS[self.cleaned_data["kind"]]
-        names = ("kind", "name", "title", "campaign", *FOLLOWING, *defaults)
-        return {name: self.cleaned_data[name] for name in names}
+        names = ("kind", "name", "title", "campaign", *defaults)
+        return {name: self.cleaned_data[name] for name in names} | self.following()
 
     def context(self) -> dict[str, object]:
         campaign = self.chosen_campaign

@@ -145,6 +145,20 @@ def test_the_api_opens_a_benchmark_that_waits(growing, as_alice, wordnet):
     )
 
 
+def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordnet):  # noqa: F811
+    fields = {"kind": "classification", "campaign": growing.name, "name": "fixed", "title": "Fixed"}
+    fields |= {"split": "test", "confidence": 0.9, "seed": 0}
+
+    page = as_alice.post(
+        "/benchmarks/new/labeled/",
+        fields | {"every": "week", "min_images": 7, "pinned": "on"},
+    )
+
+    assert page.status_code == 302
+    row = Benchmark.objects.get(name="fixed")
+    assert (row.is_pinned, row.every, row.min_images) == (True, "week", 7)
+
+
 def test_the_night_is_reported(followed, as_alice):
     text = text_of(as_alice.get("/nightly/"))
 
