@@ -145,7 +145,7 @@ def test_the_api_opens_a_benchmark_that_waits(growing, as_alice, wordnet):
     )
 
 
-def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordnet):  # noqa: F811
+def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordnet):
     fields = {"kind": "classification", "campaign": growing.name, "name": "fixed", "title": "Fixed"}
     fields |= {"split": "test", "confidence": 0.9, "seed": 0}
 
