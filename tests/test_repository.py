@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 737,
-    "docs": 5531,
+    "docs": 5533,
     "evaluation": 547,
     "evaluation/benchmarks": 11_646,
     "evaluation/classifiers": 2268,
