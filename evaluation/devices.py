@@ -52,8 +52,8 @@ def checked(name: str = AUTO) -> str:
         raise _unusable(name, "torch finds no GPU", cure)
     count = torch.cuda.device_count()
     if int(name.partition(":")[2] or 0) >= count:
-        last = f" to cuda:{count - 1}" if count > 1 else " alone"
-        raise _unusable(name, f"here is cuda:0{last}", "give one that is here, or auto")
+        last = f" to cuda:{count - 1}" if count > 1 else ""
+        raise _unusable(name, f"this machine has cuda:0{last}", "give --device cuda:0 or auto")
     try:
         torch.zeros(1, device=name)
     except RuntimeError as error:
@@ -152,7 +152,7 @@ class BatchSize:
             else:
                 if self.size < self._reported:
                     self._reported = self.size
-                    self.tell(f"the GPU ran out of memory: {self.size} at once from here on")
+                    self.tell(f"the GPU ran out of memory; going on with {self.size} at once")
                 return result
             # Not in the handler: the error keeps the tensors of its frames alive.
             self._halve(size)

@@ -15,8 +15,10 @@ NIGHTLY = "nightly"
 
 @dataclass(kw_only=True)
 class BenchmarkNight(Record):
-    """A benchmark in a night. version: the newest of its truth, None where it has none. changed: by
-    how many images the night changed the truth. run: that the night requested. error: with a cure.
+    """What a night did to a benchmark.
+
+    version: the newest version of its truth, None without versions. changed: images that the night
+    added, removed or changed. run: the run that it requested. error: states the cure.
     """
 
     name: str

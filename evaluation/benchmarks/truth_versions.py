@@ -29,11 +29,11 @@ AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
 @dataclass(kw_only=True)
 class VersionReport(Record):
-    """What a reader of the numbers must know about a version, by image (cds: by object).
+    """Notes on a version: lists of images (cds: of objects) that need an explanation.
 
-    reviewed_again: a review had corrected them, and people have answered since; the answer counts.
-    left_out: a review judged them, but their label had changed since it was opened. masks_changed:
-    predictions for them are asked for again. waiting: categories without a part order or a class.
+    reviewed_again: people answered them after a review had corrected them; the answer counts.
+    left_out: reviewed, but their label changed after the review was opened. masks_changed: they
+    need new predictions. waiting: categories without a part order or a class.
     """
 
     reviewed_again: list[str] = field(default_factory=list)
@@ -44,8 +44,8 @@ class VersionReport(Record):
 
 @dataclass(kw_only=True)
 class TruthVersionRow(Record):
-    """A version as commands and the API state it. reviews: the campaigns of those applied so far,
-    in order.
+    """A version in the output of commands and the API. reviews: the campaigns of all reviews
+    applied up to this version, in order.
     """
 
     version: int
@@ -149,7 +149,8 @@ def newest_number(benchmark: Benchmark) -> int:
 def later_sha256(benchmark: Benchmark) -> str | None:
     """Return the hash of the newest version that a release made; None if there is only the first.
 
-    Fingerprints of runs have it only then, so that older runs are not made again.
+    Without later versions, the fingerprint of a run must stay as it was before versions existed;
+    otherwise every older run would be repeated.
     """
     later = benchmark.truth_versions.filter(number__gt=FIRST, review=None)
     return later.values_list("sha256", flat=True).last()
@@ -202,7 +203,7 @@ def note_compared(benchmark: Benchmark, release: Release) -> None:
 def follow(
     benchmark: Benchmark, release: Release | None, *, is_asked: bool = False
 ) -> TruthVersion | None:
-    """Return the new version that a release makes of a truth, if it changes it.
+    """Return the new version of the truth; None if the release is not due or changes nothing.
 
     is_asked: by “Score now”. Raises what the kind's `next_truth` does.
     """

@@ -16,10 +16,11 @@ from labeling.disk_full import saying_full
 from labeling.errors import NotYours
 from labeling.web.views.shared import SignedIn
 
-# What the page says after the number of images or objects of each list of a VersionReport.
+# Text after the number of entries in each list of a VersionReport.
 NOTES = {
     "reviewed_again": "with a corrected label were answered again; the newer answer counts:",
-    "left_out": "were reviewed, but their label had changed before; they keep that label:",
+    "left_out": "were reviewed, but their label changed after the review was opened; they keep the "
+    "newer label:",
     "masks_changed": "have new masks; add predictions for their new frames:",
     "waiting": "categories have no part order or no class yet, so their objects wait:",
 }

@@ -22,8 +22,9 @@ class SplitForm(WordedForm):
         max_length=80,
         required=False,
         label="Rule",
-        help_text=f"{rules.FORMS}: shares of the images by class, shares of the classes, images of "
-        "each class in the first part, or fully supervised and test images of each class.",
+        help_text="33/67 or 80/10/10: shares of the images of each class. class:80/20: shares of "
+        "the classes. per-class:50: 50 images of each class in the first part, the others in the "
+        "second. wsol:10,50: 10 fully supervised and 50 test images of each class.",
     )
     names = forms.CharField(
         max_length=200,
@@ -35,7 +36,7 @@ class SplitForm(WordedForm):
         min_value=0,
         max_value=2**32 - 1,
         required=False,
-        help_text="For the order of the images; 0 by default.",
+        help_text="Another seed assigns other images to each part. 0 by default.",
     )
     extend = SplitField(
         ReleaseSplit.objects.none(),
@@ -47,7 +48,8 @@ class SplitForm(WordedForm):
     seal = forms.BooleanField(
         required=False,
         label="Seal the last part",
-        help_text="Only you see its list, and its images and labels in benchmarks on it.",
+        help_text="In benchmarks on it, only you see its images and labels. Only you can download "
+        "its list.",
     )
 
     def __init__(self, *args: Any, release: Release, **kwargs: Any) -> None:

@@ -45,7 +45,7 @@ def request(
     """
     if extend is None:
         rule = _rule(by, names)
-        return _entered(release, actor, rule, seed or 0, seal, None)
+        return _get_or_create(release, actor, rule, seed or 0, seal, None)
     stated = (
         by or extend.method,
         list(names) or extend.names,
@@ -54,7 +54,7 @@ def request(
     if stated != (extend.method, extend.names, extend.seed):
         raise Refusal(
             f"Split {extend.pk} has the rule {extend.method}, the parts {', '.join(extend.names)} "
-            f"and the seed {extend.seed}. Extend it with the same, or leave them out.",
+            f"and the seed {extend.seed}. Extend it with these values, or leave them out.",
             field="extend",
         )
     if seal and extend.sealed is None:
@@ -74,7 +74,7 @@ def extended(split: ReleaseSplit, release: Release, actor: User) -> ReleaseSplit
             field="extend",
         )
     rule = _rule(split.method, split.names)
-    return _entered(release, actor, rule, split.seed, split.sealed is not None, split)
+    return _get_or_create(release, actor, rule, split.seed, split.sealed is not None, split)
 
 
 def execute(job: Job) -> None:
@@ -139,7 +139,7 @@ def _rule(by: str, names: Sequence[str]) -> SplitRule:
         raise Refusal(f"{error}.", field=field) from None
 
 
-def _entered(
+def _get_or_create(
     release: Release,
     actor: User,
     rule: SplitRule,
@@ -153,7 +153,8 @@ def _entered(
         later = ReleaseSplit.objects.filter(extends=extends).first() if extends else None
         if extends and later and later.release_id != release.pk:
             raise Conflict(
-                f"Split {later.pk} extends split {extends.pk} already. Extend that one.",
+                f"Split {extends.pk} is extended by split {later.pk} already. "
+                f"Extend split {later.pk}.",
                 field="extend",
             )
         rows = release.splits.filter(

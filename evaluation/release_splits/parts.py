@@ -58,7 +58,7 @@ def images_of(row: ReleaseSplit, name: str) -> frozenset[str]:
         return files.read_part(f"{folder}:{name}")
 
 
-def on_part(
+def release_and_images(
     campaign: Campaign, release: Release | None, text: str
 ) -> tuple[Release | None, frozenset[str] | None]:
     """Return the release of SPLIT:PART and the part's images; without a part, (release, None).
@@ -71,7 +71,7 @@ def on_part(
     if release is not None and release.pk != row.release_id:
         raise Refusal(
             f"Split {row.pk} is of release {row.release.number}, not of release {release.number}. "
-            "Leave the release out, or split that one.",
+            f"Leave the release out, or choose a split of release {release.number}.",
             field="part",
         )
     return row.release, images_of(row, name)
@@ -90,11 +90,11 @@ def part_choices(campaign: Campaign | None) -> list[tuple[str, str]]:
     ]
 
 
-def extend_for(benchmark: Benchmark, release: Release) -> frozenset[str] | None:
-    """Return the images of the benchmark's part in a newer release of its campaign.
+def images_for(benchmark: Benchmark, release: Release) -> frozenset[str] | None:
+    """Return the images of the benchmark's part in a newer release; None if it has no part.
 
-    Extends the benchmark's split to that release if it is not extended yet, here and now. The names
-    may include images that the release lacks. None: the benchmark counts all images.
+    Extends the benchmark's split to that release if needed, without a job. The names may include
+    images that the release lacks.
     """
     text = benchmark.settings.get("part")
     if not text:

@@ -69,7 +69,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     "stop_early": PolicyChoice(
         "decided",
         {"decided": "Once the result is certain", "never": "After all votes"},
-        "For majority votes. Collect all votes if you want to measure agreement with them.",
+        "For majority votes. Collect all votes to measure how well annotators agree.",
         when_absent="never",
     ),
     "max_votes": PolicyRule(
@@ -136,7 +136,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     ),
     "revise_minutes": PolicyRule(10, 0, 1440, "Annotators can correct an answer for this long."),
     "revise_answers": PolicyRule(
-        20, 0, 1000, "An annotator’s latest answers can be corrected even after these minutes."
+        20, 0, 1000, "Annotators can correct this many of their latest answers, however old."
     ),
     "gold_share": PolicyRule(0.1, 0, 0.5, "Annotators cannot tell them from other questions."),
     "gold_share_firm": PolicyRule(
@@ -146,7 +146,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         5, 2, 1000, "A gold question is retired only after this many trusted annotators saw it."
     ),
     "gold_fail_share": PolicyRule(
-        0.5, 0, 1, "A gold question is retired if more than this share of them was wrong."
+        0.5, 0, 1, "A gold question is retired if more than this share of its answers was wrong."
     ),
     "training_questions": PolicyRule(0, 0, 100, "0: no training."),
     "training_pass": PolicyRule(

@@ -62,8 +62,8 @@ def test_a_gpu_that_is_here_keeps_its_name(gpus):
     [
         ("cuda", 0, None, r"\(torch .* is built for the CPU alone\); give --device cpu, "),
         ("cuda:1", 0, "12.8", r"\(torch finds no GPU\); give --device cpu, "),
-        ("cuda:7", 1, "12.8", r"\(here is cuda:0 alone\); give one that is"),
-        ("cuda:2", 2, "12.8", r"\(here is cuda:0 to cuda:1\); give one"),
+        ("cuda:7", 1, "12.8", r"\(this machine has cuda:0\); give --device cuda:0"),
+        ("cuda:2", 2, "12.8", r"\(this machine has cuda:0 to cuda:1\); give --device"),
         ("gpu", 1, "12.8", r"\(there is no such kind\); give auto, cpu, cuda"),
         ("cuda:-1", 1, "12.8", r"\(there is no such kind"),
     ],
@@ -151,7 +151,7 @@ def test_a_batch_is_halved_until_it_fits_and_the_new_size_is_told_once():
 
     assert list(chain(*results)) == list(range(20))
     assert gpu.asked == [16, 8, 4, 4, 4, 4, 4]
-    assert messages == ["the GPU ran out of memory: 4 at once from here on"]
+    assert messages == ["the GPU ran out of memory; going on with 4 at once"]
     assert batch.size == 4
 
 

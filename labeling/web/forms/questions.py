@@ -75,8 +75,8 @@ def _replace() -> forms.BooleanField:
     return forms.BooleanField(
         label="Replace a question that nobody answered",
         required=False,
-        help_text="The image may be asked about this class already: then the question becomes "
-        "gold, unless somebody answered or holds it.",
+        help_text="If this image is asked about this class already, that question becomes gold, "
+        "unless somebody has answered it or is answering it.",
     )
 
 
@@ -306,7 +306,7 @@ class AuditForm(WordedForm):
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="For a sample that can be drawn again; a random one without.",
+        help_text="The same seed draws the same sample. Leave empty for a random one.",
     )
 
 

@@ -67,7 +67,7 @@ def test_a_gpu_that_holds_fewer_at_once_names_the_same(tmp_path, caplog):
             work.finish()
 
     assert (tmp_path / "halved").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert caplog.messages == ["the GPU ran out of memory: 2 at once from here on"]
+    assert caplog.messages == ["the GPU ran out of memory; going on with 2 at once"]
 
 
 def test_of_many_classes_five_are_kept_and_equal_ones_stand_in_the_order_of_the_classes(tmp_path):

@@ -67,7 +67,7 @@ def test_a_split_is_extended_once(alice, first, grow):
     later = make(second, alice, extend=row)
 
     assert making.request(second, alice, extend=row) == later
-    with pytest.raises(Conflict, match=f"Split {later.pk} extends split {row.pk} already"):
+    with pytest.raises(Conflict, match=f"Split {row.pk} is extended by split {later.pk} already"):
         making.request(third, alice, extend=row)
     assert make(third, alice, extend=later).extends == later
 
@@ -183,14 +183,14 @@ def test_a_benchmark_s_part_follows_its_campaign(alice, zoo, first, grow):
     row = make(first, alice, by="30/70", seal=True)
     made = world.make(alice, zoo, "classification", part=f"{row.pk}:val")
     before = parts.images_of(row, "val")
-    assert parts.extend_for(made, first) == before
+    assert parts.images_for(made, first) == before
 
     second, third = grow(), grow()
-    after = parts.extend_for(made, third)
+    after = parts.images_for(made, third)
 
     assert after is not None
     assert after > before
-    assert parts.extend_for(made, second) == after
+    assert parts.images_for(made, second) == after
     [later] = ReleaseSplit.objects.filter(extends=row)
     assert (later.release, later.sealed_by) == (third, alice)
     # The job of the row has nothing left to do.
@@ -199,4 +199,4 @@ def test_a_benchmark_s_part_follows_its_campaign(alice, zoo, first, grow):
     assert later.job.state == Job.State.DONE
     assert json.loads(json.dumps(later.head))["extends"] == row.sha256
     whole = world.make(alice, zoo, "classification", name="whole")
-    assert parts.extend_for(whole, third) is None
+    assert parts.images_for(whole, third) is None

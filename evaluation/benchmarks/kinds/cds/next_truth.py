@@ -55,9 +55,9 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
 
 
 class _Sequences:
-    """The objects of a release by the orders and the mapping of the opening.
+    """The objects of a release, in the part orders and with the class mapping of the opening.
 
-    waiting: categories without an order or a class. after: the objects without theirs.
+    waiting: categories without a part order or a class. after: the objects of the new version.
     """
 
     def __init__(self, history: SequenceHistory) -> None:

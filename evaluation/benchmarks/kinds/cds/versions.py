@@ -1,4 +1,4 @@
-"""Versions of the sequences: those of the opening, and what every later version changes by object.
+"""Versions of the sequences: the opening is stored whole, later versions as changes by object.
 
 An object keeps its frame ids while its masks stay; with other masks, its ids end with `@` and eight
 digits of their hash. A version's changes.jsonl.gz has a line an object: {"image", "object",
@@ -35,7 +35,7 @@ SEQUENCES_GONE = (
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """An object as a version has it. masks: their hash; "" with no lines if it is gone."""
+    """An object in a version. masks: the hash of its masks. Without lines and hash it is gone."""
 
     masks: str = ""
     lines: tuple[SequenceLine, ...] = ()
@@ -113,8 +113,8 @@ class SequenceHistory:
         return frozenset(frame_places([*self.opening, *later]))
 
     def by_release(self) -> list[tuple[Release, list[SequenceLine]]]:
-        """Return the lines of the opening, then others of the newest version, by the release that
-        has their frames.
+        """Return (release, lines whose frames are drawn from it): the opening's, then for each
+        later version the lines that the newest version still has.
         """
         left = set(self.lines_at(self.newest)).difference(self.opening)
         by_release = [(self.benchmark.own_release, self.opening)]

@@ -71,7 +71,7 @@ def plan(
     BadInput for damaged files.
     """
     checked(kind, {})
-    release, images = parts.on_part(campaign, release, part)
+    release, images = parts.release_and_images(campaign, release, part)
     release = release or freezing.latest_kept(campaign)
     if release is None:
         check_settled(campaign, UNSETTLED.format(campaign.title))
@@ -99,7 +99,7 @@ def create(
     following = Following.taken(settings)
     stated = checked(kind, settings)
     check_names(name, title)
-    release, images = parts.on_part(campaign, release, stated.part or "")
+    release, images = parts.release_and_images(campaign, release, stated.part or "")
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
     with saying_full(), scratch() as folder:
         truth = folder / "truth"

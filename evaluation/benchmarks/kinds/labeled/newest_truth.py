@@ -44,10 +44,11 @@ def scored_by(
     device: str,
     part: frozenset[str] | None = None,
 ) -> scoring.SubmissionScores:
-    """Return a submission's scores by a version of the truth. part: fewer of its images.
+    """Return a submission's scores by a version of the truth.
 
-    Missing predictions count as wrong; a missing score map cannot be scored, so the images that
-    the submission does not cover are left out.
+    part: the images to score; None for all images of the version. Missing predictions count as
+    wrong; a missing score map cannot be scored, so the images that the submission does not cover
+    are left out.
     """
     path, part = paths.submission_path(row), truth.part if part is None else part
     if not path.exists():
@@ -68,7 +69,7 @@ def score(
     truth_rows, every = history.at(number), history.images_at(number)
     shared = every & history.images_at(FIRST)
     device = scoring_device() if benchmark.kind == WSOL else devices.CPU
-    corrected, whole = ScoredColumn(images=len(shared), submissions=[]), list[ScoredSubmission]()
+    same_images, whole = ScoredColumn(images=len(shared), submissions=[]), list[ScoredSubmission]()
     effects = []
     with history.folder_at(number) as truth:
         for row in rows:
@@ -76,17 +77,18 @@ def score(
             outcomes: Outcomes = {}
             if shared:
                 scored = scored_by(history, truth, number, row, settings, device, shared)
-                corrected.submissions.append(_submission(row, scored))
+                same_images.submissions.append(_submission(row, scored))
                 with scoring.called(paths.submission_path(row), row.name, truth.path):
                     outcomes = {line["image"]: line["outcome"] for line in scored.outcomes()}
             if every and every <= covered:
+                # With equal images, the scores above are those of all images too.
                 if every != shared:
                     scored = scored_by(history, truth, number, row, settings, device)
                 whole.append(_submission(row, scored))
             effects.append(_effect(opening, row, _outcomes(images, row.name), outcomes))
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
-    columns = [opening.submissions, corrected.submissions, whole]
+    columns = [opening.submissions, same_images.submissions, whole]
     for effect in effects:
         effect.ranks = [_ranks(opening.kind, column).get(effect.name) for column in columns]
     return NewestTruth(
@@ -96,7 +98,7 @@ def score(
         images=len(every),
         classes=truth_rows.classes,
         objects=truth_rows.objects,
-        opening_images=corrected,
+        opening_images=same_images,
         all_images=ScoredColumn(images=len(every), submissions=whole),
         effects=effects,
     )

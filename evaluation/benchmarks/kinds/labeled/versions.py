@@ -1,7 +1,7 @@
-"""Versions of a truth made of labels: what differs is stored, the files are made when needed.
+"""Versions of a truth made of labels. Only the changes are stored; files are written on demand.
 
-A version made of a release takes its images as they are there. One made of a review of mistakes
-(classification) corrects single images; the correction holds until people answer the image again.
+A version is made of a release, and then has that release's labels, or of a review of mistakes
+(classification), which corrects single images until people answer them again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,8 +41,9 @@ Sets = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class TruthFolder:
-    """The files of a version, beside images of other versions. part: the images that count, in NFC;
-    None if the files have no others.
+    """Files with the images of a version and of the other versions.
+
+    part: the images of the version, in NFC; None if the files have no others.
     """
 
     path: Path
@@ -91,17 +92,17 @@ class TruthHistory:
         """Return the truth of a version without the corrections of reviews."""
         opening = self.opening
         truth = RowsByImage(opening.kind, dict(opening.images), opening.masks | self.masks)
-        for at in sorted(self.changes):
-            if at <= number:
-                self.changes[at].apply(truth)
+        for version in sorted(self.changes):
+            if version <= number:
+                self.changes[version].apply(truth)
         return truth
 
     def corrections_at(self, number: int) -> dict[str, frozenset[str]]:
-        """Return the corrected images whose label people have not given again since."""
+        """Return image → classes by reviews, without images that people answered later."""
         corrected: dict[str, frozenset[str]] = {}
-        for at in range(FIRST + 1, number + 1):
-            corrected |= self.corrected.get(at, {})
-            for image in self.changes[at].rows if at in self.changes else ():
+        for version in range(FIRST + 1, number + 1):
+            corrected |= self.corrected.get(version, {})
+            for image in self.changes[version].rows if version in self.changes else ():
                 corrected.pop(image, None)
         return corrected
 
@@ -132,7 +133,7 @@ class TruthHistory:
 
     @contextmanager
     def folder_at(self, number: int) -> Iterator[TruthFolder]:
-        """Yield the files of a version. The folder of the only version is that of the opening."""
+        """Yield the files of a version: the stored ones if it is the only one, else a copy."""
         if self.newest == FIRST:
             yield TruthFolder(paths.truth_folder(self.benchmark))
             return
@@ -172,7 +173,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
         fresh = folder / "truth"
         fresh.mkdir()
         frozen, inclusive = freezing.read(release), settings.inclusive or False
-        images = parts.extend_for(benchmark, release)
+        images = parts.images_for(benchmark, release)
         ground_truth.write(frozen, benchmark.kind, fresh, inclusive, images)
         scoring.check_truth(benchmark.kind, fresh, settings)
         after = RowsByImage.read(benchmark.kind, fresh)
@@ -212,8 +213,10 @@ def _keep_unfinished(
 
 
 def _unfinished(campaign: Campaign, release: Release) -> set[str]:
-    """Return the images of which a question was open when the release was frozen, or a box may be
-    missing; in a question graph also those without a label at every class.
+    """Return the images that are not fully labeled in the release.
+
+    These have a question that was open when the release was frozen, or possibly an object without
+    a box; in a question graph, also classes without a label.
     """
     names = {image for image, _ in truth_versions.unfinished(campaign, release)}
     follow_ups = Question.objects.filter(campaign=campaign, round__gte=0, follow_up=True)

@@ -190,7 +190,7 @@ def test_a_batch_too_large_for_the_memory_is_done_again_whole_in_halves(make):
     pool, _ = make(classifier(short_of_memory(network, 2)), tell=warnings.append)
 
     assert set(network.given) == {2}
-    assert warnings == ["the GPU ran out of memory: 2 at once from here on"]
+    assert warnings == ["the GPU ran out of memory; going on with 2 at once"]
     halves, _ = make(classifier(Company()), out="halves", batch=2)
     np.testing.assert_array_equal(
         np.load(pool / "net.labels.npy"), np.load(halves / "net.labels.npy")

@@ -569,7 +569,7 @@ def test_a_gpu_that_holds_fewer_at_once_makes_the_same_maps(
     for name, scores in maps_of(folder, "whole").items():
         np.testing.assert_allclose(halved[name], scores, rtol=1e-4, atol=1e-6)
     assert (folder / "named.csv").read_text() == classes_before
-    assert "the GPU ran out of memory: 2 at once from here on" in caplog.messages
+    assert "the GPU ran out of memory; going on with 2 at once" in caplog.messages
 
 
 def test_memory_that_does_not_hold_one_image_says_so(scoremaps, monkeypatch):

@@ -1,7 +1,7 @@
 """A ground truth image by image, and its changes from one version to the next. No database.
 
 The files that `score KIND` reads have rows that begin with an image; here the rows of an image are
-together. A mask is called by the hash of its file.
+together. A mask is named by the hash of its file.
 """
 
 import csv
@@ -42,7 +42,8 @@ TABLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     LOCALIZATION: {IMAGES: SIZED, TRUTH: BOXED},
     DETECTION: {IMAGES: SIZED, TRUTH: BOXED, EXCLUDED: PAIR},
 }
-# The lists of a WSOL folder with the number of cells after the image, which may have commas.
+# The lists of a WSOL folder with the number of cells after the image. Names of images may have
+# commas, so lines are split from the right.
 LISTS = {IDS: 0, CLASSES: 1, SIZES: 2, WHERE: 4}
 MASK_LISTS = {f"{MASKS}/{name}": 2 if name == WHERE else cells for name, cells in LISTS.items()}
 MASKED = f"{MASKS}/{WHERE}"
@@ -50,7 +51,7 @@ MASKED = f"{MASKS}/{WHERE}"
 
 @dataclass
 class RowsByImage:
-    """A truth. images: in its order. masks: files by hash."""
+    """A truth. images: rows by image, in the order of the files. masks: files by hash."""
 
     kind: str
     images: dict[str, ImageRows] = field(default_factory=dict)
