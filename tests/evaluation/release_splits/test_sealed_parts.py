@@ -217,7 +217,14 @@ def test_the_part_is_chosen_in_the_form_and_in_the_api(client, alice, zoo, first
     assert f'<option value="{row.pk}:val" selected>val of split {row.pk} of release 1' in text
 
     form = {"campaign": "labels", "kind": "classification", "name": "dev", "title": "Dev"}
-    more = {"split": "test", "confidence": 0.95, "seed": 0, "part": f"{row.pk}:val"}
+    more = {
+        "split": "test",
+        "confidence": 0.95,
+        "seed": 0,
+        "every": "night",
+        "min_images": 50,
+        "part": f"{row.pk}:val",
+    }
     assert client.post("/benchmarks/new/labeled/", form | more).status_code == 302
     kinds = "/api/v1/benchmark-kinds/labeled/"
     body = {"campaign": "labels", "kind": "classification", "part": f"{row.pk}:test"}
