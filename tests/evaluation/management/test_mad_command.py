@@ -93,7 +93,7 @@ def test_a_gpu_that_holds_fewer_images_at_once_chooses_the_same(tmp_path, monkey
     _, _, halved = select(folder, tmp_path / "halved.jsonl")
 
     assert halved == whole
-    assert [row.message.split(": ")[0] for row in caplog.records] == ["the GPU ran out of memory"]
+    assert [row.message.split("; ")[0] for row in caplog.records] == ["the GPU ran out of memory"]
 
 
 @pytest.mark.parametrize(("parts", "shuffled"), [(1, True), (7, False), (16, True)])
