@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from evaluation.benchmarks import truth_versions
-from evaluation.models import Benchmark, Run
+from django.db.models import Max
+
+from evaluation.models import Benchmark, Run, TruthVersion
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, Job, User
 from labeling.records import Record
@@ -75,19 +76,22 @@ def rows(night: str, benchmarks: Iterable[Benchmark]) -> list[BenchmarkNight]:
     }
     scored = [job.payload["run"] for job in jobs.values() if "run" in job.payload]
     runs = Run.objects.defer("result").in_bulk(scored)
+    newest = TruthVersion.objects.filter(benchmark__in=jobs).values_list("benchmark")
+    versions = dict(newest.annotate(Max("number")).order_by())
     return [
-        _row(benchmark, jobs[benchmark.pk], runs)
+        _row(benchmark, jobs[benchmark.pk], runs, versions.get(benchmark.pk))
         for benchmark in benchmarks
         if benchmark.pk in jobs
     ]
 
 
-def _row(benchmark: Benchmark, job: Job, runs: dict[int, Run]) -> BenchmarkNight:
+def _row(
+    benchmark: Benchmark, job: Job, runs: dict[int, Run], version: int | None
+) -> BenchmarkNight:
     run = runs.get(job.payload.get("run", 0))
-    newest = truth_versions.newest(benchmark)
     return BenchmarkNight(
         name=benchmark.name,
-        version=newest.number if newest else None,
+        version=version,
         changed=job.payload.get("changed", 0),
         run=run.pk if run else None,
         error=job.payload.get("error") or (run.error if run else "") or job.error or None,

@@ -140,10 +140,11 @@ def execute(job: Job) -> None:
     kind = kind_of(benchmark)
     fingerprint: dict[str, object] = {}
     release: Release | None = None
+    refused = ""
     try:
         queue.renew(job, 0, STEPS)
         if run.settings.get("follow"):
-            _follow_now(benchmark, run.requested_by)
+            refused = _follow_now(benchmark, run.requested_by)
         fingerprint = kind.fingerprint(benchmark)
         release = kind.prepare(benchmark, run)
         queue.renew(job, 1, STEPS)
@@ -164,19 +165,26 @@ def execute(job: Job) -> None:
         _finish(run, Run.State.FAILED, {}, None, error=queue.explain(error))
         raise
     else:
-        _finish(run, Run.State.DONE, fingerprint, release, result=result)
+        _finish(run, Run.State.DONE, fingerprint, release, result=result, error=refused)
     _forget_interim(run)
 
 
-def _follow_now(benchmark: Benchmark, actor: User | None) -> None:
-    """Freeze the campaign if it has newer labels, and make them a version of the truth."""
+def _follow_now(benchmark: Benchmark, actor: User | None) -> str:
+    """Freeze the campaign if it has newer labels, and make them a version of the truth.
+
+    Returns why they cannot be, or ""; then the earlier truth is scored.
+    """
     campaign = benchmark.campaign
     if benchmark.is_pinned or truth_versions.newest(benchmark) is None:
-        return
+        return ""
     is_settling = campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
     if not is_settling and campaign.state != Campaign.State.DRAFT and _differs(campaign):
         freezing.freeze(campaign, actor)
-    truth_versions.follow(benchmark, freezing.latest_kept(campaign), is_asked=True)
+    try:
+        truth_versions.follow(benchmark, freezing.latest_kept(campaign), is_asked=True)
+    except kind_of(benchmark).refusals as error:
+        return f"The newer labels were not taken. {_sentence(error)}"
+    return ""
 
 
 def latest(benchmark: Benchmark) -> Run | None:

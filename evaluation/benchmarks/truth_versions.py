@@ -93,10 +93,6 @@ class NewTruth:
     changed: int
     report: VersionReport = field(default_factory=VersionReport)
 
-    @property
-    def differing(self) -> int:
-        return self.added + self.removed + self.changed
-
 
 def opening_sha256(benchmark: Benchmark) -> str:
     """Return the hash of version 1: of its kind, its release and its settings."""

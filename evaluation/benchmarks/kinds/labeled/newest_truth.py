@@ -21,13 +21,16 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     LOCALIZATION,
     WSOL,
 )
+from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage
+from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import CLASSES, WHERE
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.truth_versions import FIRST, newest
 from evaluation.models import Submission
 from evaluation.scoring.comparing import mean_difference, ranks_of
-from evaluation.scoring.image_lines import Outcome
+from evaluation.scoring.image_lines import ImageOutcome, Outcome
 from evaluation.scoring.scored_release import ScoredRelease
+from labeling.csv_rows import nfc
 from labeling.files import BadInput
 
 # Most images that a result lists as changed; the others are counted.
@@ -64,6 +67,9 @@ def score(
 ) -> NewestTruth:
     """Return every submission by the newest truth. images: images.jsonl by the opening truth."""
     benchmark, settings, number = history.benchmark, opening.settings, history.newest
+    # One that came while the opening was scored waits for the next run.
+    known = {submission.name for submission in opening.submissions}
+    rows = [row for row in rows if row.name in known]
     version = newest(benchmark)
     assert version is not None, "there is a later version"
     truth_rows, every = history.at(number), history.images_at(number)
@@ -102,6 +108,24 @@ def score(
         all_images=ScoredColumn(images=len(every), submissions=whole),
         effects=effects,
     )
+
+
+def with_uncovered(
+    outcomes: Iterator[ImageOutcome], opening: RowsByImage
+) -> Iterator[ImageOutcome]:
+    """Yield the outcomes of score maps, None for the images of the opening that lack a map."""
+    following = next(outcomes, None)
+    for image, rows in opening.images.items():
+        if following is not None and nfc(following["image"]) == nfc(image):
+            yield following
+            following = next(outcomes, None)
+        else:
+            yield {
+                "image": image,
+                "classes": rows[CLASSES][0],
+                "truth": [[float(edge) for edge in box] for box in rows[WHERE]],
+                "outcome": None,
+            }
 
 
 def _submission(row: Submission, scored: scoring.SubmissionScores) -> ScoredSubmission:

@@ -316,7 +316,10 @@ def _written(history: TruthHistory, rows: list[Submission], folder: Path) -> _Sc
                 scores.add(row, scored)
                 parts.append(folder / f"{row.position}.part.jsonl")
                 with scoring.called(paths.submission_path(row), row.name, scored_by.path):
-                    write_lines(parts[-1], scored.outcomes())
+                    lines = scored.outcomes()
+                    if benchmark.kind == WSOL and row.version != FIRST:
+                        lines = newest_truth.with_uncovered(lines, history.opening)
+                    write_lines(parts[-1], lines)
         write_lines(folder / IMAGES, _merged([row.name for row in rows], parts))
         # Build the index here, so that no page waits for it.
         image_index.index(folder / IMAGES, benchmark.kind)

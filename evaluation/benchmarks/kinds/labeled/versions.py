@@ -58,6 +58,7 @@ class TruthHistory:
     changes: dict[int, TruthChanges] = field(default_factory=dict)
     corrected: dict[int, Sets] = field(default_factory=dict)
     masks: dict[str, Path] = field(default_factory=dict)
+    _images: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, benchmark: Benchmark) -> "TruthHistory":
@@ -129,7 +130,9 @@ class TruthHistory:
         return truth
 
     def images_at(self, number: int) -> frozenset[str]:
-        return frozenset(map(nfc, self.at(number).images))
+        if number not in self._images:
+            self._images[number] = frozenset(map(nfc, self.at(number).images))
+        return self._images[number]
 
     @contextmanager
     def folder_at(self, number: int) -> Iterator[TruthFolder]:

@@ -1,18 +1,21 @@
 """The truth follows its campaign: what a version holds, and the three columns of a run."""
 
 import csv
+import json
 
 import pytest
 
 from evaluation.benchmarks import runs, truth_versions
-from evaluation.benchmarks.kinds.labeled import benchmarks, paths
+from evaluation.benchmarks.kinds.labeled import benchmarks, newest_truth, paths, running
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage, TruthChanges
 from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
 from evaluation.models import Run
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.models import Question
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -346,3 +349,64 @@ def test_people_answer_a_reviewed_image_again_and_the_newer_answer_wins(
     # The coot is all there is on the second image.
     assert history.at(2).images[ducks.IMAGES[1]] == {"truth.csv": [[ducks.COOT]]}
     assert history.at(1).images[ducks.IMAGES[1]] == {"truth.csv": [[ducks.DRAKE]]}
+
+
+def test_labels_that_cannot_be_scored_are_reported_and_the_earlier_truth_is_scored(
+    growing, alice, bob, wordnet, tmp_path, run_jobs, monkeypatch
+):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+
+    def refuse(*_):
+        raise Refusal("The class 'n0' is not a noun of WordNet 3.0.")
+
+    monkeypatch.setattr("evaluation.benchmarks.kinds.labeled.scoring.check_truth", refuse)
+    run = runs.score_now(benchmark, alice)
+    run_jobs()
+
+    run.refresh_from_db()
+    assert (run.state, run.result["truth_versions"]) == (Run.State.DONE, [1, 1])
+    assert "is not a noun" in run.error
+
+
+def test_score_maps_of_images_that_left_the_truth_are_not_missed(
+    growing, alice, bob, wordnet, tmp_path
+):
+    """An image of the opening is gone; a later submission has no map for it."""
+    benchmark = opened(alice, growing, "wsol")
+    world.submit(benchmark, alice, tmp_path, "early")
+    answer_late(growing, bob)
+    gone = next(iter(TruthHistory.of(benchmark).at(1).images))
+    asked = growing.questions.filter(item__image__name=gone)
+    factories.put(growing, asked.values_list("pk", flat=True), state=Question.State.WITHDRAWN)
+    lifecycle.move(growing, alice, "close")
+    night_of(benchmark)
+    images = [*TruthHistory.of(benchmark).at(2).images]
+    assert gone not in images
+    world.submit(benchmark, alice, tmp_path, "late", everywhere("wsol", images))
+
+    row, run = night_of(benchmark)
+
+    assert (row["error"], run.state) == (None, Run.State.DONE)
+    lines = running.images_path(benchmark, run.pk).read_text().splitlines()
+    outcomes = {line["image"]: line["outcomes"] for line in map(json.loads, lines)}
+    assert outcomes[gone]["late"] is None
+    assert outcomes[gone]["early"] is not None
+
+
+def test_a_submission_added_during_a_run_waits_for_the_next(growing, alice, bob, wordnet, tmp_path):
+    benchmark = opened(alice, growing, "detection")
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    _, run = night_of(benchmark)
+    world.submit(benchmark, alice, tmp_path, "late", [(LATE, CAT, 0.9, 8, 6, 56, 42)])
+
+    scored = newest_truth.score(
+        TruthHistory.of(benchmark),
+        list(benchmark.submissions.all()),
+        LabeledResult.from_json(run.result),
+        running.images_path(benchmark, run.pk),
+    )
+
+    assert [effect.name for effect in scored.effects] == ["alpha"]
