@@ -378,8 +378,8 @@ def test_score_maps_of_images_that_left_the_truth_are_not_missed(
     world.submit(benchmark, alice, tmp_path, "early")
     answer_late(growing, bob)
     gone = next(iter(TruthHistory.of(benchmark).at(1).images))
-    asked = growing.questions.filter(item__image__name=gone)
-    factories.put(growing, asked.values_list("pk", flat=True), state=Question.State.WITHDRAWN)
+    questions = growing.questions.filter(item__image__name=gone)
+    factories.put(growing, questions.values_list("pk", flat=True), state=Question.State.WITHDRAWN)
     lifecycle.move(growing, alice, "close")
     night_of(benchmark)
     images = [*TruthHistory.of(benchmark).at(2).images]
