@@ -96,6 +96,8 @@ class Submission(models.Model):
     attempts = models.PositiveIntegerField(default=1)
     # Number of the truth version that it was checked against; it covers that version's images.
     version = models.PositiveIntegerField(default=1, db_default=1)
+    # Frames of that version that its file lacks; they count as wrong (cds).
+    missing_frames = models.PositiveIntegerField(default=0, db_default=0)
     submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 

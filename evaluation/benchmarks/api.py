@@ -27,6 +27,7 @@ from evaluation.benchmarks.serializers import (
     SubmissionUpload,
     TruthVersionSerializer,
 )
+from evaluation.benchmarks.submissions import missing_frames
 from evaluation.benchmarks.uploads import load_wordnet, uploaded
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import check_may_open
@@ -160,6 +161,7 @@ class SubmissionViewSet(BaseViewSet):
 
         Then the benchmark is scored; a MAD competition first asks people about the new pairs.
         `joined` names the classifiers that changed: the same file again changes nothing.
+        `missing_frames` counts the frames that they lack (cds), which count as wrong.
         """
         row = benchmark_for(self.user, benchmark)
         body = self.read(NewSubmissionSerializer)
@@ -170,7 +172,7 @@ class SubmissionViewSet(BaseViewSet):
                 expected = "names no classifier; give its name"
             raise Refusal(f"A file of this benchmark {expected}.", field="name")
         joined = self._accepted(row, body, name)
-        return self.answer(JoinedSerializer, {"joined": joined}, 201)
+        return self._joined(row, joined)
 
     @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
     def update(self, request: Request, benchmark: str, classifier: str) -> Response:
@@ -215,6 +217,12 @@ class SubmissionViewSet(BaseViewSet):
                 # Keep the position inside the zip in the message.
                 raise Refusal(f"{bad}.", field="file", code="bad_input") from bad
 
+    def _joined(self, row: Benchmark, joined: Sequence[str]) -> Response:
+        answer: dict[str, object] = {"joined": joined}
+        if missing := missing_frames(row, joined):
+            answer["missing_frames"] = missing
+        return self.answer(JoinedSerializer, answer, 201)
+
     def _named(
         self, row: Benchmark, kind: BenchmarkKind, campaign: str, number: int | None, name: str
     ) -> Sequence[str]:
@@ -248,7 +256,7 @@ class OldSubmissionViewSet(SubmissionViewSet):
         row = benchmark_for(self.user, benchmark, self.family)
         [file] = self.read(self.body).values()
         joined = self._accepted(row, {"file": file}, "")
-        return self.answer(JoinedSerializer, {"joined": joined}, 201)
+        return self._joined(row, joined)
 
     @extend_schema(responses={204: None}, deprecated=True)
     def remove(self, request: Request, benchmark: str, position: int) -> Response:

@@ -94,8 +94,12 @@ class SubmissionSerializer(serializers.ModelSerializer):
             "sha256",
             "attempts",
             "is_people",
+            "missing_frames",
             "created_at",
         )
+        extra_kwargs = {
+            "missing_frames": {"help_text": "cds: frames that its file lacks; they count as wrong."}
+        }
 
 
 class ReleasedSubmissionSerializer(SubmissionSerializer):
@@ -168,6 +172,11 @@ class TruthVersionSerializer(serializers.ModelSerializer):
 
 class JoinedSerializer(serializers.Serializer):
     joined = serializers.ListField(child=serializers.CharField())
+    missing_frames = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="cds: for each classifier that lacks frames, how many; they count as wrong.",
+    )
 
 
 class RunSerializer(serializers.ModelSerializer):

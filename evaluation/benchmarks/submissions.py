@@ -1,6 +1,6 @@
 """Steps that several kinds of benchmark share: create benchmarks, add submissions, write files."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.models import Campaign, Question, Release, User
+from labeling.plurals import count_of
 from labeling.records import Record, to_json
 from labeling.releases import freezing
 
@@ -78,6 +79,20 @@ def submission_at(benchmark: Benchmark, position: int) -> Submission:
     if row is None:
         raise NotYours("The benchmark has no such classifier.")
     return row
+
+
+def missing_frames(benchmark: Benchmark, names: Collection[str]) -> dict[str, int]:
+    """Return the frames that these classifiers lack, without those that lack none (cds)."""
+    rows = benchmark.submissions.filter(name__in=names, missing_frames__gt=0)
+    return dict(rows.values_list("name", "missing_frames"))
+
+
+def missing_notes(missing: Mapping[str, int]) -> list[str]:
+    """Return a note on each classifier that lacks frames, given their number."""
+    return [
+        f"{name} lacks {count_of(number, 'frame')}; missing frames count as wrong."
+        for name, number in missing.items()
+    ]
 
 
 def enter(benchmark: Benchmark, actor: User, name: str, **fields: object) -> Submission:

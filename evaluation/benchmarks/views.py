@@ -23,6 +23,7 @@ from evaluation.benchmarks import access, downloads, pages, runs
 from evaluation.benchmarks.figures import DRAWING, FORMS, THEMES
 from evaluation.benchmarks.forms import NamedForm, SubmissionForm, add_fault
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
+from evaluation.benchmarks.submissions import missing_frames, missing_notes
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run
 from labeling.campaigns import access as campaign_access
@@ -169,6 +170,8 @@ def _accepted(
         messages.info(request, "The file is already here; nothing changed.")
         return redirect("evaluation:submissions", row.name)
     messages.success(request, kind.accepted(changed))
+    for text in missing_notes(missing_frames(row, changed)):
+        messages.warning(request, text)
     return redirect("evaluation:benchmark", row.name)
 
 

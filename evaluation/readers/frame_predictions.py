@@ -1,7 +1,7 @@
 """Read predictions.csv: the class that each classifier names for every frame. No Django."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,8 @@ class FramePredictions:
     wnids: for a classifier (F,) int32 indices into `classes`. NOTHING: it named no class, which is
     wrong and has no similarity. NOT_ASKED: it did not see the frame (people see few frames); a
     sequence with such a frame has no score for that classifier. classes: as the files write them.
-    frames: id → index 0 … F − 1. places: file and line where a class first came, or None.
+    frames: id → index 0 … F − 1. places: file and line where a class first came, or None. missing:
+    classifier → how many frames its file lacks and count as NOTHING; only those that lack some.
     """
 
     classifiers: tuple[str, ...]
@@ -36,6 +37,7 @@ class FramePredictions:
     classes: tuple[str, ...]
     frames: dict[str, int]
     places: tuple[tuple[str, int] | None, ...] = ()
+    missing: dict[str, int] = field(default_factory=dict)
 
     def origin(self, class_: int) -> tuple[str | None, int | None]:
         """Return the file and line where a class first came; None, None where it came from
@@ -73,6 +75,7 @@ class FramePredictions:
             tuple(classes),
             self.frames,
             tuple(places),
+            self.missing | more.missing,
         )
 
 
@@ -92,6 +95,7 @@ def read_predictions(
     *,
     optional: Collection[str] = (),
     ignored: Collection[str] = (),
+    missing_count_as_wrong: bool = False,
     check_classifiers: Callable[[Sequence[str]], object] | None = None,
     check_class: Callable[[str, int], object] | None = None,
 ) -> FramePredictions:
@@ -99,12 +103,12 @@ def read_predictions(
 
     frames: `frame_places(lines)`, for callers that read several files. optional: frames that may be
     missing; the classifier was then not asked. ignored: further frames, whose rows are skipped. An
-    empty wnid means that the classifier named nothing. Raises BadInput with the line for a frame
-    that is in no sequence or is repeated for a classifier, for an empty name, for missing frames,
-    and for no rows. Classes are checked against WordNet when they are scored. For files from
-    untrusted users, check_classifiers is called with all names whenever a new one comes, and
-    check_class with each new class and its line. Both may raise, which keeps endless names and
-    classes from filling the memory.
+    empty wnid means that the classifier named nothing; with missing_count_as_wrong, so does a
+    missing row. Raises BadInput with the line for a frame that is in no sequence or is repeated for
+    a classifier, for an empty name, for other missing frames, and for no rows. Classes are checked
+    against WordNet when they are scored. For files from untrusted users, check_classifiers is
+    called with all names whenever a new one comes, and check_class with each new class and its
+    line. Both may raise, which keeps endless names and classes from filling the memory.
     """
     frames = frame_places(lines) if frames is None else frames
     classes: dict[str, int] = {}
@@ -112,9 +116,7 @@ def read_predictions(
     by_classifier: dict[str, NDArray[np.int32]] = {}
     for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True, as_nfc=False):
         frame_number = frames.get(frame)
-        if frame_number is None and frame in ignored:
-            continue
-        if frame_number is None:
+        if frame_number is None and frame not in ignored:
             raise BadInput(
                 f"no sequence has the frame {_short(frame)}",
                 path,
@@ -128,6 +130,8 @@ def read_predictions(
             if check_classifiers is not None:
                 check_classifiers([*by_classifier, classifier])
             answers = by_classifier[classifier] = np.full(len(frames), _UNREAD, np.int32)
+        if frame_number is None:
+            continue
         if answers[frame_number] != _UNREAD:
             raise BadInput(
                 f"frame {_short(frame)} comes again for {_short(classifier)}",
@@ -144,9 +148,16 @@ def read_predictions(
         answers[frame_number] = number
     if not by_classifier:
         raise BadInput("there are no predictions below the header", path, None, "add rows")
-    _fill_missing(path, by_classifier, frames, optional)
+    missing = _fill_missing(by_classifier, frames, optional)
+    if missing and not missing_count_as_wrong:
+        raise _missing(path, missing, frames)
     return FramePredictions(
-        tuple(by_classifier), by_classifier, tuple(classes), frames, tuple(places)
+        tuple(by_classifier),
+        by_classifier,
+        tuple(classes),
+        frames,
+        tuple(places),
+        {classifier: len(numbers) for classifier, numbers in missing.items()},
     )
 
 
@@ -160,24 +171,29 @@ def _short(name: str) -> str:
 
 
 def _fill_missing(
-    path: Path,
     by_classifier: dict[str, NDArray[np.int32]],
     frames: dict[str, int],
     optional: Collection[str],
-) -> None:
-    """Note optional frames as not asked. Raises BadInput for other frames that are missing."""
+) -> dict[str, list[int]]:
+    """Note optional frames as not asked, the others as NOTHING; return the latter by classifier."""
     places = [frames[frame] for frame in optional if frame in frames]
+    missing = {}
     for classifier, answers in by_classifier.items():
         unread = [number for number in places if answers[number] == _UNREAD]
         answers[unread] = NOT_ASKED
-        missing = np.flatnonzero(answers == _UNREAD)
-        if len(missing):
-            ids = list(frames)
-            first = ", ".join(_short(ids[i]) for i in missing[:5].tolist())
-            raise BadInput(
-                f"{_short(classifier)} lacks {len(missing)} of {len(frames)} frames: {first}"
-                + (", …" if len(missing) > 5 else ""),
-                path,
-                None,
-                "classify these frames too; a frame without an answer gets an empty wnid",
-            )
+        if numbers := np.flatnonzero(answers == _UNREAD).tolist():
+            answers[numbers] = NOTHING
+            missing[classifier] = numbers
+    return missing
+
+
+def _missing(path: Path, missing: dict[str, list[int]], frames: dict[str, int]) -> BadInput:
+    [classifier, numbers], ids = next(iter(missing.items())), list(frames)
+    first = ", ".join(_short(ids[number]) for number in numbers[:5])
+    return BadInput(
+        f"{_short(classifier)} lacks {len(numbers)} of {len(frames)} frames: {first}"
+        + (", …" if len(numbers) > 5 else ""),
+        path,
+        None,
+        "classify these frames too; a frame without an answer gets an empty wnid",
+    )

@@ -11,7 +11,7 @@ import contextlib
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -159,13 +159,14 @@ def add_predictions(
     """Return the names of the classifiers that were added or changed by a file of one or more.
 
     name: the user's name for the file, for messages. New predictions replace a classifier's old
-    ones; the same file again changes nothing. It needs every frame of the newest truth, and may
-    have frames of older ones. All or nothing. Raises BadInput with the line,
-    Refusal for invalid names or too many classifiers.
+    ones; the same file again changes nothing. Frames of the newest truth that it lacks count as
+    wrong; it may have frames of older ones. All or nothing. Raises BadInput with the line, or for a
+    classifier without any frame of the newest truth, Refusal for invalid names or too many
+    classifiers.
     """
     history = SequenceHistory.of(benchmark)
     with kept_files.called(name):
-        _check_predictions(history, path)
+        missing = _check_predictions(history, path)
     with saying_full(), scratch() as folder:
         parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
@@ -181,12 +182,13 @@ def add_predictions(
                 for classifier, sha256 in hashes.items()
                 if classifier not in rows or rows[classifier].sha256 != sha256
             ]
-            for classifier in hashes.keys() - changed:
-                rows[classifier].version = history.newest
-                rows[classifier].save(update_fields=["version"])
+            # The same file covers the newest truth as well if it lacks nothing of it.
+            whole = hashes.keys() - changed - missing.keys()
             for classifier in changed:
                 row = rows.get(classifier) or enter(benchmark, actor, classifier)
+                row.missing_frames = missing.get(classifier, 0)
                 _replace(row, parts[classifier], hashes[classifier], history.newest)
+            benchmark.submissions.filter(name__in=whole).update(version=history.newest)
     return changed
 
 
@@ -220,8 +222,12 @@ def _check_campaign(campaign: Campaign) -> None:
         )
 
 
-def _check_predictions(history: SequenceHistory, path: Path) -> None:
-    """Raise BadInput for unknown frames or wnids, Refusal for invalid classifier names."""
+def _check_predictions(history: SequenceHistory, path: Path) -> Mapping[str, int]:
+    """Return the number of frames that each classifier lacks, without those that lack none.
+
+    Raises BadInput for unknown frames or wnids and for a classifier that lacks every frame, Refusal
+    for invalid classifier names.
+    """
     nouns = load()
 
     def check_class(wnid: str, line: int) -> None:
@@ -239,13 +245,23 @@ def _check_predictions(history: SequenceHistory, path: Path) -> None:
         _check_classifier(names[-1])
         _check_number(len(names))
 
-    read_predictions(
+    predictions = read_predictions(
         path,
         history.lines_at(history.newest),
         ignored=history.every_frame,
+        missing_count_as_wrong=True,
         check_classifiers=check_classifiers,
         check_class=check_class,
     )
+    for name, number in predictions.missing.items():
+        if number == len(predictions.frames):
+            raise BadInput(
+                f"{name!r} has no frame of the newest truth",
+                path,
+                None,
+                "download sequences.jsonl again and classify its frames",
+            )
+    return predictions.missing
 
 
 def _check_classifier(name: str) -> None:
@@ -284,7 +300,7 @@ def _replace(row: Submission, part: Path, sha256: str, version: int) -> None:
     if row.sha256:
         remove_later(row)
     row.sha256, row.version = sha256, version
-    row.save(update_fields=["sha256", "version"])
+    row.save(update_fields=["sha256", "version", "missing_frames"])
     goal = _predictions_place(row)
     goal.parent.mkdir(parents=True, exist_ok=True)
     os.replace(part, goal)

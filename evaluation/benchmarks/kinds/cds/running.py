@@ -13,7 +13,7 @@ from evaluation.benchmarks.kind import NEWEST_TRUTH, BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, newest_truth, next_truth, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
 from evaluation.benchmarks.kinds.cds.versions import LINES, SequenceHistory
-from evaluation.benchmarks.submissions import read_all, write_lines
+from evaluation.benchmarks.submissions import missing_notes, read_all, write_lines
 from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
@@ -107,12 +107,17 @@ class CdsScoring(BenchmarkKind[CdsResult]):
 
 def _by_opening(history: SequenceHistory, release: Release, folder: Path) -> CdsResult:
     rounds = history.benchmark.settings["bootstrap"]
-    scored = _scored(history.benchmark, _given(history, FIRST), history.opening, rounds)
+    predictions = _given(history, FIRST)
+    scored = _scored(history.benchmark, predictions, history.opening, rounds)
     write_lines(folder / SEQUENCES, scored.sequences())
     write_lines(folder / ANSWERS, scored.answers())
     result = replace(
         scored.result,
-        notes=[*scored.result.notes, *people.notes(history.benchmark)],
+        notes=[
+            *scored.result.notes,
+            *missing_notes(predictions.missing),
+            *people.notes(history.benchmark),
+        ],
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         code_version=freezing.code_version(),
     )
@@ -180,7 +185,14 @@ def _each(
         path = benchmarks.predictions_path(row)
         require_file(path, "upload the classifier's predictions again")
         later = () if row.version == number else frames.keys() - history.frames_at(row.version)
-        yield read_predictions(path, lines, frames, optional=later, ignored=history.every_frame)
+        yield read_predictions(
+            path,
+            lines,
+            frames,
+            optional=later,
+            ignored=history.every_frame,
+            missing_count_as_wrong=True,
+        )
     people_predictions = (
         people.predictions(benchmark, frames) if benchmark.naming is not None else None
     )

@@ -298,8 +298,8 @@ def faulty(rows, fault):
         rows[1][0] = "nowhere/01"
     elif fault == "twice":
         rows.insert(1, rows[0])
-    elif fault == "missing":
-        rows.pop(1)
+    elif fault == "no known frame":
+        rows[:] = [["nowhere/01", "alpha", rows[0][2]]]
     elif fault == "not in WordNet":
         rows[1][2] = "n00000001"
     return rows
@@ -312,7 +312,7 @@ def test_bad_predictions_are_named_and_change_nothing(wordnet, alice, reveal, tm
     for fault, message in [
         ("unknown frame", "mine.csv, line 3: no sequence has the frame 'nowhere/01'; "),
         ("twice", "mine.csv, line 3: frame "),
-        ("missing", "mine.csv: 'alpha' lacks 1 of "),
+        ("no known frame", "mine.csv, line 2: no sequence has the frame 'nowhere/01'; "),
         ("not in WordNet", "mine.csv, line 3: 'n00000001' is not a noun of WordNet 3.0; "),
     ]:
         rows = faulty(world.rows_of(reveal, alpha=world.always_right), fault)

@@ -143,6 +143,38 @@ def test_classifiers_join_are_scored_and_read(client, reveal, wordnet, run_jobs)
     assert json.loads(answers[0])["answers"]["alpha"][0]["right"] is True
 
 
+def test_missing_frames_are_counted_and_wrong(client, reveal, wordnet, run_jobs):
+    rows = world.rows_of(reveal, alpha=world.always_right, beta=world.always_right)
+    lacking = [row for row in rows if row[1] == "beta" or not row[0].startswith("cats/0.png/cat-1")]
+    lines = [
+        json.loads(line) for line in b"".join(client.get(ONE + "sequences.jsonl")).splitlines()
+    ]
+    frames = {frame for line in lines for frame in line["frames"]}
+    number = sum(frame.startswith("cats/0.png/cat-1") for frame in frames)
+    body = {"file": world.upload(lacking)}
+
+    joined = client.post(ONE + "submissions/", body, format="multipart")
+    run_jobs()
+
+    assert joined.json() == {"joined": ["alpha", "beta"], "missing_frames": {"alpha": number}}
+    entries = client.get(ONE + "submissions/").json()["results"]
+    assert [row["missing_frames"] for row in entries] == [number, 0]
+    run = client.get(ONE + "runs/").json()["results"][0]
+    result = client.get(f"{ONE}runs/{run['id']}/").json()["result"]
+    assert f"alpha lacks {number} frames; missing frames count as wrong." in result["notes"]
+    scored = b"".join(client.get(f"{ONE}runs/{run['id']}/sequences.jsonl")).splitlines()
+    scores = {
+        (row["image"], row["object"], row["classifier"]): row for row in map(json.loads, scored)
+    }
+    wrong, right = scores["cats/0.png", "cat-1", "alpha"], scores["cats/0.png", "cat-1", "beta"]
+    assert (wrong["cds"], wrong["b_cds"], right["cds"]) == (1, 1, 0)
+
+    body = {"file": world.upload([*rows, rows[0]])}
+    twice = client.post(ONE + "submissions/", body, format="multipart")
+    assert twice.status_code == 400
+    assert "comes again for 'alpha'" in twice.json()["detail"]
+
+
 def test_frames_and_orders_can_be_fetched(client, reveal):
     lines = b"".join(client.get(ONE + "sequences.jsonl")).splitlines()
     orders = json.loads(b"".join(client.get(ONE + "orders.json")))

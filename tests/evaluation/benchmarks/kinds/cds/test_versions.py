@@ -161,12 +161,18 @@ def test_changed_masks_get_other_ids_and_predictions_are_asked_for_again(
     assert (effect["objects"], effect["ranks"]) == (2, [1, None, None])
     assert effect["ignored"] > 0
 
-    # The frames of before are enough no more.
-    with pytest.raises(BadInput, match=r"lacks .* frames: 'cats/1.png/cat-1/.*@"):
-        world.add(reveal, alice, tmp_path, late=world.always_right)
+    # With the frames of before, the new ones count as wrong.
+    world.add(reveal, alice, tmp_path, late=world.always_right)
+    late = reveal.submissions.get(name="late")
+    assert (late.version, late.missing_frames) == (2, len(set(changed)))
+    _, run = night_of(reveal)
+    assert column(run, "all_objects")["late"]["objects"] == 3
+    assert column(run, "all_objects")["late"]["cds"] > 0
+    assert run.result["newest"]["opening_objects"]["objects"] == 3
     rows = newest_rows(reveal, late=world.always_right)
     benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "late.csv", rows))
     _, run = night_of(reveal)
+    assert reveal.submissions.get(name="late").missing_frames == 0
     assert effects_of(run)["late"]["ranks"] == [None, 1, 1]
     assert effects_of(run)["late"]["opening"] == 2
     # With those of the opening as well, it has all three columns.
@@ -174,6 +180,34 @@ def test_changed_masks_get_other_ids_and_predictions_are_asked_for_again(
     benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "both.csv", rows))
     _, run = night_of(reveal)
     assert effects_of(run)["late"]["ranks"] == [1, 1, 1]
+
+
+def test_a_classifier_needs_one_frame_of_the_newest_truth(reveal, growing, alice, tmp_path):
+    for key in (FIRST_CAT, COW_OBJECT, SECOND_CAT):
+        answer(growing, key, alice, drawn(head=square(2, 2, 30, 30)))
+    night_of(reveal)
+    rows = newest_rows(reveal, late=world.always_right)[:1]
+    rows += world.rows_of(reveal, old=world.always_right)
+
+    with pytest.raises(BadInput, match="'old' has no frame of the newest truth; download"):
+        benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "p.csv", rows))
+
+    assert [row.name for row in reveal.submissions.all()] == ["early"]
+    # The one of before is still scored by the opening.
+    _, run = night_of(reveal)
+    assert effects_of(run)["early"]["ranks"] == [1, None, None]
+
+
+def test_the_same_file_again_covers_no_newer_truth_that_it_lacks(
+    reveal, growing, alice, bob, tmp_path
+):
+    answer(growing, LATE, bob)
+    night_of(reveal)
+
+    assert world.add(reveal, alice, tmp_path, early=world.right_at_last) == []
+
+    early = reveal.submissions.get()
+    assert (early.version, early.missing_frames) == (1, 0)
 
 
 def test_the_masks_of_before_have_the_ids_of_before(reveal, growing, alice, bob):

@@ -278,6 +278,15 @@ def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_ali
     assert Run.objects.count() == 1
 
 
+def test_missing_frames_are_counted_on_the_page(wordnet, reveal, as_alice):
+    rows = world.rows_of(reveal, alpha=world.always_right)[2:]
+
+    answer = as_alice.post(SUBMISSIONS, {"file": world.upload(rows)}, follow=True)
+
+    assert "alpha lacks 2 frames; missing frames count as wrong." in html_of(answer)
+    assert "2 missing frames" in html_of(as_alice.get(SUBMISSIONS))
+
+
 def test_bad_predictions_are_refused_beside_the_field(wordnet, reveal, as_alice):
     rows = world.rows_of(reveal, alpha=world.always_right)
     rows[2][0] = "nowhere/01"
