@@ -97,7 +97,7 @@ class FollowingBenchmarkForm(NewBenchmarkForm):
         max_value=MOST_IMAGES,
         required=False,
         initial=Following.min_images,
-        label="Only with at least this many images",
+        label="Only with at least this many images (CDS: objects)",
     )
 
     def following(self) -> dict[str, object]:

@@ -59,6 +59,8 @@ class BenchmarkKind(Generic[ResultT]):
     # On the page of all benchmarks: the button's key, and the purpose of such a benchmark.
     key: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
+    # What its truth has: an image, or an object (both take "an").
+    counted: ClassVar[str] = "image"
     # Its templates; missing ones fall back to the framework's (evaluation/{part}.html).
     templates: ClassVar[str] = "evaluation/{part}.html"
     styles: ClassVar[tuple[str, ...]] = ()

@@ -16,13 +16,12 @@ from labeling.disk_full import saying_full
 from labeling.errors import NotYours
 from labeling.web.views.shared import SignedIn
 
-# Text after the number of entries in each list of a VersionReport.
+# The text before each list of a VersionReport.
 NOTES = {
-    "reviewed_again": "with a corrected label were answered again; the newer answer counts:",
-    "left_out": "were reviewed, but their label changed after the review was opened; they keep the "
-    "newer label:",
-    "masks_changed": "have new masks; add predictions for their new frames:",
-    "waiting": "categories have no part order or no class yet, so their objects wait:",
+    "reviewed_again": "Corrected by a review, then answered again; the newer answer counts",
+    "left_out": "Reviewed, but the label changed after the review was opened; the newer one counts",
+    "masks_changed": "New masks; add predictions for the new frames",
+    "waiting": "Categories without a part order or a class; their objects wait",
 }
 # Most images of a report that the page lists.
 MOST_LISTED = 50
@@ -65,10 +64,10 @@ def night(request: SignedIn) -> HttpResponse:
     started = night_report.last_night()
     mine = access.benchmarks_for(request.user).select_related("campaign").order_by("title", "pk")
     rows = night_report.rows(started.name, mine) if started else []
-    titles = dict(mine.values_list("name", "title"))
+    known = {benchmark.name: benchmark for benchmark in mine}
     context = {
         "night": started,
-        "rows": [(row, titles[row.name]) for row in rows],
+        "rows": [(row, known[row.name].title, kind_of(known[row.name]).counted) for row in rows],
         "failed": night_report.failed_steps(started.name, request.user) if started else [],
     }
     return render(request, "evaluation/night.html", context)

@@ -33,6 +33,7 @@ class Cds(CdsScoring, CdsPages):
         "reveals objects part by part and measures how much of an object a classifier must see. It "
         "needs a campaign in which people draw parts."
     )
+    counted = "object"
     templates = "evaluation/cds/{part}.html"
     styles = ("css/cds.css",)
     urls = "evaluation.benchmarks.kinds.cds.urls"

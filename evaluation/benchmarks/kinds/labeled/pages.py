@@ -4,8 +4,10 @@ import csv
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from django.db.models import Sum
 from django.urls import reverse
 
+from evaluation.benchmarks import truth_versions
 from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
@@ -28,7 +30,9 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
     TruthCounts,
 )
+from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
 from evaluation.benchmarks.tables import Table
+from evaluation.benchmarks.truth_versions import FIRST
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -85,7 +89,8 @@ class LabeledPages(BenchmarkKind[LabeledResult]):
             "is_test": benchmark.settings["split"] == TEST,
             "example": example(benchmark),
             "may_leave_out": benchmark.kind == DETECTION,
-            "truth": benchmark.settings["truth"],
+            "version": truth_versions.newest_number(benchmark),
+            "images": _count_newest(benchmark),
         }
 
 
@@ -262,8 +267,23 @@ def _first_of(row: Benchmark) -> tuple[str, str]:
     return image, wnid
 
 
+def _count_newest(row: Benchmark) -> int:
+    """Return the number of images of the newest truth."""
+    later = row.truth_versions.filter(number__gt=FIRST)
+    if later.exclude(review=None).exists():
+        history = TruthHistory.of(row)
+        return len(history.images_at(history.newest))
+    sums = later.aggregate(added=Sum("added", default=0), removed=Sum("removed", default=0))
+    return int(row.settings["truth"]["images"] + sums["added"] - sums["removed"])
+
+
 def images_of(row: Benchmark) -> list[str]:
-    """Return the names of the images of the truth. Raises FileNotFoundError."""
+    """Return the images of the newest truth, then those that only earlier ones have.
+
+    Raises FileNotFoundError, Refusal if files of later versions are missing.
+    """
+    if (number := truth_versions.newest_number(row)) != FIRST:
+        return [*TruthHistory.of(row).with_others(number).images]
     folder = paths.truth_folder(row)
     if row.kind == WSOL:
         return (folder / wsol_truth.IDS).read_text(encoding="utf-8").split("\n")[:-1]

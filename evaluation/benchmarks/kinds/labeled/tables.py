@@ -129,6 +129,12 @@ def _truth_cell(at: int) -> Callable[[TruthEffectRow], MeasureCell | None]:
     return lambda row: row.cells[at]
 
 
+def _truth_difference(row: TruthEffectRow) -> MeasureCell | None:
+    """Return the difference; None where the measure is not a mean over images (detection)."""
+    cell = rows.cell_of(row.effect.difference)
+    return None if cell.value is None else cell
+
+
 TRUTH = Table(
     "truth-versions",
     rows.effects,
@@ -143,7 +149,7 @@ TRUTH = Table(
             "difference",
             "Change on the same images",
             template=CELL,
-            of=lambda row: rows.cell_of(row.effect.difference),
+            of=_truth_difference,
         ),
         Column(
             "changed",

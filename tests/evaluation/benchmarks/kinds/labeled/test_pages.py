@@ -427,7 +427,7 @@ def test_only_detection_says_that_an_image_may_have_no_row(scored, as_alice):
         assert ("an image without a row counts as one without detections" in page) == (
             kind == "detection"
         ), kind
-        assert ("for every one of the" in page) == (kind != "detection"), kind
+        assert ("for every image of the truth" in page) == (kind != "detection"), kind
 
 
 def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):

@@ -1,6 +1,7 @@
 """The versions of a truth on pages, in the API and by command, and the report of the night."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -16,6 +17,7 @@ from tests.evaluation.benchmarks.kinds.labeled.test_versions import (
     answer_late,
     growing,
     night_of,
+    of_every_kind,
     opened,
 )
 
@@ -166,6 +168,31 @@ def test_the_night_is_reported(followed, as_alice):
     assert "version 2" in text
     Job.objects.filter(kind="nightly", payload__step="settle").update(error="The disk is full.")
     assert "The disk is full." in text_of(as_alice.get("/nightly/"))
+
+
+def test_the_night_belongs_to_benchmarks_in_the_menu(followed, as_alice):
+    page = as_alice.get("/nightly/").content.decode()
+
+    assert re.search('href="/benchmarks/"[^>]*aria-current="page"', page)
+
+
+def test_the_night_counts_in_the_unit_of_the_truth(followed, as_alice):
+    assert "1 image" in text_of(as_alice.get("/nightly/"))
+
+
+@of_every_kind
+def test_a_participant_learns_of_the_newest_images(kind, growing, alice, bob, as_alice, wordnet):
+    benchmark = opened(alice, growing, kind)
+    first = as_alice.get(f"/benchmarks/{kind}/images.txt")
+    answer_late(growing, bob)
+    night_of(benchmark)
+
+    names = b"".join(as_alice.get(f"/benchmarks/{kind}/images.txt").streaming_content).decode()
+    text = text_of(as_alice.get(f"/benchmarks/{kind}/submissions/"))
+
+    assert names.split() == [*b"".join(first.streaming_content).decode().split(), LATE]
+    assert f"{len(names.split())} images" in text
+    assert "this is version 2" in text
 
 
 def test_another_researcher_sees_nothing_of_the_night(followed, client):
