@@ -345,7 +345,7 @@ ROWS = (
         GET benchmarks/<slug:name>/label-sets/<int:version>.zip
         POST benchmarks/<slug:name>/submissions/<int:position>/remove/
         GET benchmarks/<slug:name>/truth.zip
-        GET benchmarks/<slug:name>/truth/
+        GET,POST benchmarks/<slug:name>/truth/
         GET benchmarks/<slug:name>/truth/<int:version>.zip
         GET benchmarks/<slug:name>/<file:file>
         GET benchmarks/<slug:name>/runs/<int:pk>/<file:file>
@@ -394,7 +394,7 @@ ROWS = (
         GET,POST api/v1/datasets/<slug:dataset>/pools/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/pool.zip
-        GET api/v1/benchmarks/<slug:name>/
+        GET,PATCH api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
         GET api/v1/benchmarks/<slug:benchmark>/selections/

@@ -45,6 +45,8 @@ BARE = {
 }
 # What the small world is not ready for: the status, once the body was read.
 NOT_NOW = {
+    # A competition has no versions of its truth.
+    "PATCH api/v1/benchmarks/<slug:name>/": 400,
     "POST api/v1/benchmarks/<slug:benchmark>/true-labels/": 400,
     f"POST {CAMPAIGN}members/<int:pk>/pardon/": 409,
     f"POST {CAMPAIGN}objects/": 400,
@@ -111,6 +113,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         | {"size": 64, "thresholds": 10}
         | follows,
         f"POST {KINDS}labeled/plans/": labeled,
+        "PATCH api/v1/benchmarks/<slug:name>/": follows,
         "POST api/v1/benchmarks/<slug:benchmark>/reviews/": body
         | {"models": ["alpha"], "agreements": 0.5, "seed": 1, "policy": {"votes": 3}},
         "POST api/v1/benchmarks/<slug:benchmark>/label-sets/": {"campaign": "looks", "release": 1},

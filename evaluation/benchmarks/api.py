@@ -18,6 +18,7 @@ from evaluation.benchmarks.access import benchmark_for, benchmarks_for, check_im
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
     BenchmarkSerializer,
+    FollowingChangeRequest,
     JoinedSerializer,
     NewSubmissionSerializer,
     ReleasedSubmissionSerializer,
@@ -102,6 +103,13 @@ class BenchmarkViewSet(BaseViewSet):
         kind, texts = self._kind()
         chosen = self._chosen(texts.NEW)
         return self.answer(BenchmarkSerializer, kind.create(self.user, **chosen), 201)
+
+    @extend_schema(request=FollowingChangeRequest, responses=BenchmarkSerializer)
+    def partial_update(self, request: Request, name: str) -> Response:
+        """Change how the truth follows the campaign from now on; existing versions stay."""
+        row = benchmark_for(self.user, name)
+        truth_versions.change_following(row, self.read(FollowingChangeRequest, partial=True))
+        return self.answer(BenchmarkSerializer, benchmark_for(self.user, name))
 
     def plan(self, request: Request) -> Response:
         kind, texts = self._kind()

@@ -130,7 +130,7 @@ urlpatterns: Addresses = [
     *_old_makers(),
     path(
         "benchmarks/<slug:name>/",
-        api.BenchmarkViewSet.as_view({"get": "retrieve"}),
+        api.BenchmarkViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="benchmark",
     ),
     path("benchmarks/<slug:benchmark>/", include(in_benchmark)),

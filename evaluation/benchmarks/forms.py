@@ -79,11 +79,11 @@ class NewBenchmarkForm(NamedForm):
         return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
 
 
-class FollowingBenchmarkForm(NewBenchmarkForm):
-    """A new benchmark whose truth follows the campaign."""
+class FollowingFields(forms.Form):
+    """How the truth follows the campaign."""
 
     pinned = forms.BooleanField(
-        required=False, label="Keep the labels of this release; never take newer ones"
+        required=False, label="Keep the present labels; never take newer ones"
     )
     every = forms.ChoiceField(
         choices=Benchmark.Every.choices,
@@ -99,6 +99,18 @@ class FollowingBenchmarkForm(NewBenchmarkForm):
         initial=Following.min_images,
         label="Only with at least this many images (CDS: objects)",
     )
+
+
+class FollowingForm(FollowingFields):
+    """Changes how the truth of a benchmark follows the campaign."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["every"].required = self.fields["min_images"].required = True
+
+
+class FollowingBenchmarkForm(FollowingFields, NewBenchmarkForm):
+    """A new benchmark whose truth follows the campaign."""
 
     def following(self) -> dict[str, object]:
         """Return the choices; pages opened before the fields existed send none of them."""

@@ -60,23 +60,28 @@ class OnReleaseRequest(Body):
     )
 
 
-class FollowingRequest(OnReleaseRequest):
-    """A body that creates a benchmark whose truth can follow its campaign."""
+class FollowingChangeRequest(Body):
+    """How the truth of a benchmark follows its campaign; fields that are left out stay."""
 
     pinned = serializers.BooleanField(
-        default=False, help_text="Keep the labels of this release; never take newer ones."
+        required=False, help_text="Keep the present labels; never take newer ones (false)."
     )
     every = serializers.ChoiceField(
         choices=Benchmark.Every.choices,
-        default=Following.every,
-        help_text="When newer labels become a version of the truth.",
+        required=False,
+        help_text=f"When newer labels become a version of the truth ({Following.every}).",
     )
     min_images = serializers.IntegerField(
         min_value=1,
         max_value=MOST_IMAGES,
-        default=Following.min_images,
-        help_text="Newer labels count only with at least this many images (cds: objects).",
+        required=False,
+        help_text="Newer labels count only with at least this many images, or objects (cds) "
+        f"({Following.min_images}).",
     )
+
+
+class FollowingRequest(FollowingChangeRequest, OnReleaseRequest):
+    """A body that creates a benchmark whose truth can follow its campaign."""
 
 
 class NewOnReleaseSerializer(OnReleaseRequest):

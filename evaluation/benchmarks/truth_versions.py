@@ -3,7 +3,7 @@
 Only the night and “Score now” compare the truth with the campaign's newest release.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ WEEK = timedelta(days=7)
 MOST_IMAGES = 1_000_000
 # The keys of Following in forms, bodies and options.
 FOLLOWING = ("every", "min_images", "pinned")
+NO_VERSIONS = "This benchmark has no versions of its truth."
 AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
 
@@ -60,7 +61,7 @@ class TruthVersionRow(Record):
 
 @dataclass(frozen=True)
 class Following:
-    """How the truth of a new benchmark follows its campaign."""
+    """How the truth of a benchmark follows its campaign."""
 
     is_pinned: bool = False
     every: str = Benchmark.Every.NIGHT
@@ -79,8 +80,29 @@ class Following:
             raise Refusal(f"Take a whole number from 1 to {MOST_IMAGES:,}.", field="min_images")
         return cls(bool(chosen.pop("pinned", False)), str(every), min_images)
 
+    @classmethod
+    def of(cls, row: Benchmark) -> dict[str, object]:
+        """Return the choice as `taken` reads it."""
+        return {"every": row.every, "min_images": row.min_images, "pinned": row.is_pinned}
+
     def put(self, row: Benchmark) -> None:
         row.is_pinned, row.every, row.min_images = self.is_pinned, self.every, self.min_images
+
+
+def change_following(benchmark: Benchmark, chosen: Mapping[str, object]) -> Benchmark:
+    """Return the benchmark after changing some of FOLLOWING; existing versions stay.
+
+    Raises Refusal with the field, and for a benchmark without versions (mad).
+    """
+    with transaction.atomic():
+        row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if not row.truth_versions.exists():
+            raise Refusal(NO_VERSIONS)
+        Following.taken(Following.of(row) | dict(chosen)).put(row)
+        # A release that was too small, or came while the truth was pinned, may count now.
+        row.compared_with = ""
+        row.save(update_fields=["is_pinned", "every", "min_images", "compared_with"])
+    return row
 
 
 @dataclass(frozen=True)

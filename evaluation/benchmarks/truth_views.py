@@ -3,14 +3,16 @@
 import tempfile
 from typing import IO
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
 
-from evaluation.benchmarks import access, downloads, folders, night_report
+from evaluation.benchmarks import access, downloads, folders, night_report, truth_versions
+from evaluation.benchmarks.forms import FollowingForm
 from evaluation.benchmarks.kind import kind_of
-from evaluation.benchmarks.truth_versions import VersionReport
+from evaluation.benchmarks.truth_versions import Following, VersionReport
 from evaluation.models import Benchmark
 from labeling.disk_full import saying_full
 from labeling.errors import NotYours
@@ -28,17 +30,26 @@ MOST_LISTED = 50
 
 
 @login_required
-@require_GET
+@require_http_methods(["GET", "POST"])
 def versions(request: SignedIn, name: str) -> HttpResponse:
-    """Show every version of the truth and what it changed."""
+    """Show every version of the truth and what it changed, and the form to change how it follows
+    the campaign.
+    """
     row = access.benchmark_for(request.user, name)
     made = list(row.truth_versions.select_related("release", "review__campaign"))
     if not made:
-        raise NotYours("This benchmark has no versions of its truth.")
+        raise NotYours(truth_versions.NO_VERSIONS)
+    form = FollowingForm(request.POST or None, initial=Following.of(row))
+    if form.is_valid():
+        truth_versions.change_following(row, form.cleaned_data)
+        messages.success(request, "Saved. Versions that exist stay as they are.")
+        return redirect("evaluation:truth", row.name)
     context = {
         "benchmark": row,
         "campaign": row.campaign,
         "kind": kind_of(row),
+        "form": form,
+        "newest": made[-1],
         "every": row.get_every_display(),
         "hides": row.hides_images,
         "most": MOST_LISTED,
@@ -47,7 +58,8 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
             (version, VersionReport.from_json(version.report)) for version in reversed(made)
         ],
     }
-    return render(request, "evaluation/truth.html", context)
+    status = 422 if form.errors else 200
+    return render(request, "evaluation/truth.html", context, status=status)
 
 
 @login_required

@@ -69,6 +69,7 @@ PRESSED = {
         "test_label_sets::test_mistakes_are_reviewed_and_every_number_says_its_version"
     ),
     "evaluation/labeled/new.html": HERE,
+    "evaluation/truth.html": HERE,
     "labeling/_imports.html": HERE,
     "labeling/_jobs.html": HERE,
     "labeling/_picker_search.html": HERE,
@@ -294,6 +295,7 @@ STEPS = [
     Step("/benchmarks/reveal/runs/{revealed}/sequences/", "Show"),
     Step("/benchmarks/maps/", "Score now"),
     Step("/benchmarks/maps/runs/{mapped}/images/", "Show"),
+    Step("/benchmarks/maps/truth/", "Save", {"#id_min_images": "7"}, "Saved."),
     Step("/benchmarks/maps/submissions/", "Remove"),
     Step("/benchmarks/new/released/", "Show kinds", {"#id_campaign": "coots"}),
     Step("/tokens/", "Create token", {"#id_name": "script"}),

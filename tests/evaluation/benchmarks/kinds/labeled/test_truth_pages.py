@@ -5,12 +5,14 @@ import re
 import zipfile
 
 import pytest
+from django.test.client import encode_multipart
 
 from evaluation.benchmarks import runs, truth_versions
 from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage
 from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
 from evaluation.models import Benchmark
 from labeling.models import Job
+from tests import factories
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.test_versions import (
     LATE,
@@ -20,6 +22,7 @@ from tests.evaluation.benchmarks.kinds.labeled.test_versions import (
     of_every_kind,
     opened,
 )
+from tests.labeling import part_releases
 
 __all__ = ["growing"]
 pytestmark = pytest.mark.django_db
@@ -59,7 +62,7 @@ def test_a_pinned_truth_is_called_so(followed, as_alice):
 
     text = text_of(as_alice.get(f"/benchmarks/{followed.name}/truth/"))
 
-    assert "keeps the labels of release 1" in text
+    assert "keeps the labels of release 2" in text
 
 
 def test_the_benchmark_shows_the_scores_by_both_truths(followed, as_alice):
@@ -161,6 +164,75 @@ def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordne
     assert (row.is_pinned, row.every, row.min_images) == (True, "week", 7)
 
 
+def test_the_page_changes_how_the_truth_follows(followed, as_alice):
+    address = f"/benchmarks/{followed.name}/truth/"
+    Benchmark.objects.update(compared_with="3 open")
+
+    wrong = as_alice.post(address, {"every": "week", "min_images": "0"})
+    page = as_alice.post(address, {"every": "week", "min_images": "7", "pinned": "on"}, follow=True)
+
+    assert (wrong.status_code, page.status_code) == (422, 200)
+    assert "greater than or equal to 1" in text_of(wrong)
+    # The newest version stays what it is.
+    assert "keeps the labels of release 2 and never takes newer ones" in text_of(page)
+    row = Benchmark.objects.get(pk=followed.pk)
+    assert (row.is_pinned, row.every, row.min_images, row.compared_with) == (True, "week", 7, "")
+
+
+def test_a_truth_that_is_pinned_later_keeps_its_newest_version(
+    alice, bob, dataset, as_alice, wordnet, tmp_path
+):
+    campaign = part_releases.campaign_of(alice, dataset)
+    factories.join(bob, campaign)
+    answer_late(campaign, bob, "cats/0.png")
+    benchmark = opened(alice, campaign, "detection")
+    answer_late(campaign, bob, "cats/1.png")
+    assert night_of(benchmark)[0]["version"] == 2
+    world.submit(benchmark, alice, tmp_path)
+    address = f"/api/v1/benchmarks/{benchmark.name}/"
+
+    pinned = as_alice.patch(address, {"pinned": True}, "application/json").json()
+    answer_late(campaign, bob)
+    row, run = night_of(benchmark)
+
+    assert (pinned["pinned"], pinned["every"], pinned["min_images"]) == (True, "night", 1)
+    assert (row["version"], row["changed"], run.result["truth_versions"]) == (2, 0, [1, 2])
+    # Unpinned, it takes what came meanwhile.
+    as_alice.patch(address, {"pinned": False}, "application/json")
+    row, run = night_of(benchmark)
+    assert (row["version"], row["changed"], run.result["truth_versions"]) == (3, 1, [1, 3])
+
+
+def test_a_field_that_a_form_of_the_api_lacks_stays(followed, as_alice):
+    Benchmark.objects.update(is_pinned=True)
+    body, kind = encode_multipart("x", {"every": "week"}), "multipart/form-data; boundary=x"
+
+    answer = as_alice.patch(f"/api/v1/benchmarks/{followed.name}/", body, kind).json()
+
+    assert (answer["pinned"], answer["every"]) == (True, "week")
+
+
+def test_fewer_images_needed_let_a_waiting_release_count(growing, alice, bob, as_alice, tmp_path):
+    benchmark = opened(alice, growing, "detection", min_images=4)
+    world.submit(benchmark, alice, tmp_path)
+    answer_late(growing, bob)
+    assert night_of(benchmark)[0]["version"] == 1
+
+    address = f"/api/v1/benchmarks/{benchmark.name}/"
+    as_alice.patch(address, {"min_images": 3}, "application/json")
+
+    assert night_of(benchmark)[0]["version"] == 2
+
+
+def test_a_competition_has_no_truth_that_follows(birds, as_alice):
+    answer = as_alice.patch(
+        f"/api/v1/benchmarks/{birds.name}/", {"every": "week"}, "application/json"
+    )
+
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == "This benchmark has no versions of its truth."
+
+
 def test_the_night_is_reported(followed, as_alice):
     text = text_of(as_alice.get("/nightly/"))
 
@@ -196,8 +268,6 @@ def test_a_participant_learns_of_the_newest_images(kind, growing, alice, bob, as
 
 
 def test_another_researcher_sees_nothing_of_the_night(followed, client):
-    from tests import factories
-
     client.force_login(factories.make_user("rita", is_researcher=True))
     Job.objects.filter(kind="nightly", payload__step="settle").update(error="The disk is full.")
 
