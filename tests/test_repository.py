@@ -184,7 +184,7 @@ BUDGETS = {
     "deploy": 737,
     "docs": 5532,
     "evaluation": 548,
-    "evaluation/benchmarks": 11_745,
+    "evaluation/benchmarks": 11_781,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7811,
-    "tests": 74_390,
+    "tests": 74_444,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
