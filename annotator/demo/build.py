@@ -6,7 +6,6 @@ objects (cds.py, labeled.py). Everything goes through the same functions as page
 may be run again safely.
 """
 
-import importlib.util
 import json
 import os
 import secrets
@@ -17,11 +16,10 @@ from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.core.management import call_command
 from django.db import transaction
 
 from annotator.checks import has_insecure_key
-from annotator.demo import cds, competition, graph, instances, labeled, parts
+from annotator.demo import cds, competition, graph, instances, labeled, networks, parts, pools
 from annotator.demo.joining import join
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
@@ -43,7 +41,6 @@ ACCOUNTS = {
     RESEARCHER: "researcher, runs the competition",
     **dict.fromkeys(ANNOTATORS, "annotator"),
 }
-PHOTOGRAPHS = {"skimage": "data", "sklearn": "datasets/images"}
 INSTRUCTIONS = "\n\n".join(
     [
         "You see a photograph and the name of a thing. Does the photograph contain it?",
@@ -67,7 +64,8 @@ def load() -> Benchmark:
     benchmark = Benchmark.objects.filter(name=NAME).first()
     if benchmark is None or not competition.is_loaded():
         dataset = make_dataset(users[RESEARCHER])
-        selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
+        predictions = write_predictions(settings.DATA_DIR / "demo" / "predictions")
+        selection = pools.select(predictions, classifiers=CLASSIFIERS, top_k=TOP_K, reserve=RESERVE)
         competition.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
         benchmark = benchmark or make_competition(users, dataset, selection)
     members = {name: users[name] for name in ANNOTATORS}
@@ -79,6 +77,7 @@ def load() -> Benchmark:
         instances,
     ):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
+    networks.load(members, users[RESEARCHER], INSTRUCTIONS)
     give_words(users[RESEARCHER])
     return benchmark
 
@@ -156,62 +155,29 @@ def make_dataset(owner: User) -> Dataset:
     held = set(dataset.images.values_list("name", flat=True))
     for row in graph.read_rows("images.csv"):
         if row["image"] not in held:
-            with open(photograph(row["package"], row["image"]), "rb") as file:
+            with open(pools.photograph(row["package"], row["image"]), "rb") as file:
                 images.add_file(
                     dataset, row["image"], file, licence=row["licence"], source=row["source"]
                 )
     return dataset
 
 
-def photograph(package: str, name: str) -> Path:
-    """Return the path of a photograph in a package, without importing the package."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise BadInput(f"{package} is not installed", cure="run make setup")
-    return Path(spec.submodule_search_locations[0], PHOTOGRAPHS[package], name)
-
-
 def write_predictions(folder: Path) -> Path:
     """Write predictions.csv, the format that `mad select` reads."""
-    folder.mkdir(parents=True, exist_ok=True)
     rows = graph.read_rows("predictions.csv")
     names = sorted({row["image"] for row in rows}, key=str.encode)
     classes = sorted({row["wnid"] for row in rows})
     by_classifier: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for row in rows:
         by_classifier[row["classifier"]][row["image"]] = row
-    _write_lines(folder / "images.txt", names)
-    _write_lines(folder / "classes.txt", classes)
-    for classifier, rows_by_image in by_classifier.items():
-        labels = [classes.index(rows_by_image[name]["wnid"]) for name in names]
-        confidences = [float(rows_by_image[name]["confidence"]) for name in names]
-        with atomic_write(folder / f"{classifier}.labels.npy", "wb") as file:
-            np.save(file, np.array(labels, np.int16))
-        with atomic_write(folder / f"{classifier}.confidences.npy", "wb") as file:
-            np.save(file, np.array(confidences, np.float32))
-    return folder
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    with atomic_write(path) as file:
-        file.write("".join(f"{line}\n" for line in lines))
-
-
-def select(predictions: Path) -> list[dict[str, Any]]:
-    """Return the lines of `mad select`, the meta line first."""
-    out = predictions.parent / "selection.jsonl"
-    with open(os.devnull, "w") as nowhere:
-        call_command(
-            "mad",
-            "select",
-            f"--predictions={predictions}",
-            f"--out={out}",
-            f"--classifiers={','.join(CLASSIFIERS)}",
-            f"--top-k={TOP_K}",
-            f"--reserve={RESERVE}",
-            stdout=nowhere,
+    arrays = {
+        classifier: (
+            np.array([classes.index(rows_by_image[name]["wnid"]) for name in names], np.int16),
+            np.array([float(rows_by_image[name]["confidence"]) for name in names], np.float32),
         )
-    return [json.loads(line) for line in out.read_text().splitlines()]
+        for classifier, rows_by_image in by_classifier.items()
+    }
+    return pools.write(folder, names, classes, arrays)
 
 
 @transaction.atomic

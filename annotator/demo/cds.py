@@ -82,11 +82,20 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
     users: by name, at least carol. The dataset has a vocabulary and parts_demonstration's objects.
     """
     campaign = _drawn_campaign(users[DREW], owner, dataset)
-    existing = Benchmark.objects.filter(name=BENCHMARK).first()
-    benchmark = existing or benchmarks.create(
+    benchmark = opened(campaign, owner, BENCHMARK, "CDS demo: 3 simulated classifiers")
+    if not benchmark.submissions.exists():
+        predictions = _write_files(benchmark, Path(settings.DATA_DIR) / "demo" / "revealed")
+        benchmarks.add_predictions(benchmark, owner, predictions)
+        runs.request(benchmark, owner)
+    return benchmark
+
+
+def opened(campaign: Campaign, owner: User, name: str, title: str) -> Benchmark:
+    """Return the benchmark of that name on the drawn objects, created if there is none."""
+    return Benchmark.objects.filter(name=name).first() or benchmarks.create(
         owner,
-        name=BENCHMARK,
-        title="CDS demo: objects revealed part by part",
+        name=name,
+        title=title,
         campaign=campaign,
         release=freezing.freeze(campaign, owner),
         part_schemes=[RANDOM, "by-eye"],
@@ -96,11 +105,6 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
         seed=SEED,
         min_images=1,
     )
-    if not benchmark.submissions.exists():
-        predictions = _write_files(benchmark, Path(settings.DATA_DIR) / "demo" / "revealed")
-        benchmarks.add_predictions(benchmark, owner, predictions)
-        runs.request(benchmark, owner)
-    return benchmark
 
 
 @transaction.atomic
@@ -185,7 +189,13 @@ def _write_files(benchmark: Benchmark, folder: Path) -> Path:
         for line in lines
         for frame, wnid in _answers(classifier, line).items()
     )
-    _write_csv(folder / "predictions.csv", ("frame", "classifier", "wnid"), prediction_rows)
+    return write_predictions(folder, prediction_rows)
+
+
+def write_predictions(folder: Path, rows: Iterable[Sequence[str]]) -> Path:
+    """Write rows of frame, classifier and wnid as predictions.csv; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_csv(folder / "predictions.csv", ("frame", "classifier", "wnid"), rows)
     return folder / "predictions.csv"
 
 

@@ -1,7 +1,7 @@
 """The demo's competition, answered and scored, so that ranks, heat map and galleries have data.
 
-The photographs are real, the annotators are simulated. They answer according to
-annotator/demo/seen.csv, and reject the drawing.
+The photographs are real, the annotators are simulated. They answer according to a file of classes
+that are seen on each photograph (seen.csv), and reject the drawing.
 """
 
 import csv
@@ -21,7 +21,7 @@ from labeling.campaigns import lifecycle
 from labeling.jobs import queue
 from labeling.models import Campaign, Dataset, Job, Seat, User
 
-SEEN = Path(__file__).resolve().parent / "seen.csv"
+SOURCE = Path(__file__).resolve().parent
 NAME = "demo-labeled"
 TITLE = "MAD demo: 4 simulated classifiers, labeled"
 # Three classifiers are enough for ranks, and fast.
@@ -32,8 +32,8 @@ DRAWING = "horse.png"
 ANSWER_MS, MORE_MS = 1400, 2600
 
 
-def is_loaded() -> bool:
-    return Run.objects.filter(benchmark__name=NAME, state=Run.State.DONE).exists()
+def is_loaded(name: str = NAME) -> bool:
+    return Run.objects.filter(benchmark__name=name, state=Run.State.DONE).exists()
 
 
 def load(
@@ -42,39 +42,46 @@ def load(
     dataset: Dataset,
     lines: list[dict[str, Any]],
     instructions: str,
+    *,
+    name: str = NAME,
+    title: str = TITLE,
+    seen: str = "seen.csv",
 ) -> Benchmark:
     """Create the benchmark with its result on the first call; return it. Safe to call again.
 
-    users: by name, all of ANSWERED. lines: of the selection, the meta line first.
+    users: by name, all of ANSWERED. lines: of the selection, the meta line first. seen: the file
+    of the answers "yes".
     """
     benchmark = competitions.create(
         owner,
-        name=NAME,
-        title=TITLE,
+        name=name,
+        title=title,
         dataset=dataset,
         lines=lines,
         policy=POLICY,
         instructions=instructions,
         wordnet=nouns.load(),
     )
-    if is_loaded():
+    if is_loaded(name):
         return benchmark
-    _label(benchmark.campaign, owner, [users[name] for name in ANSWERED])
+    with (SOURCE / seen).open(encoding="utf-8", newline="") as file:
+        yes = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
+    _label(benchmark.campaign, owner, [users[person] for person in ANSWERED], yes)
     job = runs.job_of(runs.score_now(benchmark, owner))
     if job is not None:
         queue.run(job.pk)
     return benchmark
 
 
-def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
+def _label(
+    campaign: Campaign, owner: User, members: list[User], seen: set[tuple[str, str]]
+) -> None:
     """Answer every question for every annotator and close the campaign."""
     if campaign.state == Campaign.State.CLOSED:
         return
     if campaign.state == Campaign.State.DRAFT:
         lifecycle.launch(campaign, owner)
         join(campaign, owner, members)
-    with SEEN.open(encoding="utf-8", newline="") as file:
-        seen = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
     while sum(_answer(user, campaign, seen) for user in members):
         # The replacement of the rejected drawing is asked in the next round.
         for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):

@@ -6,7 +6,7 @@ are bell curves over a piece of the object.
 
 import csv
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from labeling.models import Campaign, Dataset, User
 
 BOXES, MAPS = "demo-boxes", "demo-maps"
 TITLES = {
-    BOXES: "Detection demo: boxes around drawn objects",
+    BOXES: "Detection demo: 3 simulated detectors on drawn objects",
     MAPS: "WSOL demo: 3 simulated score maps",
 }
 HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
@@ -38,22 +38,31 @@ SIDE = 224
 
 def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
     """Create the two benchmarks on the first call; return them. Safe to call again."""
-    campaign = Campaign.objects.get(name=cds.NAME)
     return [
-        _loaded(name, kind, campaign, owner) for name, kind in ((BOXES, DETECTION), (MAPS, WSOL))
+        loaded(owner, BOXES, TITLES[BOXES], DETECTION, _detections),
+        loaded(owner, MAPS, TITLES[MAPS], WSOL, _score_maps),
     ]
 
 
-def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
+def loaded(
+    owner: User,
+    name: str,
+    title: str,
+    kind: str,
+    submitted: Callable[[Path, Path], Iterator[tuple[str, Path]]],
+) -> Benchmark:
+    """Return the benchmark of that name on the drawn objects, created and scored on the first call.
+
+    submitted: from the folder of the truth and one to write to, each classifier and its file.
+    """
+    campaign = Campaign.objects.get(name=cds.NAME)
     existing = Benchmark.objects.filter(name=name).first()
     benchmark = existing or benchmarks.create(
-        owner, kind=kind, name=name, title=TITLES[name], campaign=campaign, min_images=1
+        owner, kind=kind, name=name, title=title, campaign=campaign, min_images=1
     )
     if not benchmark.submissions.exists():
-        truth = paths.truth_folder(benchmark)
-        folder = Path(settings.DATA_DIR) / "demo" / "found" / kind
-        made = _detections(truth, folder) if kind == DETECTION else _score_maps(truth, folder)
-        for classifier, path in made:
+        folder = Path(settings.DATA_DIR) / "demo" / "found" / name
+        for classifier, path in submitted(paths.truth_folder(benchmark), folder):
             benchmarks.add_submission(benchmark, owner, classifier, path, path.name)
         runs.request(benchmark, owner)
     return benchmark

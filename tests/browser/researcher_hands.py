@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotator.demo.build import photograph
+from annotator.demo.pools import photograph
 
 
 def make_dataset(page: Any, site: Callable[[str], str], names: Sequence[str]) -> None:

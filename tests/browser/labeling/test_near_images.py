@@ -5,7 +5,7 @@ import io
 import PIL.Image
 import pytest
 
-from annotator.demo.build import photograph
+from annotator.demo.pools import photograph
 from tests import factories
 from tests.browser.conftest import expect
 from tests.browser.researcher_hands import make_dataset

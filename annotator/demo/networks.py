@@ -1,0 +1,174 @@
+"""The demo's trained networks: EfficientNet-Lite 0, 1 and 2 in a MAD, a CDS and a WSOL benchmark.
+
+annotator/demo/networks.npz has their predictions on the demo's photographs and frames;
+deploy/demo_networks.py makes it again. The answers to the competition are simulated.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+from PIL import Image
+
+from annotator.demo import cds, competition, graph, labeled, pools
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
+from evaluation.models import Benchmark
+from evaluation.readers.sequences import SequenceLine
+from evaluation.readers.shipped import classes_file
+from labeling.datasets import images
+from labeling.files import BadInput, text_lines
+from labeling.models import Campaign, Dataset, User
+
+SOURCE = Path(__file__).resolve().parent / "networks.npz"
+DATASET = "demo-crops"
+COMPETITION, REVEALED, MAPS = "demo-networks", "demo-cds-networks", "demo-maps-networks"
+TITLES = {
+    COMPETITION: "MAD demo: EfficientNet-Lite 0, 1, 2 (real predictions, simulated answers)",
+    REVEALED: "CDS demo: EfficientNet-Lite 0, 1, 2 (real predictions)",
+    MAPS: "WSOL demo: EfficientNet-Lite 0, 1, 2 (real score maps)",
+}
+NETWORKS = ("lite0", "lite1", "lite2")
+# Three crops of these photographs, 60 % of each side: (left, top) as shares of width and height.
+CROPPED = (
+    "astronaut.png",
+    "camera.png",
+    "chelsea.png",
+    "china.jpg",
+    "clock_motion.png",
+    "coffee.png",
+    "flower.jpg",
+    "motorcycle_right.png",
+    "rocket.jpg",
+)
+CORNERS = {"left": (0.0, 0.2), "right": (0.4, 0.2), "bottom": (0.2, 0.4)}
+SIDE = 0.6
+# At the default of 0.8 the networks agree on every image.
+TOP_K, MIN_CONFIDENCE = 30, 0.1
+
+
+def load(users: dict[str, User], owner: User, instructions: str) -> None:
+    """Create the three benchmarks on the first call. Safe to call again.
+
+    users: by name, all of competition.ANSWERED. The drawn objects (cds.py) exist.
+    """
+    with np.load(SOURCE) as arrays:
+        if not competition.is_loaded(COMPETITION):
+            _compete(users, owner, instructions, arrays)
+        campaign = Campaign.objects.get(name=cds.NAME)
+        revealed = cds.opened(campaign, owner, REVEALED, TITLES[REVEALED])
+        if not revealed.submissions.exists():
+            _classify(revealed, owner, arrays)
+        labeled.loaded(
+            owner, MAPS, TITLES[MAPS], WSOL, lambda _, folder: _score_maps(folder, arrays)
+        )
+
+
+def photographs() -> Iterator[tuple[str, dict[str, str], bytes]]:
+    """Yield the name, the row of images.csv and the content of each photograph and each crop."""
+    for row in graph.read_rows("images.csv"):
+        path = pools.photograph(row["package"], row["image"])
+        yield row["image"], row, path.read_bytes()
+        if row["image"] in CROPPED:
+            with Image.open(path) as image:
+                for name, corner in CORNERS.items():
+                    yield f"{path.stem}-{name}.png", row, _crop(image, *corner)
+
+
+def _crop(image: Image.Image, left: float, top: float) -> bytes:
+    width, height = image.size
+    box = (width * left, height * top, width * (left + SIDE), height * (top + SIDE))
+    out = io.BytesIO()
+    image.crop(tuple(map(round, box))).save(out, "PNG")  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def frames_of(lines: list[SequenceLine]) -> list[str]:
+    """Return every frame of the sequences once, in order."""
+    return list(dict.fromkeys(frame for line in lines for frame in line.frames))
+
+
+def ilsvrc_classes() -> list[str]:
+    """Return the wnids of the networks' 1,000 outputs."""
+    return list(text_lines(classes_file("ilsvrc")))
+
+
+def _make_dataset(owner: User) -> Dataset:
+    dataset, _ = Dataset.objects.get_or_create(
+        name=DATASET,
+        defaults={"owner": owner, "description": "The photographs of “demo” and crops of them."},
+    )
+    held = set(dataset.images.values_list("name", flat=True))
+    for name, row, content in photographs():
+        if name not in held:
+            source = row["source"] if name == row["image"] else f"a crop of {row['source']}"
+            images.add_file(
+                dataset, name, io.BytesIO(content), licence=row["licence"], source=source
+            )
+    return dataset
+
+
+def _compete(
+    users: dict[str, User],
+    owner: User,
+    instructions: str,
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    predictions = pools.write(
+        settings.DATA_DIR / "demo" / "networks" / "predictions",
+        arrays["images"].tolist(),
+        ilsvrc_classes(),
+        {name: (arrays[f"{name}.labels"], arrays[f"{name}.confidences"]) for name in NETWORKS},
+    )
+    lines = pools.select(
+        predictions,
+        classifiers=NETWORKS,
+        top_k=TOP_K,
+        reserve=TOP_K,
+        min_confidence=MIN_CONFIDENCE,
+    )
+    competition.load(
+        users,
+        owner,
+        _make_dataset(owner),
+        lines,
+        instructions,
+        name=COMPETITION,
+        title=TITLES[COMPETITION],
+        seen="networks_seen.csv",
+    )
+
+
+def _classify(benchmark: Benchmark, owner: User, arrays: Mapping[str, NDArray[Any]]) -> None:
+    frames = frames_of(benchmarks.lines_of(benchmark))
+    if frames != arrays["frames"].tolist():
+        raise BadInput(
+            "the drawn objects have other frames than annotator/demo/networks.npz",
+            cure="make that file again with deploy/demo_networks.py",
+        )
+    classes = ilsvrc_classes()
+    rows = (
+        (frame, name, classes[label])
+        for name in NETWORKS
+        for frame, label in zip(frames, arrays[f"{name}.frames"].tolist(), strict=True)
+    )
+    folder = settings.DATA_DIR / "demo" / "networks" / "revealed"
+    benchmarks.add_predictions(benchmark, owner, cds.write_predictions(folder, rows))
+    runs.request(benchmark, owner)
+
+
+def _score_maps(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, Path]]:
+    """Write a folder of maps for each network, and yield its name and folder."""
+    for name in NETWORKS:
+        for key in arrays:
+            network, _, image = key.partition(".map.")
+            if network == name and image:
+                path = folder / name / f"{image}.npy"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                np.save(path, arrays[key])
+        yield name, folder / name
