@@ -17,6 +17,7 @@ ASSAY_JOB_HANDLERS = {
     "look again": "labeling.follow_ups.following.execute_look_again",
     "nightly": "evaluation.benchmarks.runs.execute_nightly",
     "open images": "labeling.follow_ups.opening.execute_open_images",
+    "open model": "evaluation.pools.registering.execute",
     "pilot": "labeling.quality.piloting.execute",
     "predict": "evaluation.pools.making.execute",
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",

@@ -434,7 +434,8 @@ _WAITED = (
     "pilot",
 )
 # Kind of job → its queue; other kinds go to Celery's default queue.
-ASSAY_JOB_QUEUES = {kind: q for kind in ("score", "predict") if (q := ASSAY_SCORING_QUEUE)}
+_SCORING = ("score", "predict", "open model")
+ASSAY_JOB_QUEUES = {kind: q for kind in _SCORING if (q := ASSAY_SCORING_QUEUE)}
 ASSAY_JOB_QUEUES |= {kind: q for kind in _WAITED if (q := ASSAY_WAITED_QUEUE)}
 #: Engine for the site's predictions, as in `--on`: local:4, ray:…; empty: one process.
 ASSAY_ENGINE = env.str("ASSAY_ENGINE", default="")

@@ -315,10 +315,12 @@ class TruthVersion(models.Model):
 
 
 class RegisteredModel(models.Model):
-    """A network that may be named on the site; only `manage.py models register` writes these rows.
+    """A network that may be named on the site.
 
-    spec: as `predict --model` takes it, a file by its absolute path. options: further arguments of
-    `predict`. Neither is shown on the site.
+    It was registered by `manage.py models`, or it is an ONNX file that an administrator uploaded.
+
+    spec: as `predict --model` takes it, a file by its absolute path; of an uploaded file its name
+    in the storage "data". options: further arguments of `predict`. Neither is shown on the site.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -328,6 +330,13 @@ class RegisteredModel(models.Model):
     classes = models.JSONField()
     # The source of the registered network, as in results (Classifier.source).
     source = models.JSONField()
+    # Of an uploaded file: who sent it, and the job that opens it. It may be used once that is done.
+    uploaded_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    job = models.OneToOneField(
+        "labeling.Job", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     registered_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -52,6 +52,7 @@ FILL = (
     (r"labels/(<int:pk>)", "label import"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
     (r"rights/(<int:pk>)", "1"),
+    (r"models/(<str:\w+>)", "colours"),
     (r"audit/(<int:pk>)", "audit"),
     (r"invitations/(<int:pk>)", "invitation"),
     (r"graph/nodes/(<path:node>)", "node"),
@@ -211,6 +212,8 @@ ROWS = (
         r"""
         GET rights/
         POST rights/<int:pk>/
+        POST models/
+        POST models/<str:model>/remove/
         """,
     )
     | rows(
@@ -218,6 +221,7 @@ ROWS = (
         r"""
         GET,POST campaigns/new/
         POST campaigns/new/estimate/
+        GET models/
         GET datasets/
         GET,POST datasets/new/
         GET,POST benchmarks/new/
@@ -418,6 +422,13 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/
+        """,
+    )
+    | rows(
+        "401 403 403 403 403 403 403",
+        r"""
+        POST api/v1/models/
+        DELETE api/v1/models/<str:name>/
         """,
     )
     | rows(

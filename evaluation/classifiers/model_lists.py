@@ -48,23 +48,28 @@ def _model(name: str, value: object, path: Path, line: int | None) -> ListedMode
         raise BadInput(f"{name} names no file", path, line, CURE)
     if unknown := [key for key in value if key not in KEYS]:
         raise BadInput(f"{name} has an unknown key {str(unknown[0])[:40]!r}", path, line, CURE)
-    preparing: dict[str, object] = {}
-    for key, read in (("size", _size), ("mean", _colour), ("std", _colour), ("fit", _fit)):
+    preparing = {}
+    for key in EXPECTED:
         if value.get(key) is not None:
             try:
-                preparing[key] = read(value[key])
-            except (TypeError, ValueError) as error:
-                raise BadInput(
-                    f"{name} has the {key} {value[key]!r}, expected {EXPECTED[key]}",
-                    path,
-                    line,
-                    CURE,
-                ) from error
+                preparing[key] = preparing_value(key, value[key])
+            except ValueError as error:
+                raise BadInput(f"{name} has the {error}", path, line, CURE) from error
     classes = value.get("classes")
     if classes is not None and not isinstance(classes, str):
         raise BadInput(f"{name} has classes that name no file", path, line, CURE)
     spec = f"{name}={_beside(path, value['file'])}"
     return ListedModel(spec, preparing, classes and _beside(path, classes))
+
+
+def preparing_value(key: str, value: object) -> object:
+    """Return a field of FramePreparation from YAML or text. Raises ValueError, which says what was
+    expected.
+    """
+    try:
+        return {"size": _size, "mean": _colour, "std": _colour, "fit": _fit}[key](value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{key} {value!r}, expected {EXPECTED[key]}") from error
 
 
 EXPECTED = {

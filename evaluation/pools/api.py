@@ -6,28 +6,60 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluation.benchmarks.uploads import uploaded
 from evaluation.models import Pool, RegisteredModel
-from evaluation.pools import making
+from evaluation.pools import making, registering
 from evaluation.pools.serializers import (
+    NewModelSerializer,
     NewPoolSerializer,
     PoolSerializer,
     RegisteredModelSerializer,
 )
-from labeling.campaigns.access import check_researches
-from labeling.web.api.base import BaseViewSet, InDataset, download
+from labeling.campaigns.access import check_administrator, check_researches
+from labeling.web.api.base import (
+    MIB,
+    BaseViewSet,
+    BoundedMultiPartParser,
+    InDataset,
+    download,
+)
 
 
 class ModelViewSet(BaseViewSet):
     queryset = RegisteredModel.objects.none()
     serializer_class = RegisteredModelSerializer
     ordering = "name"
+    parser_classes = [BoundedMultiPartParser]
+    max_upload_bytes = registering.MAX_BYTES + MIB
 
     def list(self, request: Request) -> Response:
-        """List the models that may predict here. The site's operator registers them on its
-        machine.
+        """List the models of this site. Its operator registers them on its machine, and
+        administrators upload ONNX files.
         """
         check_researches(self.user)
-        return self.paged(RegisteredModel.objects.all(), RegisteredModelSerializer)
+        rows = RegisteredModel.objects.select_related("job")
+        return self.paged(rows, RegisteredModelSerializer)
+
+    @extend_schema(
+        request={"multipart/form-data": NewModelSerializer},
+        responses={202: RegisteredModelSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Upload an ONNX file as a model; for administrators. A job opens it with limits of memory
+        and time: ask again until `state` is done or failed.
+        """
+        check_administrator(self.user)
+        body = self.read(NewModelSerializer)
+        name, file, classes = (body.pop(key) for key in ("name", "file", "classes"))
+        with uploaded(file) as path:
+            made = registering.upload(self.user, name, path, classes=classes, preparing=body)
+        return self.answer(RegisteredModelSerializer, made, 202)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, name: str) -> Response:
+        """Remove an uploaded model and its file; for administrators. What it predicted stays."""
+        registering.remove_uploaded(self.user, name)
+        return Response(status=204)
 
 
 class PoolViewSet(InDataset):

@@ -20,10 +20,10 @@ from django.db import transaction
 
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.models import Pool, RegisteredModel
+from evaluation.pools import registering
 from labeling.campaigns.access import check_may_open
 from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
-from labeling.files import file_sha256
 from labeling.jobs import child, queue
 from labeling.models import Dataset, Job, User
 
@@ -113,10 +113,9 @@ def _folder() -> Path:
 def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path) -> None:
     images = folder / "images.zip"
     _write_images(job, pool.dataset, images)
-    (folder / "classes.txt").write_text("".join(f"{wnid}\n" for wnid in models[0].classes))
+    registering.write_classes(models[0], folder / "classes.txt")
     results = {}
     for model in models:
-        _refuse_changed(model)
         results[model.name] = _predict(job, model, images, folder)
     packed = folder / "pool.zip"
     _pack(packed, folder, [model.name for model in models])
@@ -133,7 +132,7 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
     arguments = [
         "predict",
         str(images),
-        f"--model={model.name}={model.spec}",
+        f"--model={model.name}={registering.spec_in(model, folder)}",
         f"--classes={folder / 'classes.txt'}",
         f"--out={folder / 'out' / model.name}",
         f"--top={TOP}",
@@ -150,9 +149,7 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
     further = {
         name: value for name, value in os.environ.items() if re.fullmatch("|".join(needed), name)
     }
-    if "ASSAY_WORDNET" not in os.environ and (Path(settings.DATA_DIR) / "wordnet").is_dir():
-        # Its ASSAY_DATA is the folder of its work.
-        further["ASSAY_WORDNET"] = str(Path(settings.DATA_DIR).absolute() / "wordnet")
+    further |= registering.wordnet_place()
     (folder / "out").mkdir(exist_ok=True)
     printed = child.manage(job, folder, *arguments, "--json", environment=further)
     result: dict[str, object] = json.loads(printed)
@@ -167,7 +164,7 @@ def _models(names: Sequence[str]) -> list[RegisteredModel]:
     """
     if not 1 <= len(names) <= MOST_MODELS:
         raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
-    by_name = {model.name: model for model in RegisteredModel.objects.filter(name__in=names)}
+    by_name = {model.name: model for model in registering.usable().filter(name__in=names)}
     if missing := [name for name in names if name not in by_name]:
         raise Refusal(
             f"No model is registered as {missing[0][:100]!r}. Choose one of those that are listed.",
@@ -180,19 +177,6 @@ def _models(names: Sequence[str]) -> list[RegisteredModel]:
             field="models",
         )
     return models
-
-
-def _refuse_changed(model: RegisteredModel) -> None:
-    """Raise Refusal for a file that differs from the registered one: a model is a program."""
-    stated = model.source.get("sha256")
-    if stated is None:
-        return
-    path = Path(model.spec)
-    if not path.is_file() or file_sha256(path) != stated:
-        raise Refusal(
-            f"The file of the model {model.name} is not on this machine, or not the one that was "
-            "registered. Ask whoever runs the site to register it again."
-        )
 
 
 def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:

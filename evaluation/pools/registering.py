@@ -1,12 +1,48 @@
-"""Models that the site may name. They are registered only by the command: a model is a program."""
+"""Registered models: the networks that the site may name. A model is a program.
 
+The only writer of RegisteredModel. Any kind of network is registered by the command. Administrators
+may also upload ONNX files: a job opens such a file in a child process with limits before it may be
+used, and its hash is checked before each use.
+"""
+
+import importlib.util
+import os
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+
+from evaluation.benchmarks.uploads import load_wordnet
+from evaluation.classifiers.model_lists import EXPECTED, preparing_value
+from evaluation.metrics.wordnet.nouns import UnknownLabel
 from evaluation.models import RegisteredModel
-from labeling.files import BadInput
+from evaluation.readers.shipped import CLASSES
+from labeling import onnx_files
+from labeling.campaigns.access import check_administrator
+from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.files import BadInput, file_sha256
+from labeling.jobs import child, hashed_files, queue
+from labeling.models import Job, User
 
+KIND = "open model"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# Folder of uploaded files, on this machine and in the storage.
+STORED = "models"
+MAX_BYTES = 512 * 1024**2
+MOST_CLASSES = 100_000
+# Of the process that opens an uploaded file: bytes, seconds of processor time, seconds.
+LIMITS = child.ChildLimits(memory=4 * child.GIB, cpu=300, seconds=600)
+# In messages of onnxruntime and Python.
+OUT_OF_MEMORY = re.compile(r"bad_alloc|BFCA|MemoryError|[Aa]llocate")
+NO_RUNTIME = (
+    "This site cannot run ONNX files: onnxruntime is not installed. Ask whoever runs the site to "
+    "install what is in requirements.txt."
+)
 
 
 def check_name(name: str) -> str:
@@ -19,6 +55,16 @@ def check_name(name: str) -> str:
     return name
 
 
+def usable() -> QuerySet[RegisteredModel]:
+    """Return the models that may run: all but uploaded files that were not opened."""
+    return RegisteredModel.objects.filter(Q(job=None) | Q(job__state=Job.State.DONE))
+
+
+def runtime_fault() -> str:
+    """Return why this site cannot take ONNX files, or ""."""
+    return "" if importlib.util.find_spec("onnxruntime") else NO_RUNTIME
+
+
 def register(
     name: str,
     spec: str,
@@ -28,20 +74,235 @@ def register(
     source: dict[str, str],
 ) -> RegisteredModel:
     """Save the model under its name, replacing the previous one, and return it."""
-    made, _ = RegisteredModel.objects.update_or_create(
-        name=check_name(name),
-        defaults={
-            "spec": spec,
-            "classes": list(classes),
-            "options": list(options),
-            "source": source,
-        },
-    )
+    with transaction.atomic():
+        replaced = RegisteredModel.objects.filter(name=check_name(name)).exclude(job=None).first()
+        if replaced is not None:
+            _delete(replaced)
+        made, _ = RegisteredModel.objects.update_or_create(
+            name=name,
+            defaults={
+                "spec": spec,
+                "classes": list(classes),
+                "options": list(options),
+                "source": source,
+            },
+        )
     return made
+
+
+def upload(
+    actor: User, name: str, path: Path, *, classes: str, preparing: Mapping[str, str]
+) -> RegisteredModel:
+    """Keep an ONNX file as a model, with the job that opens it, and return it.
+
+    classes: a wnid or word a line for each output, or the name of a shipped list. preparing: size,
+    mean, std and fit as text; empty ones do not count. Raises NotAllowed, Refusal with the field,
+    Conflict for a taken name.
+    """
+    check_administrator(actor)
+    if fault := runtime_fault():
+        raise Refusal(fault, field="file", code="no_onnxruntime")
+    if not NAME.fullmatch(name):
+        raise Refusal(
+            "Give the model a name of 1 to 100 letters, digits, -, _ or dots; the first a letter "
+            "or digit.",
+            field="name",
+        )
+    if path.stat().st_size > MAX_BYTES:
+        raise TooLarge(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="file")
+    options = options_of(_prepared(preparing))
+    wnids = _wnids(classes)
+    _check_taken(name)
+    try:
+        onnx_files.check(path)
+    except BadInput as bad:
+        raise Refusal(f"The file {bad.message}; {bad.cure}.", field="file") from bad
+    digest = file_sha256(path)
+    stored = f"{STORED}/{digest}.onnx"
+    hashed_files.keep(path, stored, digest)
+    try:
+        with transaction.atomic():
+            last = Job.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+            job = queue.enqueue(KIND, f"{name} after job {last}")
+            return RegisteredModel.objects.create(
+                name=name,
+                spec=stored,
+                classes=wnids,
+                options=options,
+                source={"model": f"{name}.onnx", "sha256": digest},
+                uploaded_by=actor,
+                job=job,
+            )
+    except IntegrityError:
+        # Uploaded concurrently under the same name.
+        _check_taken(name)
+        raise
+
+
+def execute(job: Job) -> None:
+    """Open an uploaded file once in a child process. May run twice.
+
+    Raises Refusal if it cannot be used; then no pool or benchmark offers it.
+    """
+    model = RegisteredModel.objects.filter(job=job).first()
+    if model is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        folder = Path(scratch)
+        write_classes(model, folder / "classes.txt")
+        try:
+            child.manage(
+                job,
+                folder,
+                *("models", "register", model.name, "--try", "--json"),
+                *(f"--model={spec_in(model, folder)}", "--classes=classes.txt", *model.options),
+                environment=wordnet_place(),
+                limits=LIMITS,
+            )
+        except (Refusal, child.ChildFailed) as fault:
+            if OUT_OF_MEMORY.search(str(fault)):
+                raise Refusal(
+                    f"It needs over {LIMITS.memory // child.GIB} GiB of memory."
+                ) from fault
+            # A failure is the file's; trying again would fail the same way.
+            raise Refusal(str(fault)) from fault
+
+
+def spec_in(model: RegisteredModel, folder: Path) -> str:
+    """Return the spec of the model for a child process that runs in the folder.
+
+    Raises Refusal for a file that is missing or differs from the registered one.
+    """
+    path: Path | None = Path(model.spec)
+    if model.job_id is not None:
+        path = hashed_files.find(model.spec)
+    stated = model.source.get("sha256")
+    if stated is None:
+        return model.spec
+    if path is None or not path.is_file() or file_sha256(path) != stated:
+        raise Refusal(
+            f"The file of the model {model.name} is not on this machine, or not the one that was "
+            "registered. Ask whoever runs the site to register it again."
+        )
+    if model.job_id is None:
+        return model.spec
+    # By its name, which results state, instead of its hash.
+    link = folder / f"{model.name}.onnx"
+    link.unlink(missing_ok=True)
+    link.symlink_to(path.absolute())
+    return link.name
+
+
+def write_classes(model: RegisteredModel, path: Path) -> None:
+    """Write the list of classes that commands read."""
+    path.write_text("".join(f"{wnid}\n" for wnid in model.classes), encoding="utf-8")
+
+
+def wordnet_place() -> dict[str, str]:
+    """Return the variable by which a child process finds WordNet: its ASSAY_DATA is a folder of its
+    work.
+    """
+    folder = Path(settings.DATA_DIR) / "wordnet"
+    if "ASSAY_WORDNET" in os.environ or not folder.is_dir():
+        return {}
+    return {"ASSAY_WORDNET": str(folder.absolute())}
 
 
 def remove(name: str) -> None:
     """Remove a model; its pools stay. Raises BadInput where no model has the name."""
-    deleted, _ = RegisteredModel.objects.filter(name=name).delete()
-    if not deleted:
+    model = RegisteredModel.objects.filter(name=name).first()
+    if model is None:
         raise BadInput(f"no model is called {name[:100]!r}", cure="models list shows their names")
+    _delete(model)
+
+
+def remove_uploaded(actor: User, name: str) -> None:
+    """Remove an uploaded model with its file; its pools and submissions stay.
+
+    Raises NotAllowed, NotYours, and Conflict for a model that the command registered.
+    """
+    check_administrator(actor)
+    model = RegisteredModel.objects.filter(name=name).first()
+    if model is None:
+        raise NotYours("There is no such model.")
+    if model.job_id is None:
+        raise Conflict(
+            f"{name} was registered by a command. Remove it with manage.py models remove."
+        )
+    _delete(model)
+
+
+def options_of(preparing: Mapping[str, Any], weights: Path | None = None) -> list[str]:
+    """Return the arguments of `predict` that prepare images as registered."""
+    flags = [f"--fit={preparing['fit']}"]
+    if weights is not None:
+        flags.append(f"--weights={weights}")
+    if preparing.get("size") is not None:
+        flags.append("--size={}x{}".format(*preparing["size"]))
+    for name in ("mean", "std"):
+        if preparing.get(name) is not None:
+            flags.append(f"--{name}={','.join(map(str, preparing[name]))}")
+    return flags
+
+
+def _delete(model: RegisteredModel) -> None:
+    """Delete the row, and its file and job if it was uploaded."""
+    job, stored = model.job, model.spec
+    model.delete()
+    if job is None:
+        return
+    Job.objects.filter(pk=job.pk).delete()
+
+    def remove_file() -> None:
+        if not RegisteredModel.objects.filter(spec=stored).exists():
+            hashed_files.remove(stored)
+
+    transaction.on_commit(remove_file)
+
+
+def _check_taken(name: str) -> None:
+    if RegisteredModel.objects.filter(name=name).exists():
+        raise Conflict(
+            f"A model is already called {name}. Remove it first, or choose another name.",
+            field="name",
+        )
+
+
+def _prepared(preparing: Mapping[str, str]) -> dict[str, object]:
+    """Return the fields of FramePreparation. Raises Refusal with the field."""
+    read: dict[str, object] = {"fit": "crop"}
+    for key in EXPECTED:
+        if text := preparing.get(key, "").strip():
+            try:
+                read[key] = preparing_value(key, text)
+            except ValueError as error:
+                raise Refusal(f"It has the {error}.", field=key) from error
+    if not all(value > 0 for value in read.get("std", ())):  # type: ignore[attr-defined]
+        raise Refusal("Give deviations above 0.", field="std")
+    return read
+
+
+def _wnids(text: str) -> list[str]:
+    """Return the wnids of a list of classes. Raises Refusal with the line."""
+    if text.strip() in CLASSES:
+        text = CLASSES[text.strip()].read_text()
+    wordnet, lines = load_wordnet(), text.strip().splitlines()
+    if len(lines) > MOST_CLASSES:
+        raise Refusal(f"List at most {MOST_CLASSES:,} classes.", field="classes")
+    first: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            wnid = wordnet.wnid(wordnet.find(line))
+        except UnknownLabel as error:
+            cure = "one of these wnids" if error.candidates else "a wnid such as n02084071"
+            raise Refusal(f"Line {number}: {error}. Give {cure}.", field="classes") from error
+        if wnid in first:
+            raise Refusal(
+                f"Line {number}: {line.strip()[:80]} is already in line {first[wnid]}. List each "
+                "class once.",
+                field="classes",
+            )
+        first[wnid] = number
+    if not first:
+        raise Refusal("List a class a line, in the order of the outputs.", field="classes")
+    return list(first)

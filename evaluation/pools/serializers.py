@@ -2,6 +2,7 @@
 
 from rest_framework import serializers
 
+from evaluation.classifiers.preparing import FITS
 from evaluation.models import Pool, RegisteredModel
 from evaluation.pools.making import MOST_MODELS
 from labeling.models import Job
@@ -15,12 +16,48 @@ class RegisteredModelSerializer(serializers.ModelSerializer):
         source="source.sha256", default="", help_text="Of its file; empty where it is none."
     )
 
+    is_uploaded = serializers.SerializerMethodField(help_text="An administrator sent its file.")
+    state = serializers.ChoiceField(
+        Job.State.choices,
+        source="job.state",
+        default=Job.State.DONE,
+        help_text="Of opening an uploaded file. It may be used once that is done.",
+    )
+    error = serializers.CharField(
+        source="job.error", default="", help_text="Why it cannot be used."
+    )
+
     class Meta:
         model = RegisteredModel
-        fields = ("name", "classes", "sha256", "registered_at")
+        fields = (
+            "name",
+            "classes",
+            "sha256",
+            "is_uploaded",
+            "state",
+            "error",
+            "registered_at",
+        )
 
     def get_classes(self, row: RegisteredModel) -> int:
         return len(row.classes)
+
+    def get_is_uploaded(self, row: RegisteredModel) -> bool:
+        return row.job_id is not None
+
+
+class NewModelSerializer(Body):
+    name = serializers.CharField(max_length=100, help_text="A word.")
+    file = serializers.FileField(help_text="ONNX, in one file.")
+    classes = serializers.CharField(
+        help_text="A wnid or word of WordNet a line, in the order of the outputs; or `ilsvrc`."
+    )
+    size = serializers.CharField(
+        required=False, help_text="Pixels: 224, 240x320. Default: the file's, else 224."
+    )
+    mean = serializers.CharField(required=False, help_text="R,G,B in [0, 1]. Default: 0,0,0.")
+    std = serializers.CharField(required=False, help_text="R,G,B in [0, 1]. Default: 1,1,1.")
+    fit = serializers.ChoiceField(FITS, required=False, help_text="Of photographs. Default: crop.")
 
 
 class NewPoolSerializer(Body):

@@ -1,21 +1,67 @@
-"""The page of a dataset's pools."""
+"""The pages of models and of a dataset's pools."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from evaluation.benchmarks.uploads import uploaded
+from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
-from evaluation.pools import making
-from evaluation.pools.forms import PoolForm
-from labeling.campaigns.access import dataset_for
+from evaluation.pools import making, registering
+from evaluation.pools.forms import ModelForm, PoolForm
+from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
 PAGE = 25
 ENDED = (Job.State.DONE, Job.State.FAILED)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def models(request: SignedIn) -> HttpResponse:
+    """Render the models of the site and, for administrators, the form of a new one."""
+    check_researches(request.user)
+    if request.method == "POST":
+        check_administrator(request.user)
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = ModelForm(*data, user=request.user)
+
+    def make() -> HttpResponse:
+        chosen = form.cleaned_data
+        preparing = {key: chosen[key] for key in EXPECTED}
+        with uploaded(chosen["file"]) as path:
+            registering.upload(
+                request.user, chosen["name"], path, classes=chosen["classes"], preparing=preparing
+            )
+        return redirect("evaluation:models")
+
+    if form.is_bound and (response := carried_out(form, make)):
+        return response
+    rows = list(RegisteredModel.objects.select_related("job", "uploaded_by"))
+    context = {
+        "form": form,
+        "models": rows,
+        "busy": any(row.job and row.job.state not in ENDED for row in rows),
+        "runtime_fault": registering.runtime_fault(),
+    }
+    fragment = "fragment" in request.GET
+    template = "evaluation/_models.html" if fragment else "evaluation/models.html"
+    return render(request, template, context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def model_remove(request: SignedIn, model: str) -> HttpResponse:
+    """Remove an uploaded model."""
+    with refusals_shown(request):
+        registering.remove_uploaded(request.user, model)
+        messages.success(request, f"{model} was removed. What it predicted stays.")
+    return redirect("evaluation:models")
 
 
 @login_required
@@ -38,7 +84,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
         "page_obj": page,
         "query": query_of(request),
         "busy": any(pool.job.state not in ENDED for pool in page.object_list),
-        "has_models": RegisteredModel.objects.exists(),
+        "has_models": registering.usable().exists(),
     }
     fragment = "fragment" in request.GET
     template = "evaluation/_pools.html" if fragment else "evaluation/pools.html"

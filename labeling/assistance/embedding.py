@@ -21,7 +21,7 @@ from labeling.datasets import images
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
 from labeling.files import file_sha256
-from labeling.jobs import child, queue, shared_files
+from labeling.jobs import child, hashed_files, queue, shared_files
 from labeling.models import Campaign, Image, ImageEmbedding, Job, SegmentationNetwork
 
 KIND = "embed images"
@@ -112,7 +112,7 @@ def execute(job: Job) -> None:
     _forget_gone()
     chosen = _chosen(network)
     for row in network.embeddings.all():
-        path = networks.path_of(row.file)
+        path = hashed_files.path_of(row.file)
         if row.image_id not in chosen or not (path.is_file() or shared_files.has(row.file)):
             row.delete()
             shared_files.remove(path, row.file)
@@ -135,7 +135,7 @@ def file_of(network: SegmentationNetwork, image: int) -> Path | None:
     row = network.embeddings.filter(image=image).first()
     if row is None:
         return None
-    path = shared_files.find(networks.path_of(row.file), row.file)
+    path = shared_files.find(hashed_files.path_of(row.file), row.file)
     return path if path.is_file() else None
 
 
@@ -197,7 +197,7 @@ def _embed(job: Job, network: SegmentationNetwork, batch: list[int], folder: Pat
             # An unreadable image: people draw on it without the model.
             continue
         stored = f"{STORED}/{network.pk}/{pk}.npy"
-        goal = networks.path_of(stored)
+        goal = hashed_files.path_of(stored)
         goal.parent.mkdir(parents=True, exist_ok=True)
         digest = file_sha256(made)
         size = made.stat().st_size

@@ -5,18 +5,14 @@ The only writer of SegmentationNetwork.
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 
-from labeling.disk_full import saying_full
 from labeling.errors import Conflict, Refusal
-from labeling.files import BadInput, file_sha256
-from labeling.jobs import shared_files
+from labeling.files import file_sha256
+from labeling.jobs import hashed_files
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, SegmentationNetwork
@@ -61,7 +57,7 @@ def name(
     prepared = opened.preparation.as_json()
     whole = hashlib.sha256(json.dumps([*hashes, prepared], sort_keys=True).encode()).hexdigest()
     for path, digest in zip((encoder, decoder), hashes, strict=True):
-        _keep(path, digest)
+        hashed_files.keep(path, _stored(digest), digest)
     with transaction.atomic():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         current = SegmentationNetwork.objects.filter(campaign=campaign).first()
@@ -97,14 +93,14 @@ def remove(campaign: Campaign) -> bool:
     files = list(network.embeddings.values_list("file", flat=True))
     network.delete()
     for file in files:
-        shared_files.remove(path_of(file), file)
+        hashed_files.remove(file)
     others = SegmentationNetwork.objects.all()
     for digest in hashes:
         if not (
             others.filter(encoder_sha256=digest).exists()
             or others.filter(decoder_sha256=digest).exists()
         ):
-            shared_files.remove(path_of(_stored(digest)), _stored(digest))
+            hashed_files.remove(_stored(digest))
     return True
 
 
@@ -116,17 +112,12 @@ def people_asked(campaign: Campaign) -> int:
 def file_of(digest: str) -> Path:
     """Return the file of that SHA-256 on this machine.
 
-    Raises Refusal if it is missing or differs.
+    Raises Refusal if it is missing.
     """
-    path = shared_files.find(path_of(_stored(digest)), _stored(digest))
-    if not path.is_file():
+    path = hashed_files.find(_stored(digest))
+    if path is None:
         raise Refusal("A file of the network is gone. Remove the network and name it again.")
     return path
-
-
-def path_of(stored: str) -> Path:
-    """Return the path of a stored file on the machine that created it."""
-    return Path(settings.DATA_DIR) / stored
 
 
 def _stored(digest: str) -> str:
@@ -145,17 +136,3 @@ def _check_campaign(campaign: Campaign) -> None:
             "to 2 or more in its policy.",
             field="campaign",
         )
-
-
-def _keep(path: Path, digest: str) -> None:
-    goal = path_of(_stored(digest))
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    with saying_full():
-        if not goal.is_file():
-            part = goal.with_suffix(".part")
-            shutil.copyfile(path, part)
-            if file_sha256(part) != digest:
-                part.unlink()
-                raise BadInput("changed while it was copied", file=path, cure="name it again")
-            os.replace(part, goal)
-        shared_files.put(goal, _stored(digest))

@@ -13,6 +13,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +48,14 @@ class ChildLimits:
     """Limits of each child process.
 
     memory: bytes of private writable memory, without mapped files. cpu: seconds. files: open at
-    once. file: bytes of the largest.
+    once. file: bytes of the largest. seconds: of the whole command by the clock; None: no limit.
     """
 
     memory: int
     cpu: int
     files: int = OPEN_FILES
     file: int = FILE_BYTES
+    seconds: int | None = None
 
     def as_json(self) -> str:
         # Not RLIMIT_AS: CUDA, Ray and mapped arrays reserve more address space than they use.
@@ -75,11 +77,15 @@ def site_limits() -> ChildLimits:
 
 
 def manage(
-    job: Job, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+    job: Job,
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    limits: ChildLimits | None = None,
 ) -> str:
     """Run `manage.py …` in the folder and return its stdout; see `run`."""
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
-    return run(job, folder, command, environment=environment)
+    return run(job, folder, command, environment=environment, limits=limits)
 
 
 def run(
@@ -93,14 +99,16 @@ def run(
     """Run the command and return its masked stdout.
 
     environment: further variables. Raises Refusal if the command refuses (status 1 and a line of
-    JSON with "error"), ChildFailed if it fails otherwise, and LeaseLost.
+    JSON with "error") or takes too long, ChildFailed if it fails otherwise, and LeaseLost.
     """
+    limits = limits or site_limits()
+    begun = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
         [
             sys.executable,
             "-I",
             str(launcher.__file__),
-            (limits or site_limits()).as_json(),
+            limits.as_json(),
             *command,
         ],
         cwd=folder,
@@ -117,6 +125,8 @@ def run(
             if len(output.stdout) > MOST_OUTPUT:
                 raise ChildFailed(f"The command printed more than {MOST_OUTPUT >> 20} MiB.")
             queue.renew_child(job, output.last_line())
+            if limits.seconds is not None and time.monotonic() - begun > limits.seconds:
+                raise Refusal(f"It took over {limits.seconds:,} seconds.")
     finally:
         # The whole group, also what a command that has ended left behind. Its leader is not waited
         # for yet, so that its number is no other's.
@@ -127,7 +137,7 @@ def run(
     queue.renew_child(job, last, exit_code=code)
     if code:
         logger.warning("the child of job %s ended with status %s: %s", job.pk, code, last)
-        raise _failure(code, last)
+        raise _failure(code, last, limits)
     return masked(output.stdout.decode(errors="replace"))
 
 
@@ -142,7 +152,7 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
     return ended is not None
 
 
-def _failure(code: int, last: str) -> Exception:
+def _failure(code: int, last: str, limits: ChildLimits) -> Exception:
     try:
         refused = json.loads(last) if code == 1 else None
     except ValueError:
@@ -152,6 +162,8 @@ def _failure(code: int, last: str) -> Exception:
         cure = f"; {refused['cure']}" if refused.get("cure") else ""
         return Refusal(f"{prefix}{refused['error']}{cure}.")
     if code == 128 + signal.SIGXCPU:
+        if limits != site_limits():
+            return Refusal(f"It took over {limits.cpu:,} seconds of processor time.")
         return Refusal(
             f"It took over {settings.ASSAY_CHILD_CPU_HOURS:g} hours of processor time in one "
             "process. Give it less to do, or have ASSAY_CHILD_CPU_HOURS raised."

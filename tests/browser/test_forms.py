@@ -55,6 +55,10 @@ PRESSED = {
     "evaluation/cds/people.html": (
         "test_naming_frames::test_a_researcher_asks_and_a_person_names_one_frame_of_each_object"
     ),
+    "evaluation/_models.html": (
+        "test_models::test_an_administrator_uploads_a_model_and_removes_it"
+    ),
+    "evaluation/models.html": "test_models::test_an_administrator_uploads_a_model_and_removes_it",
     "evaluation/pools.html": HERE,
     "evaluation/splits.html": HERE,
     "evaluation/submissions.html": (

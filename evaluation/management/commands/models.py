@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evaluation.classifiers import opening
 from evaluation.classifiers.model_lists import ListedModel
@@ -19,6 +18,7 @@ class RegisterOptions(ModelOptions):
     name: str | None = argument("what the site calls it: a word", None)
     model: str | None = option(MODEL.split("; NAME")[0], metavar="SPEC")
     fit: str = option("of photographs (crop)", "crop", choices=FITS)
+    trial: bool = option("open the network, and register nothing", flag="--try")
 
 
 @dataclass(kw_only=True)
@@ -47,22 +47,23 @@ class Command(ContractCommand):
     def _register(
         self, name: str, spec: str, model: ListedModel, options: RegisterOptions
     ) -> Result:
-        """Open the network once, as a pool will, and register it."""
+        """Open the network once, as a pool will, and register it unless this is a trial."""
         registering.check_name(name)
         wnids = options.classes_of(model)
         file, weights = Path(spec), options.weights and options.weights.absolute()
-        # A worker has another working directory.
-        spec = str(file.absolute()) if file.exists() else spec
         preparing = options.preparing(model)
         opened = opening.load(spec, wnids, name=name, weights=weights, preparing=preparing)
-        made = registering.register(
-            name,
-            spec,
-            classes=wnids,
-            options=_options(weights, preparing),
-            source=dict(opened.source),
-        )
-        return {"name": made.name, "model": made.spec, "classes": len(wnids), **opened.source}
+        # A worker has another working directory.
+        spec = str(file.absolute()) if file.exists() else spec
+        if not options.trial:
+            registering.register(
+                name,
+                spec,
+                classes=wnids,
+                options=registering.options_of(preparing, weights),
+                source=dict(opened.source),
+            )
+        return {"name": name, "model": spec, "classes": len(wnids), **opened.source}
 
     @verb("the networks and their names")
     def list(self) -> Result:
@@ -82,16 +83,3 @@ class Command(ContractCommand):
     def remove(self, options: RemoveOptions) -> Result:
         registering.remove(options.name)
         return {"removed": options.name}
-
-
-def _options(weights: Path | None, preparing: dict[str, Any]) -> list[str]:
-    """Return the arguments of `predict` that prepare images as registered."""
-    flags = [f"--fit={preparing['fit']}"]
-    if weights is not None:
-        flags.append(f"--weights={weights}")
-    if preparing["size"] is not None:
-        flags.append("--size={}x{}".format(*preparing["size"]))
-    for name in ("mean", "std"):
-        if preparing[name] is not None:
-            flags.append(f"--{name}={','.join(map(str, preparing[name]))}")
-    return flags

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from labeling.assistance import embedding, networks
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
-from labeling.jobs import child, queue
+from labeling.jobs import child, hashed_files, queue
 from labeling.models import Campaign, ImageEmbedding, Job, SegmentationNetwork
 from tests import factories
 from tests.labeling import parted, prompted
@@ -30,7 +30,7 @@ def campaign(alice, dataset, tmp_path) -> Campaign:
 def hashes() -> dict[int, str]:
     """By image, of the files as they lie on disk."""
     return {
-        row.image_id: hashlib.sha256(networks.path_of(row.file).read_bytes()).hexdigest()
+        row.image_id: hashlib.sha256(hashed_files.path_of(row.file).read_bytes()).hexdigest()
         for row in ImageEmbedding.objects.all()
     }
 

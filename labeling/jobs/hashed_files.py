@@ -1,0 +1,45 @@
+"""Files kept under their SHA-256: below the data folder, and in the shared store."""
+
+import os
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+
+from labeling.disk_full import saying_full
+from labeling.files import BadInput, file_sha256
+from labeling.jobs import shared_files
+
+
+def keep(path: Path, name: str, digest: str) -> None:
+    """Copy the file to `name` below the data folder, and to the store.
+
+    digest: its SHA-256, part of the name. Raises BadInput if it has changed since.
+    """
+    goal = path_of(name)
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    with saying_full():
+        if not goal.is_file():
+            part = goal.with_suffix(".part")
+            shutil.copyfile(path, part)
+            if file_sha256(part) != digest:
+                part.unlink()
+                raise BadInput("changed while it was copied", file=path, cure="name it again")
+            os.replace(part, goal)
+        shared_files.put(goal, name)
+
+
+def find(name: str) -> Path | None:
+    """Return the file on this machine, fetching a copy if needed; None if it is gone."""
+    path = shared_files.find(path_of(name), name)
+    return path if path.is_file() else None
+
+
+def remove(name: str) -> None:
+    """Delete the file here and in the store."""
+    shared_files.remove(path_of(name), name)
+
+
+def path_of(name: str) -> Path:
+    """Return the path of a stored file on the machine that created it."""
+    return Path(settings.DATA_DIR) / name
