@@ -58,6 +58,7 @@ def models(request: SignedIn) -> HttpResponse:
 @require_POST
 def model_remove(request: SignedIn, model: str) -> HttpResponse:
     """Remove an uploaded model."""
+    check_administrator(request.user)
     with refusals_shown(request):
         registering.remove_uploaded(request.user, model)
         messages.success(request, f"{model} was removed. What it predicted stays.")
