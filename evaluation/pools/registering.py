@@ -150,12 +150,14 @@ def execute(job: Job) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         folder = Path(scratch)
         write_classes(model, folder / "classes.txt")
+        command = f"models register {model.name} --try --json --classes=classes.txt"
         try:
             child.manage(
                 job,
                 folder,
-                *("models", "register", model.name, "--try", "--json"),
-                *(f"--model={spec_in(model, folder)}", "--classes=classes.txt", *model.options),
+                *command.split(),
+                f"--model={spec_in(model, folder)}",
+                *model.options,
                 environment=wordnet_place(),
                 limits=LIMITS,
             )

@@ -257,13 +257,13 @@ def test_a_file_stays_until_its_last_model_is_removed(
 ):
     path = networks.onnx(tmp_path / "x.onnx")
     first, _ = sent(admin, path), sent(admin, path, "hues")
-    there = []
+    kept = []
     for name in ("colours", "hues"):
         with django_capture_on_commit_callbacks(execute=True):
             registering.remove_uploaded(admin, name)
-        there.append((tmp_path / first.spec).exists())
+        kept.append((tmp_path / first.spec).exists())
 
-    assert there == [True, False]
+    assert kept == [True, False]
     assert not Job.objects.filter(kind=registering.KIND).exists()
 
 

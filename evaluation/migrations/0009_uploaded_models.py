@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0007_truth_versions'),
+        ('evaluation', '0008_missing_frames'),
         ('labeling', '0036_gold_drawn_at_random'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
