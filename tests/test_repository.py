@@ -191,7 +191,7 @@ BUDGETS = {
     "evaluation/management": 3_674,
     "evaluation/metrics": 6916,
     "evaluation/migrations": 815,
-    "evaluation/pools": 666,
+    "evaluation/pools": 668,
     "evaluation/readers": 3_426,
     "evaluation/release_splits": 465,
     "evaluation/scoring": 3820,
