@@ -175,15 +175,15 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2028,
+    "annotator": 2_030,
     "annotator/demo": 1_025,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 831,
-    "docs": 5532,
-    "evaluation": 548,
+    "docs": 5_540,
+    "evaluation": 556,
     "evaluation/benchmarks": 11_781,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7811,
-    "tests": 74_504,
+    "tests": 74_809,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
