@@ -7,6 +7,7 @@ import csv
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,8 +262,11 @@ def _estimated(
     generator: np.random.Generator,
 ) -> ReviewShare:
     """Return the estimated share in the whole pool. outcomes: (N,), of which the reviewed
-    are read.
+    are read. NaN if there are agreements of which none was sampled.
     """
+    if len(strata.agreements) and not len(strata.sampled):
+        reviewed_images = len(strata.disagreements)
+        return ReviewShare(value=nan, interval=[nan, nan], rounds=0, images=reviewed_images)
     estimate = sampled_share(
         outcomes[strata.disagreements],
         outcomes[strata.sampled],

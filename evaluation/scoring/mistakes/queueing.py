@@ -58,6 +58,11 @@ class Strata:
     def reviewed(self) -> NDArray[np.int64]:
         return np.union1d(self.disagreements, self.sampled)
 
+    def among(self, number: int) -> "Strata":
+        """Return the strata of the first images alone."""
+        parts = (self.disagreements, self.agreements, self.sampled)
+        return Strata(*(part[part < number] for part in parts))
+
 
 def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> ReviewPool:
     """Return the pool of `submissions`, by name, on one whole truth whose classes are synsets.

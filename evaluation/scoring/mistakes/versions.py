@@ -60,12 +60,15 @@ class ScoredVersion(Record):
 
 @dataclass(frozen=True)
 class Version:
-    """An applied version. sets: (N,) in the order of the truth."""
+    """An applied version. sets: (N,) in the order of the truth; before: those that were reviewed,
+    None for those of the version before in the list.
+    """
 
     applied: Applied
     sets: list[frozenset[int]]
     strata: Strata
     judged: Mapping[Pair, Judgement]
+    before: list[frozenset[int]] | None = None
 
 
 def score(
@@ -81,7 +84,8 @@ def score(
     pool = queueing.pool_of(submissions, None)
     scored = [_scored(pool, None, sha256, confidence, generator)]
     for version in versions:
-        review = ReviewedPool(pool, version.strata, version.judged, version.sets)
+        reviewed_pool = replace(pool, sets=version.before or pool.sets)
+        review = ReviewedPool(reviewed_pool, version.strata, version.judged, version.sets)
         pool = replace(pool, sets=version.sets)
         scored_version = _scored(pool, version.applied, sha256, confidence, generator)
         scored_version.rates = applying.rates(review, confidence, generator)

@@ -19,6 +19,8 @@ TRUTH_GONE = (
     "benchmarks from a backup, or create the benchmark again under another name."
 )
 ASKED, APPLIED = "asked", "applied"
+# Which images of a review are reviewed.
+STRATA = "strata.csv"
 # This much of a hash distinguishes the files of one classifier.
 _DIGITS = 12
 

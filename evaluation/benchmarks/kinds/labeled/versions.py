@@ -27,6 +27,7 @@ from evaluation.benchmarks.truth_versions import AT_WORK, FIRST, NewTruth, Versi
 from evaluation.models import Benchmark, MistakeReview, TruthVersion
 from evaluation.readers.valid_sets import SETS
 from evaluation.release_splits import parts
+from evaluation.scoring.mistakes.reviewing import AGREEMENT
 from labeling.csv_rows import nfc, plain_cell, rows
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal
@@ -35,6 +36,7 @@ from labeling.kinds.base import GRAPH
 from labeling.models import Campaign, Question, Release
 from labeling.releases import freezing
 
+NO_CLASS: frozenset[str] = frozenset()
 # Image → every class that is right on it.
 Sets = Mapping[str, frozenset[str]]
 
@@ -73,7 +75,8 @@ class TruthHistory:
 
     def _read(self, version: TruthVersion) -> None:
         if version.review is not None:
-            self.corrected[version.number] = corrections(version.review, self.opening)
+            before = self.sets_at(version.number - 1)
+            self.corrected[version.number] = corrections(version, version.review, before)
             return
         folder = folders.version_folder(self.benchmark, version.number)
         if not folder.is_dir():
@@ -106,6 +109,18 @@ class TruthHistory:
             for image in self.changes[version].rows if version in self.changes else ():
                 corrected.pop(image, None)
         return corrected
+
+    def sets_at(self, number: int) -> dict[str, frozenset[str]]:
+        """Return the right classes of every image of the versions up to this one, those of the
+        opening first; empty for images that the version lacks.
+        """
+        sets = dict.fromkeys(self.opening.images, NO_CLASS)
+        for version in range(FIRST + 1, number + 1):
+            if version in self.changes:
+                sets |= dict.fromkeys(self.changes[version].rows, NO_CLASS)
+        for image, lines in self.released(number).images.items():
+            sets[image] = frozenset(lines[TRUTH][0][:1])
+        return sets | self.corrections_at(number)
 
     def at(self, number: int) -> RowsByImage:
         """Return the truth of a version."""
@@ -147,22 +162,25 @@ class TruthHistory:
             yield TruthFolder(goal, self.images_at(number))
 
 
-def corrections(review: MistakeReview, opening: RowsByImage) -> dict[str, frozenset[str]]:
-    """Return the images whose set of classes an applied review changed, with the new set."""
-    before = {image: frozenset(rows[TRUTH][0][:1]) for image, rows in opening.images.items()}
-    earlier = review.benchmark.reviews.filter(version__lt=review.version).order_by("version")
-    if (parent := earlier.last()) is not None:
-        before |= _sets(paths.review_folder(parent, paths.APPLIED) / SETS, before)
-    after = _sets(paths.review_folder(review, paths.APPLIED) / SETS, before)
+def corrections(
+    version: TruthVersion, review: MistakeReview, before: Sets
+) -> dict[str, frozenset[str]]:
+    """Return the images whose set of classes an applied review changed, with the new set.
+
+    before: the sets of the version before.
+    """
+    folder, known = paths.review_folder(review, paths.APPLIED), {nfc(name): name for name in before}
+
+    def read(file: str, column: str) -> Iterator[tuple[str, str]]:
+        for _, (image, value) in rows(folder / file, ("image", column)):
+            yield known[image if image in known else plain_cell(image)], value
+
+    reviewed = {image for image, stratum in read(paths.STRATA, "stratum") if stratum != AGREEMENT}
+    after = dict.fromkeys(reviewed.difference(version.report.get("left_out", ())), NO_CLASS)
+    for image, wnid in read(SETS, "wnid"):
+        if image in after and wnid:
+            after[image] |= {wnid}
     return {image: classes for image, classes in after.items() if classes != before[image]}
-
-
-def _sets(path: Path, known: Sets) -> dict[str, frozenset[str]]:
-    classes_of: dict[str, set[str]] = {}
-    for _, (image, wnid) in rows(path, ("image", "wnid")):
-        name = image if image in known else plain_cell(image)
-        classes_of.setdefault(name, set()).update({wnid} if wnid else ())
-    return {image: frozenset(classes) for image, classes in classes_of.items()}
 
 
 def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> TruthVersion | None:

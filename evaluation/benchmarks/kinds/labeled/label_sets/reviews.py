@@ -17,20 +17,20 @@ from django.utils import timezone
 from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.access import check_images
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
-from evaluation.benchmarks.kinds.labeled.paths import APPLIED, ASKED
+from evaluation.benchmarks.kinds.labeled.paths import APPLIED, ASKED, STRATA
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
-from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
+from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.submissions import locked
-from evaluation.benchmarks.truth_versions import NewTruth, VersionReport
+from evaluation.benchmarks.truth_versions import FIRST, NewTruth, VersionReport
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, MistakeReview, Submission
-from evaluation.readers.class_files import Classified, Labels, read_truth
+from evaluation.readers.class_files import Classified
 from evaluation.readers.mistakes import judgements_of, read_queue
-from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, read_label_sets
+from evaluation.readers.valid_sets import SETS, VERSION, LabelSets, SetVersion, read_label_sets
 from evaluation.scoring.mistakes import applying, queueing, reviewing
 from evaluation.scoring.mistakes.applying import Applied
 from evaluation.scoring.mistakes.reviewing import Inputs
-from evaluation.scoring.mistakes.versions import FIRST
+from labeling.csv_rows import nfc
 from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput, atomic_write, file_sha256
@@ -41,7 +41,7 @@ from labeling.models import Campaign, Release, User
 from labeling.release_files import frozen
 from labeling.releases import freezing
 
-QUEUE, STRATA, ANSWERS = "queue.jsonl", "strata.csv", "answers.csv"
+QUEUE, ANSWERS = "queue.jsonl", "answers.csv"
 # Of the agreements.
 SHARE = 0.1
 KIND = "mistake"
@@ -68,9 +68,9 @@ def open_review(
 ) -> MistakeReview:
     """Create a review with its draft campaign.
 
-    It asks about every disagreement of the newest label sets with one of the models (by default all
-    submissions), and about a sample of the agreements. All or nothing. Raises Refusal with the
-    field.
+    It asks about every disagreement of the newest truth with one of the models (by default all
+    submissions), and about a sample of the agreements, on the images that all of these cover. All
+    or nothing. Raises Refusal with the field.
     """
     check_kind(benchmark)
     check_images(benchmark)
@@ -78,8 +78,10 @@ def open_review(
         raise Refusal("Take a share from 0 to 1.", field="agreements")
     rows = _chosen(benchmark, models)
     with saying_full(), folders.scratch() as folder:
-        inputs = _inputs(benchmark, rows, wordnet)
+        history = TruthHistory.of(benchmark)
+        newest = _newest_inputs if history.changes else _inputs
         try:
+            inputs = newest(history, rows, wordnet)
             chosen = reviewing.choose(inputs, [*inputs.classified], agreements, seed, wordnet)
         except BadInput as error:
             raise Refusal(f"{error}.", field="models") from error
@@ -129,7 +131,7 @@ def take_up(
         if not rows:
             fault = f"was made of other predictions of {read.meta.models[0].name}"
             raise BadInput(fault, queue, None, "give the files that the queue was made of")
-        inputs = _inputs(benchmark, rows, wordnet)
+        inputs = _inputs(TruthHistory.of(benchmark), rows, wordnet)
         strata = reviewing.strata_of(read, inputs, wordnet)
         queue_folder = folder / ASKED
         queue_folder.mkdir()
@@ -174,16 +176,17 @@ def apply(
                 field="release",
             ) from error
         with read_here(benchmark):
-            reviewed = newest = truth_images(benchmark, wordnet)
-            if queue.meta.version > FIRST:
-                parent = version_for(benchmark, queue.meta.version)
-                reviewed = in_order(label_sets(parent, reviewed, wordnet), reviewed)
-            if (last := applied(benchmark).last()) is not None:
-                newest = in_order(label_sets(last, newest, wordnet), newest)
+            history, last = TruthHistory.of(benchmark), applied(benchmark).last()
+            newest = synsets_at(history, history.newest, wordnet)
+            reviewed = synsets_at(history, queue.meta.version, wordnet)
+            if last is not None:
+                # Refuse sets whose file was changed.
+                label_sets(last, newest, wordnet)
         strata = reviewing.read_strata(part / STRATA, [*newest])
         pool = queueing.ReviewPool([*newest], [*newest.values()], {}, {})
         after = applying.reviewed(pool, strata, judged)
-        left_out = _changed_since(review, reviewed, newest) & after.changed_images()
+        changed = {image for image, sets in newest.items() if sets != reviewed.get(image)}
+        left_out = changed & after.changed_images()
         after = after.without(left_out)
         with atomic_write(part / SETS) as file:
             file.writelines(applying.lines(after, wordnet.wnid))
@@ -218,13 +221,13 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
     return row
 
 
-def truth_images(benchmark: Benchmark, wordnet: WordNet) -> dict[str, frozenset[int]]:
-    """Return the images of the truth in order, each with its class."""
-    labels = Labels(wordnet)
-    images, classes, _ = read_truth(_truth(benchmark), labels)
+def synsets_at(history: TruthHistory, number: int, wordnet: WordNet) -> dict[str, frozenset[int]]:
+    """Return the classes of every image of the versions up to this one, those of the opening
+    first; empty for images that it lacks.
+    """
     return {
-        image: frozenset((labels.synsets[number],))
-        for image, number in zip(images, classes, strict=True)
+        nfc(image): frozenset(map(wordnet.find, classes))
+        for image, classes in history.sets_at(number).items()
     }
 
 
@@ -262,32 +265,73 @@ def _chosen(benchmark: Benchmark, models: Sequence[str]) -> list[Submission]:
     return [row for row in rows if not models or row.name in models]
 
 
-def read_submissions(benchmark: Benchmark, rows: Iterable[Submission]) -> dict[str, Classified]:
-    """Return the labels that these submissions give each image, by name. Raises BadInput,
-    FileNotFoundError.
+def read_submissions(
+    history: TruthHistory,
+    rows: Iterable[Submission],
+    number: int = FIRST,
+    part: frozenset[str] | None = None,
+) -> dict[str, Classified]:
+    """Return the labels that these submissions give the images of a version, by name.
+
+    part: the images to read, in NFC; None for all. Raises BadInput, FileNotFoundError.
     """
-    truth, settings = paths.truth_folder(benchmark), benchmarks.chosen_of(benchmark)
+    opening, settings = (
+        paths.truth_folder(history.benchmark),
+        benchmarks.chosen_of(history.benchmark),
+    )
     classified = {}
-    for row in rows:
-        path = paths.submission_path(row)
-        with scoring.called(path, row.name, truth):
-            classified[row.name] = scoring.read_classified(truth, path, settings)
+    with history.folder_at(number) as with_others:
+        for row in rows:
+            path, truth = paths.submission_path(row), with_others
+            if number == row.version == FIRST:
+                truth = TruthFolder(opening)
+            with scoring.called(path, row.name, truth.path):
+                classified[row.name] = scoring.read_classified(
+                    truth.path, path, settings, truth.part if part is None else part
+                )
     return classified
 
 
-def _inputs(benchmark: Benchmark, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
-    """Return the submissions and the newest label sets."""
+def _inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
+    """Return the submissions on the images of the opening, and the newest label sets."""
+    benchmark = history.benchmark
     with read_here(benchmark):
-        classified = read_submissions(benchmark, rows)
+        classified = read_submissions(history, rows)
         last = applied(benchmark).last()
-        images = next(iter(classified.values())).images
+        images = history.sets_at(history.newest)
         return Inputs(
             classified=classified,
             sha256={row.name: row.sha256 for row in rows},
-            sets=label_sets(last, images, wordnet) if last else None,
+            sets=label_sets(last, map(nfc, images), wordnet) if last else None,
             truth_sha256=file_sha256(_truth(benchmark)),
             sets_sha256=last.sha256 if last else None,
         )
+
+
+def _newest_inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
+    """Return the newest truth, and the submissions on those of its images that all of them cover.
+
+    Raises BadInput if there are none.
+    """
+    newest = history.newest
+    version = history.benchmark.truth_versions.get(number=newest)
+    sets = synsets_at(history, newest, wordnet)
+    covered = {image for image, classes in sets.items() if classes}
+    for number in {row.version for row in rows}:
+        covered &= {*map(nfc, history.released(number).images)}
+    if not covered:
+        raise BadInput("no image of the newest truth is covered by every model", cure="name others")
+    return Inputs(
+        classified=read_submissions(history, rows, newest, frozenset(covered)),
+        sha256={row.name: row.sha256 for row in rows},
+        sets=LabelSets(
+            sets,
+            Path(SETS),
+            SetVersion(version=newest, models=[], sha256=version.sha256, parent_sha256=None),
+        ),
+        truth_sha256=file_sha256(_truth(history.benchmark)),
+        sets_sha256=version.sha256,
+    )
 
 
 def _truth(benchmark: Benchmark) -> Path:
@@ -303,22 +347,6 @@ def read_here(benchmark: Benchmark) -> Iterator[None]:
     folder = folders.folder_of(benchmark)
     with scoring.called(folder / benchmarks.SENT, "", paths.truth_folder(benchmark)):
         yield
-
-
-def _changed_since(
-    review: MistakeReview,
-    reviewed: Mapping[str, frozenset[int]],
-    newest: Mapping[str, frozenset[int]],
-) -> set[str]:
-    """Return the images whose label another review or a release changed after this review was
-    opened.
-    """
-    changed = {image for image, classes in newest.items() if classes != reviewed[image]}
-    for number, changes in TruthHistory.of(review.benchmark).changes.items():
-        version = review.benchmark.truth_versions.get(number=number)
-        if version.made_at > review.created_at:
-            changed |= changes.rows.keys()
-    return changed
 
 
 def _applied(

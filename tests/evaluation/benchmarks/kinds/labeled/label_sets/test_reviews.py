@@ -9,12 +9,18 @@ from evaluation.benchmarks import runs, truth_versions
 from evaluation.benchmarks.kinds.labeled import paths, running
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
+from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
 from evaluation.metrics.wordnet.nouns import load
+from labeling.campaigns import lifecycle
 from labeling.errors import NotYours, Refusal
-from labeling.follow_ups import opening
+from labeling.files import BadInput
+from labeling.follow_ups import asking, opening
 from labeling.jobs import queue as jobs
-from labeling.models import Campaign
+from labeling.models import Campaign, Settlement
 from labeling.releases import freezing
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.label_sets.ducks import (
     COOT,
     DRAKE,
@@ -29,6 +35,8 @@ from tests.evaluation.benchmarks.kinds.labeled.label_sets.ducks import (
 )
 
 pytestmark = pytest.mark.django_db
+# Images that come later.
+MORE = [f"lake/{number:02}.png" for number in range(12, 15)]
 
 
 def by_version(run) -> dict[int, dict[str, float]]:
@@ -282,3 +290,108 @@ def test_the_files_of_a_version_say_what_it_was_made_of(drakes, alice, bob):
         answers = {(row["image"], row["wnid"]): row for row in csv.DictReader(file)}
     assert answers[IMAGES[1], DRAKE]["tags"] == "fine_grained"
     assert judge(IMAGES[0], COOT) == answers[IMAGES[0], COOT]["answer"] == "valid"
+
+
+def grown(drakes, bob, tmp_path, alice):
+    """The benchmark after a night with three more drakes; gamma takes the first for a coot."""
+    drakes.min_images = 1
+    drakes.save()
+    scored(drakes, alice)
+    images = [factories.make_image(drakes.campaign.dataset, name) for name in MORE]
+    asking.add_questions(drakes.campaign, [(image.name, DRAKE) for image in images])
+    crowd.answer(drakes.campaign, [bob], crowd.right_is(DRAKE))
+    runs.nightly()
+    assert truth_versions.newest_number(drakes) == 2
+    rows = [(image, 1, COOT if image == MORE[0] else DRAKE) for image in (*IMAGES, *MORE)]
+    world.submit(drakes, alice, tmp_path, "gamma", rows)
+
+
+def settle(drakes, image, value):
+    question = drakes.campaign.questions.get(item__image__name=image)
+    Settlement.objects.create(
+        question=question, policy=question.policy, answers=[], value=value, probability=1.0
+    )
+
+
+def more_are_coots(image, topic):
+    return "valid" if (topic == COOT) == (image == MORE[0]) else "minor"
+
+
+def test_a_review_looks_at_the_newest_truth(drakes, alice, bob, tmp_path):
+    grown(drakes, bob, tmp_path, alice)
+
+    every = opened(drakes, alice, agreements=0)
+    review = opened(drakes, alice, agreements=0, name="newest", models=["gamma"])
+
+    # Alpha and beta do not cover the new images.
+    assert (every.meta["version"], every.meta["counts"]["images"]) == (2, 12)
+    assert (review.meta["version"], review.meta["counts"]["images"]) == (2, 15)
+    assert review.meta["counts"]["disagreements"] == 1
+    lifecycle.launch(review.campaign, alice)
+    factories.join(bob, review.campaign)
+    crowd.answer(review.campaign, [bob], more_are_coots)
+    made = apply_answers(drakes, alice, review.campaign)
+
+    history = TruthHistory.of(drakes)
+    assert (made.version, history.newest, made.result["counts"]["changed"]) == (3, 3, 1)
+    assert history.at(2).images[MORE[0]] == {"truth.csv": [[DRAKE]]}
+    assert history.at(3).images[MORE[0]] == {"truth.csv": [[COOT]]}
+    run = scored(drakes, alice)
+    [whole] = run.result["newest"]["all_images"]["submissions"]
+    assert (whole["name"], whole["result"]["top1_error"]["value"]) == ("gamma", 0)
+    # The table of label sets is about the images of the opening.
+    assert by_version(run)[3]["gamma"] == (1, 12)
+    assert by_version(run)[3]["alpha"] == by_version(run)[1]["alpha"] == (9 / 12, 12)
+
+
+def test_images_whose_label_changed_after_the_queue_was_made_are_left_out(
+    drakes, alice, bob, tmp_path
+):
+    grown(drakes, bob, tmp_path, alice)
+    review = opened(drakes, alice, agreements=0, models=["gamma"])
+    settle(drakes, MORE[0], "no")
+    runs.nightly()
+    assert truth_versions.newest_number(drakes) == 3
+    lifecycle.launch(review.campaign, alice)
+    factories.join(bob, review.campaign)
+    crowd.answer(review.campaign, [bob], more_are_coots)
+
+    made = apply_answers(drakes, alice, review.campaign)
+
+    version = truth_versions.newest(drakes)
+    assert (made.version, version.number, version.changed) == (4, 4, 0)
+    assert version.report["left_out"] == [MORE[0]]
+    assert MORE[0] not in TruthHistory.of(drakes).at(4).images
+    assert {*by_version(scored(drakes, alice))} == {1, 4}
+
+
+def test_a_label_that_a_release_changed_is_no_correction_of_a_review(drakes, alice, bob, tmp_path):
+    """The third drake leaves the truth by a release; a review of the others does not bring it
+    back."""
+    grown(drakes, bob, tmp_path, alice)
+    settle(drakes, IMAGES[2], "no")
+    runs.nightly()
+    review = answered(opened(drakes, alice, agreements=0), bob)
+
+    apply_answers(drakes, alice, review.campaign)
+
+    assert review.meta["counts"]["left_out"] == 0
+    assert (review.meta["version"], review.meta["counts"]["images"]) == (3, 11)
+    history = TruthHistory.of(drakes)
+    assert {*history.corrected[4]} == {IMAGES[0], IMAGES[1]}
+    assert IMAGES[2] not in history.at(4).images
+    # Alpha's two and beta's two other mistakes, of which one is the same, by the reviewed labels.
+    run = scored(drakes, alice)
+    [_, version] = run.result["label_sets"]
+    mistakes = {row["name"]: row["mistakes"]["images"] for row in version["submissions"][:2]}
+    assert mistakes == {"alpha": 2, "beta": 2}
+
+
+def test_sets_that_were_changed_are_not_reviewed_again(drakes, alice, bob):
+    first, second = opened(drakes, alice), opened(drakes, alice, name="third-look")
+    made = apply_answers(drakes, alice, answered(first, bob).campaign)
+    path = paths.review_folder(made, paths.APPLIED) / "sets.csv"
+    path.write_text(path.read_text().replace(COOT, DRAKE))
+
+    with pytest.raises(BadInput, match=r"sets\.csv"):
+        reviews.apply(answered(second, bob), alice, load())
