@@ -23,6 +23,7 @@ ASSAY_JOB_HANDLERS = {
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
     "recount": "labeling.quality.recounting.execute",
     "score": "evaluation.benchmarks.runs.execute",
+    "select": "evaluation.pools.choosing.execute",
     "split": "evaluation.release_splits.making.execute",
     "verify": "labeling.quality.verifying.execute",
     "watch": "labeling.quality.monitoring.execute",

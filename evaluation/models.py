@@ -347,19 +347,22 @@ class RegisteredModel(models.Model):
 
 
 class Pool(models.Model):
-    """The predictions of registered models on the photographs of a dataset, once its job
-    is done.
+    """The predictions of classifiers on the photographs of a dataset: of registered models, once
+    its job is done, or uploaded.
     """
 
     dataset = models.ForeignKey(
         "labeling.Dataset", on_delete=models.CASCADE, related_name="pools", db_index=False
     )
-    # Names of registered models.
+    # Names of the classifiers.
     names = models.JSONField()
-    job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
+    # None for uploaded predictions.
+    job = models.OneToOneField(
+        "labeling.Job", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     # In the storage "data"; empty until it is made.
     file = models.CharField(max_length=200, blank=True)
-    # The result of `predict` for each model, by name.
+    # By name, the result of `predict` for each model, or the counts of uploaded predictions.
     result = models.JSONField(default=dict)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
@@ -370,3 +373,28 @@ class Pool(models.Model):
 
     def __str__(self) -> str:
         return f"pool {self.pk} of {self.dataset}"
+
+    @property
+    def state(self) -> str:
+        """Return the state of its job; uploaded predictions are done."""
+        return self.job.state if self.job else "done"
+
+
+class PoolSelection(models.Model):
+    """Images of a pool on which classifiers differ most, once its job is done."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="selections")
+    # Those of `mad select`.
+    settings = models.JSONField()
+    job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
+    # In the storage "data"; empty until it is made, as is the summary.
+    file = models.CharField(max_length=200, blank=True)
+    summary = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"selection {self.pk} of {self.pool}"

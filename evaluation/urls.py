@@ -4,6 +4,7 @@ from django.urls.converters import StringConverter
 from evaluation.benchmarks import truth_views, views
 from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import moved
+from evaluation.pools import selection_views
 from evaluation.pools import views as pools
 from evaluation.release_splits import views as splits
 
@@ -19,6 +20,7 @@ register_converter(FileConverter, "file")
 app_name = "evaluation"
 _benchmark = "benchmarks/<slug:name>/"
 _splits = "campaigns/<slug:name>/releases/<int:number>/splits/"
+_selections = "datasets/<slug:name>/pools/<int:pk>/selections/"
 _run = f"{_benchmark}runs/<int:pk>/"
 _kinds: list[URLPattern | URLResolver] = [
     path("", include(kind.urls)) for kind in families().values() if kind.urls
@@ -93,4 +95,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("models/<str:model>/remove/", pools.model_remove, name="model_remove"),
     path("datasets/<slug:name>/pools/", pools.pools, name="pools"),
     path("datasets/<slug:name>/pools/<int:pk>/pool.zip", pools.pool_file, name="pool_file"),
+    path(_selections, selection_views.selections, name="pool_selections"),
+    path(f"{_selections}<int:selection>/", selection_views.selection, name="pool_selection"),
+    path(
+        f"{_selections}<int:selection>/selection.jsonl",
+        selection_views.selection_file,
+        name="pool_selection_file",
+    ),
 ]

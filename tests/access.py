@@ -64,7 +64,9 @@ FILL = (
     (r"(?:topics|classes)/(<str:key>)", "topic key"),
     (r"examples/(<int:pk>)", "example"),
     (r"jobs/(<int:pk>)", "job"),
-    (r"pools/(<int:pk>)", "pool"),
+    (r"pools/(<int:(?:pk|pool)>)", "pool"),
+    (r"selections/(<int:(?:pk|selection)>)", "selection"),
+    (r"overlap/(<int:to>)", "selection"),
     (r"releases/(<int:number>)", "release"),
     (r"splits/(<int:pk>)", "split"),
     (r"calibrations/(<int:number>)", "1"),
@@ -320,6 +322,9 @@ ROWS = (
         GET datasets/<slug:name>/vocabulary/<int:version>/download
         GET,POST datasets/<slug:name>/pools/
         GET datasets/<slug:name>/pools/<int:pk>/pool.zip
+        GET,POST datasets/<slug:name>/pools/<int:pk>/selections/
+        GET,POST datasets/<slug:name>/pools/<int:pk>/selections/<int:selection>/
+        GET datasets/<slug:name>/pools/<int:pk>/selections/<int:selection>/selection.jsonl
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
         POST benchmarks/<slug:name>/score/
@@ -398,6 +403,12 @@ ROWS = (
         GET,POST api/v1/datasets/<slug:dataset>/pools/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/pool.zip
+        GET,POST api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/
+        POST api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/plan/
+        GET api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/
+        GET api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/selection.jsonl
+        GET api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/overlap/<int:to>/
+        POST api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/competition/
         GET,PATCH api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/

@@ -7,6 +7,16 @@ from tests.world import COOT, DRAKE, GRAPH, World
 
 CAMPAIGN = "api/v1/campaigns/<slug:campaign>/"
 KINDS = "api/v1/benchmark-kinds/"
+SELECTIONS = "api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/"
+SELECTION = {
+    "classifiers": ["colours", "shapes"],
+    "top_k": 5,
+    "min_confidence": 0.6,
+    "max_per_label": 2,
+    "reserve": 3,
+    "unique_pairs": False,
+    "distance": "zero-one",
+}
 # Addresses from before there were kinds.
 EARLIER = {
     "POST api/v1/cds-benchmarks/": f"POST {KINDS}cds/benchmarks/",
@@ -56,6 +66,7 @@ NOT_NOW = {
 }
 # Fields that are not in these bodies: of files, of other kinds, or told and not sent.
 LEFT_OUT = {
+    "distances",
     "boxes",
     "orders",
     "query",
@@ -226,6 +237,15 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "method": "radius",
         },
         "POST api/v1/datasets/<slug:dataset>/pools/": {"models": ["colours"]},
+        f"POST {SELECTIONS}": SELECTION,
+        f"POST {SELECTIONS}plan/": SELECTION,
+        f"POST {SELECTIONS}<int:pk>/competition/": {
+            "name": "lake-mad",
+            "title": "Lake",
+            "instructions": "",
+            "policy": {},
+            "vocabulary": [COOT],
+        },
         "PUT api/v1/datasets/<slug:dataset>/vocabulary/": {"vocabulary": SMALL, "version": 1},
         "POST api/v1/invitations/accept/": {"secret": world.secret},
         "POST api/v1/tokens/": {"name": "laptop", "scope": "read", "days": 1},

@@ -34,6 +34,8 @@ from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world as labeled_world
 from tests.evaluation.cds import world as cds
+from tests.evaluation.pool import make_pool
+from tests.evaluation.pools.pool_rows import selection_of, zipped
 
 COOT, DRAKE = "n02018207", "n01847000"
 GRAPH = {
@@ -282,6 +284,7 @@ def _furnish(world: World) -> None:
         "release": release.number,
         "split": splits.make(splits.request(release, alice, by="1/2")).pk,
         "pool": pool.pk,
+        "selection": selection_of(pool).pk,
         "flag": note.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
@@ -290,13 +293,17 @@ def _furnish(world: World) -> None:
 
 
 def pool_of(dataset: Dataset) -> Pool:
-    """A pool that was made, of the one model that is registered."""
+    """A pool that was made, of the one model that is registered and another one."""
     RegisteredModel.objects.create(name="colours", spec="x", classes=[COOT], source={})
+    with tempfile.TemporaryDirectory() as folder:
+        ids = list(dataset.images.order_by("name").values_list("name", flat=True))
+        make_pool(Path(folder), ("colours", "shapes"), ids=ids, classes=[COOT, DRAKE])
+        content = zipped(Path(folder))
     return Pool.objects.create(
         dataset=dataset,
-        names=["colours"],
+        names=["colours", "shapes"],
         job=Job.objects.create(kind="predict", key="pool", payload={}, state="done"),
-        file=storages["data"].save("pools/1.zip", ContentFile(b"")),
+        file=storages["data"].save("pools/1.zip", ContentFile(content)),
         result={"colours": {"images": 8, "skipped": 0}},
         created_by=dataset.owner,
     )

@@ -65,7 +65,7 @@ def new(request: SignedIn, family: str) -> HttpResponse:
     if form.is_valid():
         try:
             if "create" in request.POST or not kind.has_plan:
-                return _made(request, kind, form)
+                return made(request, kind, form)
             plan, is_checked = kind.plan(**form.chosen()), True
         except FAULTS as error:
             add_fault(form, error, form.fault_field)
@@ -85,12 +85,13 @@ def new(request: SignedIn, family: str) -> HttpResponse:
     return render(request, kind.template("new"), context, status=_status(form))
 
 
-def _made(request: SignedIn, kind: BenchmarkKind, form: NamedForm) -> HttpResponse:
-    made = kind.create(request.user, **form.chosen())
+def made(request: SignedIn, kind: BenchmarkKind, form: NamedForm) -> HttpResponse:
+    """Create the benchmark of the form and redirect to it."""
+    row = kind.create(request.user, **form.chosen())
     form.forget_files()
     messages.success(request, kind.made)
-    page = "benchmark" if made.submissions.exists() else "submissions"
-    return redirect(f"evaluation:{page}", made.name)
+    page = "benchmark" if row.submissions.exists() else "submissions"
+    return redirect(f"evaluation:{page}", row.name)
 
 
 def _status(form: Any) -> int:

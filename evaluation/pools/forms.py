@@ -1,11 +1,16 @@
-"""The form of a new pool."""
+"""Forms of pools and their selections."""
 
 from typing import Any
 
 from django import forms
 
-from evaluation.pools import registering
-from labeling.web.forms.common import LIST, WordedForm
+from evaluation.benchmarks.kinds.mad.forms import CompetitionForm
+from evaluation.metrics.wordnet.distances import DISTANCES
+from evaluation.models import Pool, PoolSelection
+from evaluation.pools import choosing, registering
+from evaluation.readers.selections import MAX_TOP_K
+from evaluation.selection.selecting import DEFAULTS, SETTINGS
+from labeling.web.forms.common import LIST, ListsForm, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
@@ -68,3 +73,69 @@ class ModelForm(KeepsFiles, WordedForm):
         ],
         help_text="Frames and score maps are never cropped.",
     )
+
+
+def _label(setting: str) -> str:
+    return SETTINGS[setting][0].upper() + SETTINGS[setting][1:]
+
+
+def _number(setting: str, least: int) -> forms.IntegerField:
+    return forms.IntegerField(
+        min_value=least, max_value=MAX_TOP_K, initial=DEFAULTS[setting], label=_label(setting)
+    )
+
+
+class SelectionForm(ListsForm):
+    """The settings of `mad select`."""
+
+    classifiers = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None: all of the pool.",
+    )
+    top_k = _number("top_k", 1)
+    min_confidence = forms.FloatField(
+        min_value=0,
+        max_value=1,
+        initial=DEFAULTS["min_confidence"],
+        label=_label("min_confidence"),
+    )
+    max_per_label = _number("max_per_label", 1)
+    reserve = _number("reserve", 0)
+    unique_pairs = forms.BooleanField(required=False, label=_label("unique_pairs"))
+    distance = forms.ChoiceField(
+        choices=[(name, name) for name in DISTANCES],
+        initial=DEFAULTS["distance"],
+        help_text="Of two labels. zero-one takes any class names, the others classes of WordNet.",
+    )
+    distances = forms.FileField(
+        required=False,
+        label="Distances of your own",
+        help_text=(
+            "In place of a distance above: a CSV with the columns child and parent of a tree, or "
+            "a square matrix with the classes in its first row and column."
+        ),
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+
+    def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["classifiers"].choices = [(name, name) for name in pool.names]  # type: ignore[attr-defined]
+
+
+class SelectedCompetitionForm(CompetitionForm):
+    """A new competition on a selection that the site made."""
+
+    selection = None  # type: ignore[assignment]
+    dataset = None  # type: ignore[assignment]
+    groups = {**CompetitionForm.groups, "main": ("title", "name", "instructions")}
+    fault_field = "name"
+
+    def __init__(self, *args: Any, row: PoolSelection, **kwargs: Any) -> None:
+        self.row = row
+        dataset = row.pool.dataset.name
+        query = {"title": f"MAD on {dataset}", "name": f"{dataset[:60]}-mad-{row.pk}"}
+        super().__init__(*args, query=query, **kwargs)
+
+    def source(self) -> dict[str, object]:
+        return choosing.competition_arguments(self.row)

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -35,6 +37,7 @@ TOP = 5
 # Environment variables that engines and stores need.
 OF_CLUSTER = r"RAY_\w+"
 OF_STORE = r"AWS_\w+"
+NOT_MADE = "The pool is not made yet. Come back when its job is done."
 SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
 
@@ -69,8 +72,19 @@ def pool_for(dataset: Dataset, pk: int) -> Pool:
 def open_file(pool: Pool) -> IO[bytes]:
     """Return the zip of a pool, for the caller to close. Raises NotYours until the pool is done."""
     if not pool.file:
-        raise NotYours("The pool is not made yet. Come back when its job is done.")
+        raise NotYours(NOT_MADE)
     return storages["data"].open(pool.file)
+
+
+@contextmanager
+def unpacked(pool: Pool) -> Iterator[Path]:
+    """Yield a temporary folder with the predictions as `mad select` reads them."""
+    with open_file(pool) as file, tempfile.TemporaryDirectory(prefix="pool-") as folder:
+        with zipfile.ZipFile(file) as archive:
+            for name in archive.namelist():
+                if not name.endswith(".csv"):
+                    archive.extract(name, folder)
+        yield Path(folder)
 
 
 def execute(job: Job) -> None:

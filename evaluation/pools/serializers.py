@@ -2,12 +2,18 @@
 
 from rest_framework import serializers
 
+from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.classifiers.preparing import FITS
-from evaluation.models import Pool, RegisteredModel
+from evaluation.models import Pool, PoolSelection, RegisteredModel
+from evaluation.pools.choosing import SelectionPlan
+from evaluation.pools.forms import SelectionForm
 from evaluation.pools.making import MOST_MODELS
+from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
 from labeling.web.api.base import Body
+from labeling.web.serializers.campaigns import EstimateSerializer
 from labeling.web.serializers.common import AnyField
+from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
 
 
 class RegisteredModelSerializer(serializers.ModelSerializer):
@@ -69,20 +75,36 @@ class NewPoolSerializer(Body):
     )
 
 
-class PoolSerializer(serializers.ModelSerializer):
-    models = serializers.ListField(child=serializers.CharField(), source="names")
-    state = serializers.ChoiceField(Job.State.choices, source="job.state")
-    error = serializers.CharField(source="job.error", help_text="Why it failed, or stopped once.")
+class _OfJob(serializers.ModelSerializer):
+    """Fields of the job with a child process; uploaded predictions have none."""
+
+    error = serializers.CharField(
+        source="job.error", default="", help_text="Why it failed, or stopped once."
+    )
     seen_at = serializers.DateTimeField(
         source="job.child_seen_at",
         allow_null=True,
-        help_text="When the process that predicts was last seen alive.",
+        default=None,
+        help_text="When the process was last seen alive.",
     )
     exit_code = serializers.IntegerField(
-        source="job.exit_code", allow_null=True, help_text="Of that process, once it ended."
+        source="job.exit_code",
+        allow_null=True,
+        default=None,
+        help_text="Of the process, once it ended.",
     )
-    last_line = serializers.CharField(source="job.last_line", help_text="That it printed.")
-    result = AnyField(help_text="By model: images, skipped, device, versions and sha256.")
+    last_line = serializers.CharField(
+        source="job.last_line", default="", help_text="That it printed."
+    )
+
+
+class PoolSerializer(_OfJob):
+    models = serializers.ListField(child=serializers.CharField(), source="names")
+    state = serializers.ChoiceField(Job.State.choices)
+    result = AnyField(
+        help_text="By model: images, skipped, device, versions and sha256; of uploaded "
+        "predictions: images, and missing ones of the dataset."
+    )
 
     class Meta:
         model = Pool
@@ -97,3 +119,49 @@ class PoolSerializer(serializers.ModelSerializer):
             "result",
             "created_at",
         )
+
+
+class NewSelectionSerializer(FormBody):
+    form = SelectionForm
+    classifiers = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        required=False,
+        help_text="Of the pool; by default all.",
+    )
+
+
+class SelectionPlanSerializer(RowSerializer):
+    row = SelectionPlan
+    estimate = EstimateSerializer()
+
+
+OverlapSerializer = rows_of(SelectionOverlap, "SelectionOverlap")
+
+
+class PoolSelectionSerializer(_OfJob):
+    state = serializers.ChoiceField(Job.State.choices, source="job.state")
+    settings = serializers.DictField(help_text="Those of `mad select`.")
+    summary = AnyField(
+        help_text="Counts, and near-duplicates among the chosen images; {} until it is made."
+    )
+
+    class Meta:
+        model = PoolSelection
+        fields = (
+            "id",
+            "settings",
+            "state",
+            "error",
+            "seen_at",
+            "exit_code",
+            "last_line",
+            "summary",
+            "created_at",
+        )
+
+
+class SelectedCompetitionSerializer(NewBenchmarkSerializer):
+    """A competition on a selection that the site made."""
+
+    selection = None  # type: ignore[assignment]
+    dataset = None  # type: ignore[assignment]

@@ -84,7 +84,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
         "form": form,
         "page_obj": page,
         "query": query_of(request),
-        "busy": any(pool.job.state not in ENDED for pool in page.object_list),
+        "busy": any(pool.state not in ENDED for pool in page.object_list),
         "has_models": registering.usable().exists(),
     }
     fragment = "fragment" in request.GET

@@ -35,11 +35,15 @@ class DistanceFile:
         """Return (C, C) distances of the classes in `file`. Raises BadInput for a class without a
         row.
         """
-        for line, name in enumerate(classes, 1):
-            if name not in self.places:
-                raise BadInput(f"{name!r} is not in {self.path}", file, line, "add it there")
+        self.refuse_missing(classes, file)
         at = [self.places[name] for name in classes]
         return np.array([[self.between(a, b) for b in at] for a in at])
+
+    def refuse_missing(self, classes: Sequence[str], file: StrPath) -> None:
+        """Raise BadInput for a class of `file` without a row."""
+        for line, name in enumerate(classes, 1):
+            if name not in self.places:
+                raise BadInput(f"{name!r} is not in {self.path.name}", file, line, "add it there")
 
 
 def read_distances(path: Path) -> DistanceFile:

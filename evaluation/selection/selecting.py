@@ -31,6 +31,15 @@ from evaluation.readers.selections import Meta, SelectionFile, SelectionLine
 from evaluation.selection.distance_files import DistanceFile
 from labeling.files import BadInput, StrPath, atomic_write
 
+# The settings in words, for the command and the pages.
+SETTINGS = {
+    "top_k": "images per pair",
+    "min_confidence": "minimum confidence of both classifiers",
+    "max_per_label": "images of a pair with one label",
+    "reserve": "further images of a pair, in reserve",
+    "unique_pairs": "no two images of a pair with the same two labels",
+}
+DEFAULTS = {**vars(SelectionRule()), "distance": "weighted"}
 Pair = tuple[str, str]
 State = tuple[PairCandidates, Bounds]
 # Called with the number or fraction of newly finished pairs.

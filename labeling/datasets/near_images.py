@@ -5,7 +5,7 @@ Fingerprints of a dataset's images are computed on first use and saved.
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -90,13 +90,17 @@ def fingerprint_of(content: bytes) -> Fingerprint | None:
 
 
 def fingerprints_of(
-    dataset: Dataset, watch: Watch | None = None
+    dataset: Dataset, watch: Watch | None = None, names: Collection[str] | None = None
 ) -> Iterator[tuple[str, Fingerprint | None]]:
     """Yield every image of the dataset by name, in order of addition.
 
-    Missing or damaged files have no fingerprint. watch: called for each new fingerprint.
+    Missing or damaged files have no fingerprint. watch: called for each new fingerprint. names:
+    only these images.
     """
-    waiting = list(dataset.images.filter(fingerprint=None).order_by("pk").values_list("pk", "file"))
+    images = dataset.images.order_by("pk")
+    if names is not None:
+        images = images.filter(name__in=names)
+    waiting = list(images.filter(fingerprint=None).values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(waiting, AHEAD):
             made = pool.map(_stored, [file for _, file in part])
@@ -104,7 +108,7 @@ def fingerprints_of(
                 Image.objects.filter(pk=pk).update(fingerprint=to_bytes(views))
                 if watch:
                     watch(1)
-    rows = dataset.images.exclude(fingerprint=None).order_by("pk")
+    rows = images.exclude(fingerprint=None)
     for name, kept in rows.values_list("name", "fingerprint").iterator(chunk_size=CHUNK):
         # PostgreSQL returns a memoryview.
         yield name, from_bytes(bytes(kept or b""))

@@ -148,16 +148,22 @@ class ContractCommand(BaseCommand):
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
     def progress(self, total: int | None, unit: str, description: str) -> Any:
-        """Return a tqdm bar on stderr, silent if stderr is no terminal."""
+        """Return a tqdm bar on stderr, silent if stderr is no terminal.
+
+        In the child process of a job, which shows its last line, it is a line of text.
+        """
         from tqdm import tqdm
+
+        is_job = "ASSAY_CHILD" in os.environ
 
         return tqdm(
             total=total,
             unit=unit,
             desc=description,
             file=sys.stderr,
-            disable=not sys.stderr.isatty(),
+            disable=not (is_job or sys.stderr.isatty()),
             leave=False,
+            bar_format="{desc} {n:.0f} of {total_fmt}" if is_job else None,
         )
 
     def _refuse(self, refusal: BadInput) -> None:

@@ -60,6 +60,8 @@ PRESSED = {
     ),
     "evaluation/models.html": "test_models::test_an_administrator_uploads_a_model_and_removes_it",
     "evaluation/pools.html": HERE,
+    "evaluation/selection.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",
+    "evaluation/selections.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",
     "evaluation/splits.html": HERE,
     "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"

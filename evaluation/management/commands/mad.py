@@ -28,7 +28,7 @@ from evaluation.metrics.mad.ranking import (
     rank,
 )
 from evaluation.metrics.mad.results import Ranking
-from evaluation.metrics.mad.selection import Levels, SelectionRule
+from evaluation.metrics.mad.selection import Levels
 from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
@@ -37,6 +37,7 @@ from evaluation.readers.pools import CLASSES, PredictionPool, read_pool, sha256_
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
 from evaluation.selection.distance_files import read_distances
+from evaluation.selection.selecting import DEFAULTS, SETTINGS
 from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling import processors
 from labeling.bounded_numbers import whole
@@ -48,7 +49,6 @@ from labeling.plurals import count_of
 
 BRING_BACK = "bring it back, or select again"
 THREADS = "by default as many as processors"
-DEFAULTS = {**vars(SelectionRule()), "distance": "weighted"}
 
 
 @dataclass(kw_only=True)
@@ -77,6 +77,10 @@ def _names(text: str) -> list[str]:
     if len(set(names)) != len(names) or not all(names) or len(names) < 2:
         raise argparse.ArgumentTypeError(f"{text!r}: give two or more different names, A,B,…")
     return names
+
+
+def _words(setting: str) -> str:
+    return f"{SETTINGS[setting]} ({DEFAULTS[setting]})"
 
 
 @dataclass(kw_only=True)
@@ -115,11 +119,11 @@ class PoolOptions(EngineOptions):
 
 @dataclass(kw_only=True)
 class SelectOptions(PoolOptions):
-    top_k: int | None = option(f"images a pair ({DEFAULTS['top_k']})")
-    min_confidence: float | None = option("of both classifiers (0.8)")
-    max_per_label: int | None = option("images with one label (3)")
-    reserve: int | None = option("further images a pair (30)")
-    unique_pairs: bool | None = option("no two images of a pair with the same two labels", None)
+    top_k: int | None = option(_words("top_k"))
+    min_confidence: float | None = option(_words("min_confidence"))
+    max_per_label: int | None = option(_words("max_per_label"))
+    reserve: int | None = option(_words("reserve"))
+    unique_pairs: bool | None = option(SETTINGS["unique_pairs"], None)
     classifiers: list[str] | None = option(
         "A,B,…; default: all, sorted", type=_names, action="store"
     )

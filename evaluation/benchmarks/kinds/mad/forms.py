@@ -74,8 +74,9 @@ class CompetitionForm(NamedForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = Dataset.objects.visible_to(self.user).order_by("name")
-        self.fields["dataset"].queryset = mine  # type: ignore[attr-defined]
+        if "dataset" in self.fields:
+            mine = Dataset.objects.visible_to(self.user).order_by("name")
+            self.fields["dataset"].queryset = mine  # type: ignore[attr-defined]
         for key in POLICY:
             self.fields[key] = _policy_field(key)
         self.order_fields([name for names in self.groups.values() for name in names])
@@ -86,16 +87,19 @@ class CompetitionForm(NamedForm):
 
     def chosen(self) -> dict[str, object]:
         """Return the arguments of competitions.create. Raises BadInput for an invalid selection."""
-        data, net = self.cleaned_data, selections.wordnet_for(self.path("selection"))
+        data = self.cleaned_data
         return {
-            "lines": selections.read(self.path("selection"), net, data["selection"].name),
-            "wordnet": net,
+            **self.source(),
             "policy": {key: data[key] for key in POLICY},
             "settings": {key: data[key] for key in competitions.DEFAULTS},
-            **{
-                key: data[key] for key in ("name", "title", "dataset", "instructions", "vocabulary")
-            },
+            **{key: data[key] for key in ("name", "title", "instructions", "vocabulary")},
         }
+
+    def source(self) -> dict[str, object]:
+        """Return the dataset, the lines of the selection, and WordNet where they need it."""
+        net, name = selections.wordnet_for(self.path("selection")), self.cleaned_data["selection"]
+        lines = selections.read(self.path("selection"), net, name.name)
+        return {"dataset": self.cleaned_data["dataset"], "lines": lines, "wordnet": net}
 
 
 def _policy_field(key: str) -> forms.Field:

@@ -1,0 +1,115 @@
+"""Count what selections have: images of each pair, and what two selections share. No Django."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from evaluation.metrics.mad.ranking import SelectedImage
+from evaluation.metrics.mad.selection import PoolPredictions, SelectionRule
+from evaluation.readers.selections import RankedSelection
+from labeling.records import Record
+
+STRETCH = 1 << 20
+
+
+@dataclass(kw_only=True)
+class PairCount(Record):
+    """How many images a pair of classifiers has."""
+
+    pair: tuple[str, str]
+    images: int
+
+
+@dataclass(frozen=True)
+class PairOverlap:
+    """Images of a pair in a selection, in another one, and in both."""
+
+    pair: tuple[str, str]
+    first: int
+    second: int
+    both: int
+
+
+@dataclass(frozen=True)
+class SelectionOverlap:
+    """What two selections share. images: distinct ones; lines: of an image and a pair."""
+
+    images_first: int
+    images_second: int
+    images_both: int
+    lines_first: int
+    lines_second: int
+    lines_both: int
+    pairs: list[PairOverlap]
+
+
+def most_images(
+    first: PoolPredictions, second: PoolPredictions, rule: SelectionRule, classes: int
+) -> int:
+    """Return the most images, up to top_k, that a pair can yield.
+
+    Counts confident disagreements, each label at most max_per_label times; the rule may choose
+    fewer, since an image has two labels. Reads no further than needed.
+    """
+    counts = np.zeros((2, classes), np.int64)
+    most = 0
+    for start in range(0, len(first.labels), STRETCH):
+        part = slice(start, start + STRETCH)
+        labels = [each.labels[part] for each in (first, second)]
+        # Widened, as the selection compares them.
+        sure = [each.confidences[part].astype(np.float64) for each in (first, second)]
+        differ = (np.minimum(*sure) >= rule.min_confidence) & (labels[0] != labels[1])
+        counts += [np.bincount(each[differ], minlength=classes) for each in labels]
+        most = min(rule.top_k, *np.minimum(counts, rule.max_per_label).sum(axis=1).tolist())
+        if most == rule.top_k:
+            break
+    return most
+
+
+def chosen_of(selection: RankedSelection) -> list[SelectedImage]:
+    """Return the lines without the reserve."""
+    return [line for line in selection.images if line.rank <= selection.meta.top_k]
+
+
+def pair_counts(selection: RankedSelection) -> list[PairCount]:
+    """Return the chosen images of each pair, also of pairs without any."""
+    counts = {frozenset(pair): 0 for pair in combinations(selection.classifiers, 2)}
+    for line in chosen_of(selection):
+        counts[frozenset(line.pair)] += 1
+    return [
+        PairCount(pair=pair, images=counts[frozenset(pair)])
+        for pair in combinations(selection.classifiers, 2)
+    ]
+
+
+def overlap(first: RankedSelection, second: RankedSelection) -> SelectionOverlap:
+    """Return what the chosen images of two selections share; reserves are left out."""
+    lines = [_lines(chosen_of(each)) for each in (first, second)]
+    images = [{image for _, image in each} for each in lines]
+    names = list(dict.fromkeys([*first.classifiers, *second.classifiers]))
+    counts = [_by_pair(each) for each in (*lines, lines[0] & lines[1])]
+    pairs = []
+    for pair in combinations(names, 2):
+        numbers = [count[frozenset(pair)] for count in counts]
+        if any(numbers):
+            pairs.append(PairOverlap(pair, *numbers))
+    return SelectionOverlap(
+        len(images[0]),
+        len(images[1]),
+        len(images[0] & images[1]),
+        len(lines[0]),
+        len(lines[1]),
+        len(lines[0] & lines[1]),
+        pairs,
+    )
+
+
+def _lines(chosen: Sequence[SelectedImage]) -> set[tuple[frozenset[str], str]]:
+    return {(frozenset(line.pair), line.image) for line in chosen}
+
+
+def _by_pair(lines: Iterable[tuple[frozenset[str], str]]) -> Counter[frozenset[str]]:
+    return Counter(pair for pair, _ in lines)
