@@ -213,7 +213,7 @@ def open_file(row: PoolSelection) -> IO[bytes]:
 
 
 def execute(job: Job) -> None:
-    """Choose the images, and save the selection. May run twice."""
+    """Run the job "select": choose the images and save them. May run twice."""
     row = PoolSelection.objects.select_related("pool__dataset").filter(job=job).first()
     if row is None or row.file:
         return

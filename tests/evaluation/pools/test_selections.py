@@ -234,9 +234,9 @@ def test_the_page_plans_selects_and_makes_a_competition(pool, as_alice):
     assert "HX-Refresh" in as_alice.get(f"{chosen['Location']}?fragment=1")
     select(pool, top_k=2)
     second = PoolSelection.objects.latest("pk")
-    shown = as_alice.get(chosen["Location"], {"with": second.pk})
-    assert shown.context["overlap"].lines_both == 6
-    form = shown.context["form"]
+    compared = as_alice.get(chosen["Location"], {"with": second.pk})
+    assert compared.context["overlap"].lines_both == 6
+    form = compared.context["form"]
     body = {name: form[name].value() for name in form.fields if form[name].value() is not None}
     made = as_alice.post(chosen["Location"], body)
 
