@@ -209,8 +209,8 @@ class SubmissionViewSet(BaseViewSet):
     def _accepted(self, row: Benchmark, body: Mapping[str, Any], name: str) -> Sequence[str]:
         kind, file, campaign = kind_of(row), body.get("file"), body.get("campaign")
         if campaign is not None and file is None:
-            return self._named(row, kind, campaign, body.get("number"), name)
-        if file is None or campaign is not None:
+            return self._named(row, kind, body, name)
+        if file is None or campaign is not None or "annotator" in body:
             raise Refusal("Send a file, or the campaign of a naming release.", field="file")
         if file.size > (most := kind.max_bytes()):
             raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
@@ -232,11 +232,12 @@ class SubmissionViewSet(BaseViewSet):
         return self.answer(JoinedSerializer, answer, 201)
 
     def _named(
-        self, row: Benchmark, kind: BenchmarkKind, campaign: str, number: int | None, name: str
+        self, row: Benchmark, kind: BenchmarkKind, body: Mapping[str, Any], name: str
     ) -> Sequence[str]:
         if not kind.takes_releases:
             raise Refusal("This benchmark takes no releases; send a file.", field="campaign")
-        path, called = naming_releases.sent(naming_releases.release_of(self.user, campaign, number))
+        release = naming_releases.release_of(self.user, body["campaign"], body.get("number"))
+        path, called = naming_releases.sent(release, body.get("annotator", ""))
         try:
             return runs.submit(row, self.user, path, called, name)
         except BadInput as bad:

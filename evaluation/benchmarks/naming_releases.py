@@ -5,6 +5,7 @@ from pathlib import Path
 from django import forms
 from django.db.models import QuerySet
 
+from evaluation.readers import release_predictions
 from labeling.campaigns.access import RESEARCHER, campaign_for, campaigns_for
 from labeling.errors import Refusal
 from labeling.kinds import KINDS
@@ -47,6 +48,19 @@ def release_of(user: User, campaign: str, number: int | None) -> Release:
     return release
 
 
-def sent(release: Release) -> tuple[Path, str]:
-    """Return the release's folder and its name for people."""
-    return freezing.folder_of(release), str(release)
+def sent(release: Release, annotator: str = "") -> tuple[Path, str]:
+    """Return the release's folder and its name for people.
+
+    annotator: a pseudonym in its votes; then the path stands for this person's answers. Raises
+    Refusal for another word.
+    """
+    folder, title = freezing.folder_of(release), str(release)
+    if not annotator:
+        return folder, title
+    if not release_predictions.PSEUDONYM.fullmatch(annotator):
+        raise Refusal(
+            f"{annotator[:40]!r} is no pseudonym. Copy one from the release’s votes.jsonl, such as "
+            "annotator-0123abcd.",
+            field="annotator",
+        )
+    return folder / annotator, title

@@ -145,6 +145,11 @@ class SubmissionUpload(Body):
     number = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text=NUMBER_HELP
     )
+    annotator = serializers.CharField(
+        max_length=80,
+        required=False,
+        help_text="Pseudonym in the release's votes.jsonl: this person's answers alone.",
+    )
 
 
 class SelectionUpload(Body):

@@ -5,7 +5,8 @@ release as predictions. No Django.
 import math
 import re
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sized
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from evaluation.metrics.ilsvrc.errors import ABSENT
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from labeling.csv_rows import nfc, rows
 from labeling.files import BadInput, StrPath, require_file, text_lines
+from labeling.json_text import canonical_sha256
 from labeling.kinds.base import CLASS
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
@@ -34,8 +36,8 @@ _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 class NamedByPeople:
     """The classes that people named in a release.
 
-    images: (N,) truth images that are settled or dropped in it. elsewhere: number of its images
-    that are not in the truth.
+    images: (N,) truth images that are settled or dropped in it, or that its one annotator answered.
+    elsewhere: number of its images that are not in the truth.
     """
 
     campaign: str
@@ -43,6 +45,7 @@ class NamedByPeople:
     sha256: str
     images: NDArray[np.bool_]
     elsewhere: int
+    is_one_person: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,13 +159,16 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
     )
 
 
-def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
+def read_named(
+    truth: Path, release: Frozen, wordnet: WordNet, annotator: str | None = None
+) -> Classified:
     """Return the classification of `image,wnid` rows, with the names in a release as predictions.
 
     Rank 1 is the settled class, ABSENT where there is none. The next ranks are the other classes
-    that people named: in their order, else by votes, ties by key. Raises BadInput for a release
-    that names no classes, one with a class that is no noun of WordNet, and one without an image of
-    the truth.
+    that people named: in their order, else by votes, ties by key. annotator: a pseudonym; then only
+    the classes that this person named count, in the person's order. Raises BadInput for a release
+    that names no classes, one with a class that is no noun of WordNet, one without an image of
+    the truth, and one without the annotator.
     """
     if release.kind.release != CLASS:
         raise BadInput(
@@ -178,15 +184,18 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
     settled = np.zeros(len(images), bool)
     predicted = np.full((len(images), RANKS), ABSENT, np.int32)
     elsewhere = 0
-    for line, answer in enumerate(release.answers(), 1):
-        image_number = images.get(nfc(answer["image"]))
+    source = release.folder / ("votes.jsonl" if annotator else "answers.jsonl")
+    ranked = (
+        _of_person(release, annotator, vocabulary) if annotator else _of_all(release, vocabulary)
+    )
+    for line, image, keys in ranked:
+        image_number = images.get(nfc(image))
         if image_number is None:
             elsewhere += 1
             continue
-        keys = _ranked(answer, vocabulary)
         predicted[image_number] = ABSENT
         predicted[image_number, : len(keys)] = [
-            ABSENT if key is None else _vocabulary_label(labels, key, release, line) for key in keys
+            ABSENT if key is None else _vocabulary_label(labels, key, source, line) for key in keys
         ]
         settled[image_number] = True
     if not settled.any():
@@ -208,9 +217,20 @@ def read_named(truth: Path, release: Frozen, wordnet: WordNet) -> Classified:
         truth,
         places,
         NamedByPeople(
-            meta["campaign"]["name"], meta.get("number"), meta["sha256"], settled, elsewhere
+            meta["campaign"]["name"],
+            meta.get("number"),
+            people_sha256(release, annotator),
+            settled,
+            elsewhere,
+            bool(annotator),
         ),
     )
+
+
+def people_sha256(release: Frozen, annotator: str | None) -> str:
+    """Return the hash of the release, or of one person's answers in it."""
+    sha256 = release.meta["sha256"]
+    return canonical_sha256({"release": sha256, "annotator": annotator}) if annotator else sha256
 
 
 def on_named_images(submissions: Mapping[str, Classified]) -> dict[str, Classified]:
@@ -254,6 +274,40 @@ def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:
     )
 
 
+def _of_all(
+    release: Frozen, vocabulary: Collection[str]
+) -> Iterator[tuple[int, str, list[str | None]]]:
+    """Yield the line, the image and the ranked classes of each settled or dropped answer."""
+    for line, answer in enumerate(release.answers(), 1):
+        yield line, answer["image"], _ranked(answer, vocabulary)
+
+
+def _of_person(
+    release: Frozen, annotator: str, vocabulary: Collection[str]
+) -> Iterator[tuple[int, str, list[str | None]]]:
+    """Yield the same of each image that this person answered. The last revision counts. Raises
+    BadInput for an unknown pseudonym.
+    """
+    ranked: dict[str, tuple[int, list[str | None]]] = {}
+    counts: Counter[str] = Counter()
+    for line, vote in enumerate(release.votes(), 1):
+        counts[vote["annotator"]] += 1
+        if vote["annotator"] == annotator:
+            value = vote["value"]
+            keys = release.kind.ranked([value], value) or [release.kind.tally_name(value)]
+            ranked[vote["image"]] = line, [key for key in keys if key in vocabulary] or [None]
+    if not ranked:
+        most = ", ".join(f"{name} ({count:,} votes)" for name, count in counts.most_common(5))
+        raise BadInput(
+            f"has no votes of {annotator}",
+            release.folder,
+            None,
+            f"votes.jsonl names its annotators: {most}" if most else "its votes.jsonl is empty",
+        )
+    for image, (line, classes) in ranked.items():
+        yield line, image, classes[:RANKS]
+
+
 def _ranked(answer: AnswerLine, vocabulary: Collection[str]) -> list[str | None]:
     """Return up to RANKS classes of an image, best first; None comes first where none was
     settled.
@@ -265,9 +319,9 @@ def _ranked(answer: AnswerLine, vocabulary: Collection[str]) -> list[str | None]
     return [first, *(key for key in others if key != first)][:RANKS]
 
 
-def _vocabulary_label(labels: Labels, key: str, release: Frozen, line: int) -> int:
+def _vocabulary_label(labels: Labels, key: str, source: Path, line: int) -> int:
     try:
-        return labels(key, release.folder / "answers.jsonl", line)
+        return labels(key, source, line)
     except BadInput as error:
         cure = "name classes by wnid in the campaign's vocabulary"
         raise BadInput(error.message, error.file, error.line, cure) from error

@@ -1,6 +1,10 @@
-"""Read a release as predictions: its folder, or the zip that the site offers. No Django."""
+"""Read a release as predictions: its folder, or the zip that the site offers. No Django.
+
+RELEASE/PSEUDONYM stands for the answers of one of its annotators.
+"""
 
 import lzma
+import re
 import shutil
 import tempfile
 import zipfile
@@ -17,6 +21,9 @@ from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
 
 HEAD = "release.json"
+# A person in votes.jsonl, and the file of a zip that names the one whose answers count.
+PSEUDONYM = re.compile(r"annotator-[0-9a-f]{1,64}")
+PERSON = "annotator.txt"
 NO_RELEASE = "holds no release"
 CURE = "give the zip of a frozen release, or rows of predictions"
 DAMAGED = (
@@ -33,7 +40,10 @@ MAX_BYTES = 2 * 1024**3
 
 
 def is_release(path: Path) -> bool:
-    """Return whether the path is a release: a folder with release.json, or a zip."""
+    """Return whether the path is a release, a folder with release.json or a zip, or a person in
+    one.
+    """
+    path, _ = split(path)
     if path.is_dir():
         return (path / HEAD).is_file()
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
@@ -44,7 +54,7 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
     with opened(path) as release:
         if release:
             try:
-                return class_files.read_named(truth, release, wordnet)
+                return class_files.read_named(truth, release, wordnet, annotator_of(path))
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 # Its hashes are right, but no site writes such lines.
                 raise BadInput(NO_RELEASE, path, None, CURE) from error
@@ -61,7 +71,41 @@ def sha256_of(path: Path) -> str:
     BadInput.
     """
     with opened(path) as release:
-        return release.meta["sha256"] if release else file_sha256(path)
+        if release is None:
+            return file_sha256(path)
+        return class_files.people_sha256(release, annotator_of(path))
+
+
+def annotator_of(path: Path) -> str | None:
+    """Return the pseudonym of the person whose answers count in this release, or None for all.
+    Raises BadInput for another content of a zip's annotator.txt.
+    """
+    release, annotator = split(path)
+    if annotator or release.is_dir():
+        return annotator
+    with zipfile.ZipFile(release) as archive:
+        name = next((name for name in archive.namelist() if Path(name).name == PERSON), None)
+        if name is None:
+            return None
+        with archive.open(name) as file:
+            annotator = file.read(100).decode(errors="replace").strip()
+    if not PSEUDONYM.fullmatch(annotator):
+        raise BadInput(f"{PERSON} holds no pseudonym", path, None, "write annotator-…")
+    return annotator
+
+
+def name_person(archive: Path, annotator: str) -> None:
+    """Add the person whose answers count to the zip of a release."""
+    with zipfile.ZipFile(archive, "a") as file:
+        # A fixed date, so that writing the zip again gives the same bytes.
+        file.writestr(zipfile.ZipInfo(PERSON), annotator)
+
+
+def split(path: Path) -> tuple[Path, str | None]:
+    """Return the release, and the pseudonym if the path ends in one."""
+    if PSEUDONYM.fullmatch(path.name) and not path.exists():
+        return path.parent, path.name
+    return path, None
 
 
 @contextmanager
@@ -70,7 +114,8 @@ def opened(path: Path) -> Iterator[Frozen | None]:
 
     Raises BadInput for a zip without a release, and for a changed one.
     """
-    if not is_release(path):
+    is_one, (path, _) = is_release(path), split(path)
+    if not is_one:
         yield None
     elif path.is_dir():
         yield frozen.read(path)

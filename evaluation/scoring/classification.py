@@ -333,7 +333,8 @@ def _notes_on_people(classified: Classified, people: NamedByPeople) -> Iterator[
     total = len(people.images)
     if len(classified.images) < total:
         yield (
-            f"people settled {int(people.images.sum()):,} of the {count_of(total, 'image')} of the "
+            f"{'one annotator answered' if people.is_one_person else 'people settled'} "
+            f"{int(people.images.sum()):,} of the {count_of(total, 'image')} of the "
             f"truth: every submission is scored on {len(classified.images):,}"
         )
     if people.elsewhere:

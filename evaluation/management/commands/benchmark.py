@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
@@ -15,6 +16,7 @@ from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Followi
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
+from evaluation.readers.release_predictions import is_release
 from labeling.bounded_numbers import level, share, whole
 from labeling.files import BadInput, read_yaml
 from labeling.jobs import queue
@@ -130,7 +132,8 @@ class Command(ContractCommand):
     @verb("bring in, or replace, what a classifier says")
     def submit(self, options: SubmitOptions) -> Result:
         row, path = _benchmark(options.name), options.path
-        if not path.exists():
+        is_person = kind_of(row).takes_releases and is_release(path)
+        if not path.exists() and not is_person:
             raise BadInput("does not exist", path, None, "check the path")
         before = set(row.submissions.values_list("name", "sha256"))
         with refusals(path):

@@ -33,6 +33,7 @@ from evaluation.benchmarks.submissions import (
 )
 from evaluation.benchmarks.truth_versions import Following
 from evaluation.models import Benchmark, Submission
+from evaluation.readers import release_predictions
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
 from evaluation.release_splits import parts
@@ -191,8 +192,14 @@ def _laid_out(
 ) -> Path:
     """Copy the upload to `goal`, unpacking a zip of score maps; return the path of the copy."""
     if benchmark.kind != WSOL:
-        if path.is_dir() and is_release(path) and benchmark.kind == CLASSIFICATION:
-            zipped(path, goal, "release")
+        if benchmark.kind == CLASSIFICATION and is_release(path) and not path.is_file():
+            release, annotator = release_predictions.split(path)
+            if release.is_dir():
+                zipped(release, goal, "release")
+            else:
+                shutil.copyfile(release, goal)
+            if annotator:
+                release_predictions.name_person(goal, annotator)
             return goal
         if path.is_dir():
             raise BadInput("is a folder", file_name, None, "give a file of predictions")

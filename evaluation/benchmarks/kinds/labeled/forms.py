@@ -158,7 +158,13 @@ class LabeledPredictionsForm(NamedSubmissionForm):
             accept += ",.zip,application/zip"
             field.required = False
             self.fields["release"] = naming_releases.release_field(self.user)
-            self.order_fields(("name", "file", "release"))
+            self.fields["annotator"] = forms.CharField(
+                max_length=80,
+                required=False,
+                help_text="Scores the answers of one person in the release. Copy the pseudonym "
+                "from its votes.jsonl. Empty: the merged labels.",
+            )
+            self.order_fields(("name", "file", "release", "annotator"))
         field.widget = KeptFileInput(attrs={"accept": accept, "data-key": "u"})
 
     def clean(self) -> None:
@@ -167,7 +173,11 @@ class LabeledPredictionsForm(NamedSubmissionForm):
             return
         if bool(self.cleaned_data.get("file")) == bool(self.cleaned_data.get("release")):
             self.add_error("file", "Choose a file, or a release of what people named.")
+        if self.cleaned_data.get("annotator") and not self.cleaned_data.get("release"):
+            self.add_error("annotator", "Choose the release that this pseudonym is from.")
 
     def sent(self) -> tuple[Path, str]:
         release = self.cleaned_data.get("release")
-        return naming_releases.sent(release) if release else super().sent()
+        if release is None:
+            return super().sent()
+        return naming_releases.sent(release, self.cleaned_data["annotator"])

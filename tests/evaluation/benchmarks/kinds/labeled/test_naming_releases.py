@@ -119,9 +119,103 @@ def test_a_release_says_the_same_by_command_by_file_and_by_the_api(benchmark, al
     assert by_command["sha256"] == row.sha256
 
 
+@pytest.fixture
+def pseudonyms(benchmark, alice, bob, charlie) -> dict[str, str]:
+    """The pseudonyms in a release of "pairs": bob and dave are right, charlie says tench."""
+    dave = factories.make_user("dave")
+    answers_by_user = {bob: TRUTH, dave: TRUTH, charlie: dict.fromkeys(IMAGES[:3], TENCH)}
+    campaign = opening.draft(
+        alice,
+        name="pairs",
+        title="Pairs",
+        kind="naming",
+        dataset=benchmark.campaign.dataset,
+        policy={"votes": 3, "stop_early": "never", "gold_share": 0},
+        settings={},
+        vocabulary=[{"key": key, "name": key} for key in (COOT, DRAKE, TENCH, GOLDFISH)],
+        pairs=opening.naming_pairs(benchmark.campaign.dataset, list(IMAGES[:3])),
+    )
+    lifecycle.launch(campaign, alice)
+    for user, answers in answers_by_user.items():
+        factories.join(user, campaign)
+        crowd.answer(campaign, [user], lambda image, _, answers=answers: {"key": answers[image]})
+    release = freezing.freeze(campaign, alice)
+    votes = frozen.read(freezing.folder_of(release)).votes()
+    return {
+        "charlie" if vote["value"] == {"key": TENCH} else "bob": vote["annotator"]
+        for vote in votes
+        if TRUTH[vote["image"]] != TENCH
+    }
+
+
+def test_each_person_of_a_release_is_a_submission(benchmark, alice, pseudonyms, run_jobs, as_alice):
+    url = "/api/v1/benchmarks/classification/submissions/"
+    for name, annotator in pseudonyms.items():
+        body = {"campaign": "pairs", "annotator": annotator}
+        assert program(alice).put(f"{url}{name}/", body, format="json").status_code == 200
+    page = as_alice.post(
+        reverse("evaluation:submissions", args=["classification"]),
+        {
+            "name": "again",
+            "release": benchmark.campaign.dataset.campaigns.get(name="pairs").releases.get().pk,
+            "annotator": pseudonyms["charlie"],
+        },
+    )
+
+    assert page.status_code == 302
+    run = finished(benchmark, run_jobs)
+    results = {row["name"]: row["result"] for row in run.result["submissions"]}
+    wrong = sum(TRUTH[image] != TENCH for image in IMAGES[:3]) / 3
+    assert results["bob"]["top1_error"]["value"] == 0
+    assert results["charlie"]["top1_error"]["value"] == pytest.approx(wrong)
+    assert results["again"]["top1_error"] == results["charlie"]["top1_error"]
+    assert run.result["comparison"]["images"] == 3
+    hashes = dict(benchmark.submissions.values_list("name", "sha256"))
+    assert hashes["again"] == hashes["charlie"] != hashes["bob"]
+    # The pseudonym stays with the researchers of the naming campaign.
+    assert pseudonyms["charlie"] not in json.dumps(run.result)
+    scores = as_alice.get(reverse("evaluation:benchmark", args=["classification"]))
+    assert "one annotator answered 3 of the 4 images" in html_of(scores)
+
+
+@pytest.mark.parametrize(
+    ("annotator", "message"),
+    [
+        ("bob", "is no pseudonym"),
+        ("../../annotator-00", "is no pseudonym"),
+        ("annotator-00", "has no votes of annotator-00"),
+    ],
+)
+def test_a_person_that_a_release_lacks_is_refused(benchmark, alice, annotator, message):
+    answer = program(alice).put(
+        "/api/v1/benchmarks/classification/submissions/people/",
+        {"campaign": "names", "annotator": annotator},
+        format="json",
+    )
+
+    assert answer.status_code == 400
+    assert message in answer.content.decode()
+    assert not benchmark.submissions.filter(name="people").exists()
+
+
+def test_one_person_by_command(benchmark, alice, pseudonyms, shell):
+    release = benchmark.campaign.dataset.campaigns.get(name="pairs").releases.get()
+    path = freezing.folder_of(release) / pseudonyms["bob"]
+
+    shell.result("benchmark", "submit", "classification", "bob", path)
+
+    assert benchmark.submissions.filter(name="bob").exists()
+
+
 def test_what_is_no_release_is_refused(benchmark, alice):
     url = "/api/v1/benchmarks/classification/submissions/people/"
-    for body in [{}, {"campaign": "nobodys"}, {"campaign": "names", "number": 9}, {"number": 1}]:
+    for body in [
+        {},
+        {"campaign": "nobodys"},
+        {"campaign": "names", "number": 9},
+        {"number": 1},
+        {"annotator": "annotator-00"},
+    ]:
         answer = program(alice).put(url, body, format="json")
 
         assert answer.status_code in (400, 403, 404), body
