@@ -84,7 +84,7 @@ def test_a_box_reaches_detection_localization_and_wsol(
     factories.join(bob, campaign)
 
     rules = {"draw": boxers.box(BOX), "check": "good", "cover": "complete"}
-    others = lambda: boxers.work(campaign, people, lambda asked, _: rules[asked.step])  # noqa: E731
+    others = lambda: boxers.work(campaign, people, lambda task, _: rules[task.step])  # noqa: E731
     while run_jobs() + len(others()):
         pass
     made = {kind: opened(alice, campaign, kind) for kind in ("detection", "localization", "wsol")}
@@ -145,25 +145,25 @@ def test_a_yes_reaches_a_competition_and_a_classification(
     crowd.answer(
         campaign, crowd.people_of(campaign, 1), lambda *pair: None if pair == left else right(*pair)
     )
-    named = opened(alice, campaign, "classification")
+    labeled = opened(alice, campaign, "classification")
     factories.join(bob, campaign)
     page = browser_as(bob)
     open_label(page, site, campaign.name)
     press(page, "y")
     wait_for_chip(page, "All saved")
-    morning(named)
+    morning(labeled)
 
     run = runs.latest(benchmark)
     page = browser_as(alice, accept_downloads=True)
     read = lambda path: page.request.get(site(f"/benchmarks/birds/{path}")).text()  # noqa: E731
     answers = list(map(json.loads, read(f"runs/{run.pk}/answers.jsonl").splitlines()))
-    said = {(row["image"], row["wnid"]): row["contains"] for row in answers}
-    assert said[left] is True
+    is_there = {(row["image"], row["wnid"]): row["contains"] for row in answers}
+    assert is_there[left] is True
     counts = defaultdict(lambda: [1, 2])  # By Laplace.
     for row in map(json.loads, read("selection.jsonl").splitlines()):
         for at in range(2 * ("pair" in row)):
             pair = counts[row["pair"][at], row["pair"][1 - at]]
-            pair[:] = pair[0] + said[row["image"], row["labels"][at]], pair[1] + 1
+            pair[:] = pair[0] + is_there[row["image"], row["labels"][at]], pair[1] + 1
     names = ("alpha", "beta", "gamma")
     accuracy = {key: right / images for key, (right, images) in counts.items()}
     scores = dict.fromkeys(names, 1 / 3)
@@ -175,7 +175,7 @@ def test_a_yes_reaches_a_competition_and_a_classification(
         scores = {name: value / sum(moved.values()) for name, value in moved.items()}
     assert run.result["scores"] == pytest.approx([scores[name] for name in names])
     assert scores["beta"] > scores["gamma"]
-    recompute_classification(newest_files(page, site, named), named, alice, tmp_path, left)
+    recompute_classification(newest_files(page, site, labeled), labeled, alice, tmp_path, left)
 
 
 def recompute_classification(files, benchmark, owner, folder, label) -> None:
