@@ -25,6 +25,7 @@ ASSAY_JOB_HANDLERS = {
     "score": "evaluation.benchmarks.runs.execute",
     "select": "evaluation.pools.choosing.execute",
     "split": "evaluation.release_splits.making.execute",
+    "submit model": "evaluation.pools.model_runs.execute",
     "verify": "labeling.quality.verifying.execute",
     "watch": "labeling.quality.monitoring.execute",
 }

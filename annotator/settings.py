@@ -434,7 +434,7 @@ _WAITED = (
     "pilot",
 )
 # Kind of job → its queue; other kinds go to Celery's default queue.
-_SCORING = ("score", "predict", "open model", "select")
+_SCORING = ("score", "predict", "open model", "select", "submit model")
 ASSAY_JOB_QUEUES = {kind: q for kind in _SCORING if (q := ASSAY_SCORING_QUEUE)}
 ASSAY_JOB_QUEUES |= {kind: q for kind in _WAITED if (q := ASSAY_WAITED_QUEUE)}
 #: Engine for the site's predictions, as in `--on`: local:4, ray:…; empty: one process.

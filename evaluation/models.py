@@ -398,3 +398,33 @@ class PoolSelection(models.Model):
 
     def __str__(self) -> str:
         return f"selection {self.pk} of {self.pool}"
+
+
+class ModelRun(models.Model):
+    """A registered model that is run for a benchmark, or whose pool is read: a submission, once its
+    job is done.
+    """
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="model_runs", db_index=False
+    )
+    # Name of the registered model.
+    model = models.CharField(max_length=100)
+    # Where its predictions come from, unless it is run.
+    pool = models.ForeignKey(
+        Pool, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    # Of score maps (wsol).
+    method = models.CharField(max_length=40, blank=True)
+    job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
+    # The submission's name under "classifier", and what the command printed; empty until then.
+    result = models.JSONField(default=dict)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["benchmark", "-id"], name="model_run_of_benchmark")]
+
+    def __str__(self) -> str:
+        return f"{self.model} for {self.benchmark}"

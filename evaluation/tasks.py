@@ -7,10 +7,11 @@ from celery import shared_task
 def nightly() -> None:
     """Queue the jobs that settle, watch, calibrate, freeze and score what changed."""
     from evaluation.benchmarks import runs
-    from evaluation.pools import making
+    from evaluation.pools import making, model_runs
 
     runs.start_night()
     making.sweep()
+    model_runs.sweep()
 
 
 @shared_task(name="evaluation.tasks.rescore")

@@ -91,6 +91,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *_old_names,
     path(_splits, splits.splits, name="splits"),
     path(f"{_splits}<int:pk>/split.zip", splits.split_file, name="split_file"),
+    path(f"{_benchmark}models/", pools.benchmark_models, name="benchmark_models"),
     path("models/", pools.models, name="models"),
     path("models/<str:model>/remove/", pools.model_remove, name="model_remove"),
     path("datasets/<slug:name>/pools/", pools.pools, name="pools"),

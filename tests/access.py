@@ -26,7 +26,8 @@ FILL = (
     (r"benchmarks/(<slug:\w+>)/classifiers/<int:position>", "reveal"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:sequences|galleries)", "reveal"),
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
-    (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews)", "classes"),
+    (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews|models|model-runs)", "classes"),
+    (r"model-runs/(<int:pk>)", "model run"),
     (r"label-sets/(<int:version>)", "2"),
     (r"benchmarks/(<slug:\w+>)/(?:submissions|truth[./-]|images\.txt)", "maps"),
     (r"(?:truth|truth-versions)/(<int:version>)", "1"),
@@ -327,6 +328,7 @@ ROWS = (
         GET datasets/<slug:name>/pools/<int:pk>/selections/<int:selection>/selection.jsonl
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
+        GET,POST benchmarks/<slug:name>/models/
         POST benchmarks/<slug:name>/score/
         GET,POST benchmarks/<slug:name>/classifiers/add/
         GET,POST benchmarks/<slug:name>/accuracies/
@@ -423,6 +425,8 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/answers.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/submissions/
         GET,POST api/v1/benchmarks/<slug:benchmark>/reviews/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/model-runs/
+        GET api/v1/benchmarks/<slug:benchmark>/model-runs/<int:pk>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/label-sets/
         GET api/v1/benchmarks/<slug:benchmark>/label-sets/<int:version>.zip
         PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/

@@ -237,6 +237,11 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "method": "radius",
         },
         "POST api/v1/datasets/<slug:dataset>/pools/": {"models": ["colours"]},
+        "POST api/v1/benchmarks/<slug:benchmark>/model-runs/": {
+            "model": "colours",
+            "pool": world.parts["pool"],
+            "method": "",
+        },
         f"POST {SELECTIONS}": SELECTION,
         f"POST {SELECTIONS}plan/": SELECTION,
         f"POST {SELECTIONS}<int:pk>/competition/": {

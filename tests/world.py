@@ -14,6 +14,7 @@ from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
+from evaluation.pools import model_runs
 from evaluation.release_splits import making as splits
 from labeling.answers import flagging
 from labeling.assignment import claiming
@@ -285,6 +286,7 @@ def _furnish(world: World) -> None:
         "split": splits.make(splits.request(release, alice, by="1/2")).pk,
         "pool": pool.pk,
         "selection": selection_of(pool).pk,
+        "model run": model_runs.request(classes, alice, "colours", pool=pool.pk).pk,
         "flag": note.pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,

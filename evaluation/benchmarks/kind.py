@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.figures import THEMES, ResultFigure, as_file
+from evaluation.benchmarks.model_work import ModelUse, ModelWork
 from evaluation.benchmarks.tables import Table
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run, TruthVersion
@@ -135,6 +136,20 @@ class BenchmarkKind(Generic[ResultT]):
     def takes_releases(self) -> bool:
         """Return whether a release of a naming campaign may be a submission."""
         return False
+
+    @property
+    def model_use(self) -> ModelUse | None:
+        """Return how registered models become submissions; None if they cannot."""
+        return None
+
+    def model_work(
+        self, benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]
+    ) -> ModelWork:
+        """Write what the command needs into the folder, and return the command.
+
+        method: one of model_use.methods, or "". classes: of the model. Raises Refusal.
+        """
+        raise NotImplementedError
 
     def accepted(self, names: Sequence[str]) -> str:
         """Return the site's message after submissions were added or changed."""

@@ -6,10 +6,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluation.benchmarks.access import benchmark_for
 from evaluation.benchmarks.uploads import uploaded
-from evaluation.models import Pool, RegisteredModel
-from evaluation.pools import making, registering
+from evaluation.models import ModelRun, Pool, RegisteredModel
+from evaluation.pools import making, model_runs, registering
 from evaluation.pools.serializers import (
+    ModelRunSerializer,
+    NewModelRunSerializer,
     NewModelSerializer,
     NewPoolSerializer,
     PoolSerializer,
@@ -89,3 +92,32 @@ class PoolViewSet(InDataset):
         """
         file = making.open_file(making.pool_for(self.dataset, pk))
         return download(file, f"{dataset}-pool-{pk}.zip", "application/zip")
+
+
+class ModelRunViewSet(BaseViewSet):
+    queryset = ModelRun.objects.none()
+    serializer_class = ModelRunSerializer
+    ordering = "-pk"
+
+    def list(self, request: Request, benchmark: str) -> Response:
+        """List the runs of models for submissions to the benchmark, newest first."""
+        rows = benchmark_for(self.user, benchmark).model_runs.select_related("job")
+        return self.paged(rows, ModelRunSerializer)
+
+    @extend_schema(request=NewModelRunSerializer, responses={202: ModelRunSerializer})
+    def create(self, request: Request, benchmark: str) -> Response:
+        """Run a model on the benchmark's images, or take its predictions in a pool of the dataset
+        (classification). They become a submission, which is scored.
+
+        If the same is already waiting, it is returned. MAD, localization and detection take files
+        alone.
+        """
+        row = benchmark_for(self.user, benchmark)
+        body = self.read(NewModelRunSerializer)
+        run = model_runs.request(row, self.user, body.pop("model"), **body)
+        return self.answer(ModelRunSerializer, run, 202)
+
+    def retrieve(self, request: Request, benchmark: str, pk: int) -> Response:
+        """Return one run. Ask again until it is done or failed."""
+        row = benchmark_for(self.user, benchmark)
+        return self.answer(ModelRunSerializer, model_runs.run_at(row, pk))

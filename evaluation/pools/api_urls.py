@@ -3,6 +3,7 @@ from django.urls import URLPattern, path
 from evaluation.pools import api
 from evaluation.pools.selection_api import PoolSelectionViewSet
 
+_runs = "benchmarks/<slug:benchmark>/model-runs/"
 _pools = "datasets/<slug:dataset>/pools/"
 _selections = f"{_pools}<int:pool>/selections/"
 _selection = f"{_selections}<int:pk>/"
@@ -12,6 +13,12 @@ _view = PoolSelectionViewSet.as_view
 urlpatterns: list[URLPattern] = [
     path("models/", api.ModelViewSet.as_view({"get": "list", "post": "create"}), name="models"),
     path("models/<str:name>/", api.ModelViewSet.as_view({"delete": "destroy"}), name="model"),
+    path(
+        _runs,
+        api.ModelRunViewSet.as_view({"get": "list", "post": "create"}),
+        name="model-runs",
+    ),
+    path(f"{_runs}<int:pk>/", api.ModelRunViewSet.as_view({"get": "retrieve"}), name="model-run"),
     path(_pools, api.PoolViewSet.as_view({"get": "list", "post": "create"}), name="pools"),
     path(f"{_pools}<int:pk>/", api.PoolViewSet.as_view({"get": "retrieve"}), name="pool"),
     path(f"{_pools}<int:pk>/pool.zip", api.PoolViewSet.as_view({"get": "file"}), name="pool-file"),

@@ -6,8 +6,8 @@ from django import forms
 
 from evaluation.benchmarks.kinds.mad.forms import CompetitionForm
 from evaluation.metrics.wordnet.distances import DISTANCES
-from evaluation.models import Pool, PoolSelection
-from evaluation.pools import choosing, registering
+from evaluation.models import Benchmark, Pool, PoolSelection
+from evaluation.pools import choosing, model_runs, registering
 from evaluation.readers.selections import MAX_TOP_K
 from evaluation.selection.selecting import DEFAULTS, SETTINGS
 from labeling.web.forms.common import LIST, ListsForm, WordedForm
@@ -139,3 +139,37 @@ class SelectedCompetitionForm(CompetitionForm):
 
     def source(self) -> dict[str, object]:
         return choosing.competition_arguments(self.row)
+
+
+class ModelRunForm(WordedForm):
+    """A model to run for a benchmark, or the pool whose predictions are taken."""
+
+    source = forms.ChoiceField(label="Model")
+    method = forms.ChoiceField(
+        label="Score maps by", help_text="TorchScript files give gradients (vanilla) alone."
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        use = model_runs.use_of(benchmark)
+        models = list(registering.usable())
+        self.faults = {model.name: fault for model in models if (fault := use.fault(model.spec))}
+        choices = [
+            (f":{model.name}", f"{model.name}: run it now")
+            for model in models
+            if model.name not in self.faults
+        ]
+        choices += [
+            (f"{pool.pk}:{name}", f"{name}: from pool {pool.pk} of {pool.created_at:%Y-%m-%d}")
+            for pool, name in model_runs.pools_of(benchmark)
+        ]
+        self.fields["source"].choices = choices  # type: ignore[attr-defined]
+        self.fields["method"].choices = [(name, name) for name in use.methods]  # type: ignore[attr-defined]
+        if not use.methods:
+            del self.fields["method"]
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the arguments of model_runs.request."""
+        pool, _, name = self.cleaned_data["source"].partition(":")
+        method = self.cleaned_data.get("method", "")
+        return {"name": name, "pool": int(pool) if pool else None, "method": method}

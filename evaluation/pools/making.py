@@ -22,16 +22,14 @@ from django.db import transaction
 
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.models import Pool, RegisteredModel
-from evaluation.pools import registering
+from evaluation.pools import registering, work_folders
 from labeling.campaigns.access import check_may_open
-from labeling.disk_full import saying_full
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.jobs import child, queue
 from labeling.models import Dataset, Job, User
 
 KIND = "predict"
-# Suffix of a pool's folder while it is being made.
-WORK = ".work"
+FOLDER = "pools"
 MOST_MODELS = 20
 TOP = 5
 # Environment variables that engines and stores need.
@@ -95,33 +93,13 @@ def execute(job: Job) -> None:
     pool = Pool.objects.select_related("dataset").filter(job=job).first()
     if pool is None or pool.file:
         return
-    folder = _folder() / f"{pool.pk}{WORK}"
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with saying_full():
-            _make(job, pool, _models(pool.names), folder)
-    except Exception as error:
-        if queue.is_hopeless(job, error):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shutil.rmtree(folder, ignore_errors=True)
+    with work_folders.working(FOLDER, pool.pk, job) as folder:
+        _make(job, pool, _models(pool.names), folder)
 
 
 def sweep() -> None:
-    """Remove job folders on this machine that no job continues: another worker made the pool, its
-    workers died too often, or its dataset is gone.
-    """
-    # List the folders before the jobs: a folder created later belongs to a new job.
-    folders = list(_folder().glob(f"*{WORK}"))
-    unfinished = Pool.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
-    names = {f"{pk}{WORK}" for pk in unfinished.values_list("pk", flat=True)}
-    for folder in folders:
-        if folder.name not in names:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _folder() -> Path:
-    return Path(settings.DATA_DIR) / "pools"
+    """Remove the work of pools that no job continues."""
+    work_folders.sweep(FOLDER, Pool.objects.all())
 
 
 def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path) -> None:

@@ -4,13 +4,13 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.classifiers.preparing import FITS
-from evaluation.models import Pool, PoolSelection, RegisteredModel
+from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
 from evaluation.pools.forms import SelectionForm
 from evaluation.pools.making import MOST_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
-from labeling.web.api.base import Body
+from labeling.web.api.base import Body, Key
 from labeling.web.serializers.campaigns import EstimateSerializer
 from labeling.web.serializers.common import AnyField
 from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
@@ -165,3 +165,35 @@ class SelectedCompetitionSerializer(NewBenchmarkSerializer):
 
     selection = None  # type: ignore[assignment]
     dataset = None  # type: ignore[assignment]
+
+
+class NewModelRunSerializer(Body):
+    model = serializers.CharField(max_length=100, help_text="Name of a registered model.")
+    pool = Key(required=False, help_text="Take its predictions in this pool; do not run it.")
+    method = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=40,
+        help_text="Of score maps, as `scoremaps --method`.",
+    )
+
+
+class ModelRunSerializer(_OfJob):
+    state = serializers.ChoiceField(Job.State.choices, source="job.state")
+    result = AnyField(help_text="Name of the submission (classifier), preparation, device, sha256.")
+
+    class Meta:
+        model = ModelRun
+        fields = (
+            "id",
+            "model",
+            "pool",
+            "method",
+            "state",
+            "error",
+            "seen_at",
+            "exit_code",
+            "last_line",
+            "result",
+            "created_at",
+        )

@@ -1,4 +1,4 @@
-"""The pages of models and of a dataset's pools."""
+"""The pages of models, of a dataset's pools, and of models run for a benchmark."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -6,11 +6,12 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from evaluation.benchmarks.access import benchmark_for
 from evaluation.benchmarks.uploads import uploaded
 from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
-from evaluation.pools import making, registering
-from evaluation.pools.forms import ModelForm, PoolForm
+from evaluation.pools import making, model_runs, registering
+from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
@@ -98,3 +99,33 @@ def pool_file(request: SignedIn, name: str, pk: int) -> FileResponse:
     """Return the zip of a pool."""
     pool = making.pool_for(dataset_for(request.user, name), pk)
     return download(making.open_file(pool), f"{name}-pool-{pk}.zip", "application/zip")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
+    """Render the form that runs a model for a benchmark, and such runs."""
+    benchmark = benchmark_for(request.user, name)
+    form = ModelRunForm(request.POST if request.method == "POST" else None, benchmark=benchmark)
+
+    def make() -> HttpResponse:
+        model_runs.request(benchmark, request.user, **form.chosen())
+        return redirect("evaluation:benchmark_models", name)
+
+    if form.is_bound and (response := carried_out(form, make)):
+        return response
+    rows = benchmark.model_runs.select_related("job", "pool", "created_by")
+    page = page_of(request, rows, PAGE)
+    context = {
+        "benchmark": benchmark,
+        "campaign": benchmark.campaign,
+        "form": form,
+        "page_obj": page,
+        "query": query_of(request),
+        "busy": any(run.job.state not in ENDED for run in page.object_list),
+    }
+    fragment = "fragment" in request.GET
+    template = (
+        "evaluation/_benchmark_models.html" if fragment else "evaluation/benchmark_models.html"
+    )
+    return render(request, template, context, status=400 if form.errors else 200)

@@ -58,6 +58,7 @@ PRESSED = {
     "evaluation/_models.html": (
         "test_models::test_an_administrator_uploads_a_model_and_removes_it"
     ),
+    "evaluation/benchmark_models.html": ("test_models::test_a_model_becomes_a_submission_by_mouse"),
     "evaluation/models.html": "test_models::test_an_administrator_uploads_a_model_and_removes_it",
     "evaluation/pools.html": HERE,
     "evaluation/selection.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",

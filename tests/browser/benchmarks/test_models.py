@@ -2,8 +2,10 @@
 
 import pytest
 
+from evaluation.pools import registering
 from labeling.jobs import queue
 from tests import factories
+from tests.evaluation.cds import world
 from tests.evaluation.classifiers import networks
 
 pytest.importorskip("onnx")
@@ -36,3 +38,27 @@ def test_an_administrator_uploads_a_model_and_removes_it(
     page.get_by_text("Remove colours …").click()
     page.get_by_role("button", name="Remove colours").click()
     page.get_by_text("colours was removed.").wait_for()
+
+
+def test_a_model_becomes_a_submission_by_mouse(
+    page, site, looked_at, alice, bob, dataset, wordnet, tmp_path
+):
+    reveal = world.make(alice, world.campaign_of(alice, bob, dataset))
+    page.goto(site("/benchmarks/reveal/"))
+    page.get_by_role("button", name="Score a registered model").click()
+    page.get_by_text("No model can be run").wait_for()
+    looked_at(page, "benchmark-models-none")
+    spec = str(networks.scripted(tmp_path / "colours.pt"))
+    options = ["--fit=crop", "--size=8x8"]
+    registering.register(
+        "colours", spec, classes=networks.CLASSES, options=options, source={"model": "colours.pt"}
+    )
+
+    page.reload()
+    page.get_by_role("button", name="Make a submission").click()
+    page.get_by_text("Waiting for a worker").wait_for()
+    queue.run_all()
+    page.get_by_text("Submitted as colours").wait_for()
+    looked_at(page, "benchmark-models")
+
+    assert reveal.submissions.get().name == "colours"

@@ -2,24 +2,27 @@
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from django.db import transaction
 
-from evaluation.benchmarks import folders
+from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kind import BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, running
 from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, parts_asked
 from evaluation.benchmarks.kinds.cds.pages import CdsPages
 from evaluation.benchmarks.kinds.cds.running import CdsScoring
+from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse, ModelWork
 from evaluation.benchmarks.submissions import locked, submission_at
 from evaluation.metrics.frames.sequences import PartsError
 from evaluation.models import Benchmark, Run
+from evaluation.readers.sequences import read_sequences
 from evaluation.sequences.part_orders import as_text
 from labeling.errors import Refusal
 from labeling.models import User
+from labeling.releases import freezing
 
 GONE = "The sequences of this run are no longer on this server. Score the benchmark again."
 
@@ -76,6 +79,34 @@ class Cds(CdsScoring, CdsPages):
             benchmarks.remove_later(row)
             row.delete()
         return row.name
+
+    @property
+    def model_use(self) -> ModelUse:
+        return ModelUse()
+
+    def model_work(
+        self, benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]
+    ) -> ModelWork:
+        """Return `classify` on the frames of the newest truth."""
+        version, stated = truth_versions.newest(benchmark), benchmark.settings
+        assert version is not None, "its truth is a release"
+        for name in self.files:
+            with self.open_file(benchmark, name) as file:
+                (folder / name).write_bytes(file.read())
+        command = [
+            "classify",
+            str(freezing.read(version.release).folder.absolute()),
+            f"--images={IMAGES}",
+            "--sequences=sequences.jsonl",
+            "--orders=orders.json",
+            *(f"--part-scheme={name}" for name in stated["part_schemes"]),
+            *(f"--content-scheme={name}" for name in stated["content_schemes"]),
+            *["--include-empty"] * stated["include_empty"],
+            f"--classes={CLASSES}",
+            "--out=predictions.csv",
+        ]
+        images = {line.image for line in read_sequences(folder / "sequences.jsonl")}
+        return ModelWork(images, command, folder / "predictions.csv")
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """Return the whole result as in docs/explanation/cds.md, with sequences from the run's

@@ -1,5 +1,6 @@
 """The kinds whose truth is a release: classification, localization, detection, wsol."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -7,10 +8,11 @@ from typing import IO, Any
 from django.db import transaction
 
 from evaluation.benchmarks.access import check_images
-from evaluation.benchmarks.kinds.labeled import benchmarks, paths
+from evaluation.benchmarks.kinds.labeled import benchmarks, model_runs, paths
 from evaluation.benchmarks.kinds.labeled.pages import LabeledPages, images_of
 from evaluation.benchmarks.kinds.labeled.running import LabeledScoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS
+from evaluation.benchmarks.model_work import ModelUse, ModelWork
 from evaluation.benchmarks.submissions import locked, submission_at
 from evaluation.models import Benchmark
 from evaluation.release_splits import parts
@@ -75,6 +77,15 @@ class Labeled(LabeledScoring, LabeledPages):
     @property
     def takes_releases(self) -> bool:
         return self.name == CLASSIFICATION
+
+    @property
+    def model_use(self) -> ModelUse | None:
+        return model_runs.USES.get(self.name)
+
+    def model_work(
+        self, benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]
+    ) -> ModelWork:
+        return model_runs.work(benchmark, folder, method, classes)
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
         try:

@@ -1,0 +1,204 @@
+"""Submissions that registered models make: a job runs the model on a benchmark's images, or reads
+its predictions in a pool.
+
+The only writer of ModelRun.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from django.core.files.storage import storages
+from django.db import transaction
+
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kind import kind_of
+from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse
+from evaluation.benchmarks.scoring_device import scoring_device
+from evaluation.benchmarks.submissions import locked
+from evaluation.models import Benchmark, ModelRun, Pool, RegisteredModel
+from evaluation.pools import registering, work_folders
+from labeling.csv_rows import nfc
+from labeling.datasets.images import open_original
+from labeling.errors import NotYours, Refusal
+from labeling.files import BadInput
+from labeling.jobs import child, queue
+from labeling.models import Dataset, Job, User
+
+KIND = "submit model"
+FOLDER = "model_runs"
+# Names of images in one query.
+STRETCH = 500
+# Entries of a command's result that are kept.
+KEPT = ("images", "frames", "skipped", "constant", "recipe", "preparation", "device", "versions")
+
+
+def use_of(benchmark: Benchmark) -> ModelUse:
+    """Return how models become submissions. Raises Refusal if they cannot."""
+    use = kind_of(benchmark).model_use
+    if use is None:
+        raise Refusal("Benchmarks of this kind take files alone: models are not run for them.")
+    return use
+
+
+def pools_of(benchmark: Benchmark) -> list[tuple[Pool, str]]:
+    """Return the pools of the benchmark's dataset with each of their models, newest first."""
+    if not use_of(benchmark).takes_pools:
+        return []
+    # Uploaded predictions have no file of likeliest classes.
+    pools = benchmark.campaign.dataset.pools.exclude(file="").exclude(job=None)
+    return [(pool, name) for pool in pools for name in pool.names]
+
+
+def request(
+    benchmark: Benchmark, actor: User, name: str, *, pool: int | None = None, method: str = ""
+) -> ModelRun:
+    """Return the queued run of this model: a new one with its job, or the one that waits.
+
+    pool: take the model's predictions there instead. method: of score maps; needed where the kind
+    has several. Raises Refusal with the field.
+    """
+    use, made = use_of(benchmark), None
+    if pool is None:
+        model = _model(name)
+        if fault := use.fault(model.spec):
+            raise Refusal(f"{name} cannot be run here. {fault}", field="model")
+    else:
+        made = next(
+            (row for row, each in pools_of(benchmark) if (row.pk, each) == (pool, name)), None
+        )
+        if made is None:
+            raise Refusal(f"No pool {pool} of {name} can be used here.", field="pool")
+    if method not in (use.methods or ("",)):
+        raise Refusal(f"Choose one of {', '.join(use.methods) or 'no methods'}.", field="method")
+    with transaction.atomic():
+        benchmark = locked(benchmark)
+        waiting = benchmark.model_runs.filter(
+            model=name, pool=made, method=method, job__state=Job.State.QUEUED
+        ).first()
+        if waiting is not None:
+            return waiting
+        last = ModelRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        job = queue.enqueue(
+            KIND, f"benchmark {benchmark.pk} after {last}", campaign=benchmark.campaign
+        )
+        return ModelRun.objects.create(
+            benchmark=benchmark, model=name, pool=made, method=method, job=job, created_by=actor
+        )
+
+
+def run_at(benchmark: Benchmark, pk: int) -> ModelRun:
+    """Return the benchmark's run of that number. Raises NotYours."""
+    run = benchmark.model_runs.select_related("job", "pool", "created_by").filter(pk=pk).first()
+    if run is None:
+        raise NotYours("The benchmark has no such run of a model.")
+    return run
+
+
+def execute(job: Job) -> None:
+    """Make the submission, and request a score. May run twice: it continues the work of a dead
+    worker on the same machine.
+    """
+    sweep()
+    run = (
+        ModelRun.objects.select_related(
+            "benchmark__campaign__dataset", "benchmark__release", "created_by", "pool"
+        )
+        .filter(job=job)
+        .first()
+    )
+    if run is None or run.result:
+        return
+    benchmark, actor, name = run.benchmark, run.created_by, f"{run.model} {run.method}".strip()
+    with work_folders.working(FOLDER, run.pk, job) as folder:
+        if run.pool is not None:
+            path, result = _pool_rows(run, run.pool, folder), dict[str, Any]()
+        else:
+            path, result = _predicted(job, run, folder)
+        queue.renew(job)
+        try:
+            changed = runs.submit(benchmark, actor, path, f"{run.model}.csv", name)
+        except BadInput as bad:
+            raise Refusal(f"{bad}.") from bad
+        if not changed and runs.has_changed(benchmark):
+            # An earlier attempt may have ended before it requested the score.
+            runs.request(benchmark, actor)
+    ModelRun.objects.filter(pk=run.pk).update(result={"classifier": name} | result)
+
+
+def sweep() -> None:
+    """Remove the work of runs that no job continues."""
+    work_folders.sweep(FOLDER, ModelRun.objects.all())
+
+
+def _model(name: str) -> RegisteredModel:
+    model = registering.usable().filter(name=name).first()
+    if model is None:
+        raise Refusal(
+            f"No model is registered as {name[:100]!r}. Choose one of those that are listed.",
+            field="model",
+        )
+    return model
+
+
+def _predicted(job: Job, run: ModelRun, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the output of the kind's command, and its result."""
+    model = _model(run.model)
+    registering.write_classes(model, folder / CLASSES)
+    kind = kind_of(run.benchmark)
+    work = kind.model_work(run.benchmark, folder, run.method, model.classes)
+    _write_images(job, run.benchmark.campaign.dataset, work.images, folder / IMAGES)
+    printed = child.manage(
+        job,
+        folder,
+        *work.command,
+        f"--model={model.name}={registering.spec_in(model, folder)}",
+        *(flag for flag in model.options if work.may_crop or not flag.startswith("--fit=")),
+        f"--device={scoring_device()}",
+        "--json",
+        environment=registering.wordnet_place(),
+    )
+    result = {key: value for key, value in json.loads(printed).items() if key in KEPT}
+    # A pool is a folder with a file for each model.
+    file = work.output / f"{model.name}.csv"
+    return file if file.is_file() else work.output, result | {"sha256": model.source.get("sha256")}
+
+
+def _write_images(job: Job, dataset: Dataset, names: Collection[str], folder: Path) -> None:
+    """Write the original photographs that the folder lacks, under their names."""
+    ordered, done = sorted(names), 0
+    for start in range(0, len(ordered), STRETCH):
+        for image in dataset.images.filter(name__in=ordered[start : start + STRETCH]):
+            goal = folder / image.name
+            done += 1
+            queue.renew(job, done, len(ordered))
+            if goal.exists():
+                continue
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            part = folder.parent / "photograph.part"
+            with open_original(image) as source, part.open("wb") as file:
+                shutil.copyfileobj(source, file)
+            os.replace(part, goal)
+
+
+def _pool_rows(run: ModelRun, pool: Pool, folder: Path) -> Path:
+    """Return a file of the pool's rows for the images of the benchmark. Raises Refusal."""
+    work = kind_of(run.benchmark).model_work(run.benchmark, folder, run.method, ())
+    images, goal = set(map(nfc, work.images)), folder / f"{run.model}.csv"
+    with (
+        storages["data"].open(pool.file) as file,
+        zipfile.ZipFile(file) as archive,
+        archive.open(goal.name) as member,
+        goal.open("w", encoding="utf-8", newline="") as out,
+    ):
+        rows = csv.reader(io.TextIOWrapper(member, encoding="utf-8", newline=""))
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(next(rows))
+        writer.writerows(row for row in rows if nfc(row[0]) in images)
+    return goal
