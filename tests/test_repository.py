@@ -175,23 +175,23 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_031,
+    "annotator": 2_032,
     "annotator/demo": 1_025,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 831,
-    "docs": 5_549,
-    "evaluation": 582,
-    "evaluation/benchmarks": 11_864,
+    "docs": 5_560,
+    "evaluation": 602,
+    "evaluation/benchmarks": 11_965,
     "evaluation/classifiers": 2268,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
     "evaluation/management": 3_679,
     "evaluation/metrics": 6916,
-    "evaluation/migrations": 848,
-    "evaluation/pools": 1_197,
+    "evaluation/migrations": 878,
+    "evaluation/pools": 1_474,
     "evaluation/readers": 3_495,
     "evaluation/release_splits": 465,
     "evaluation/scoring": 3_830,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7811,
-    "tests": 75_525,
+    "tests": 75_740,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
