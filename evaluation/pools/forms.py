@@ -6,10 +6,11 @@ from django import forms
 
 from evaluation.benchmarks.kinds.mad.forms import CompetitionForm
 from evaluation.metrics.wordnet.distances import DISTANCES
-from evaluation.models import Benchmark, Pool, PoolSelection
+from evaluation.models import Benchmark, ModelRun, Pool, PoolSelection
 from evaluation.pools import choosing, model_runs, registering
 from evaluation.readers.selections import MAX_TOP_K
 from evaluation.selection.selecting import DEFAULTS, SETTINGS
+from labeling.models import User
 from labeling.web.forms.common import LIST, ListsForm, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
@@ -151,6 +152,7 @@ class ModelRunForm(WordedForm):
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.benchmark = benchmark
         use = model_runs.use_of(benchmark)
         models = list(registering.usable())
         self.faults = {model.name: fault for model in models if (fault := use.fault(model.spec))}
@@ -168,8 +170,9 @@ class ModelRunForm(WordedForm):
         if not use.methods:
             del self.fields["method"]
 
-    def chosen(self) -> dict[str, Any]:
-        """Return the arguments of model_runs.request."""
+    def request(self, actor: User) -> ModelRun:
+        """Request what was chosen. Raises Refusal."""
         pool, _, name = self.cleaned_data["source"].partition(":")
         method = self.cleaned_data.get("method", "")
-        return {"name": name, "pool": int(pool) if pool else None, "method": method}
+        number = int(pool) if pool else None
+        return model_runs.request(self.benchmark, actor, name, pool=number, method=method)

@@ -12,7 +12,6 @@ import shutil
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from django.core.files.storage import storages
 from django.db import transaction
@@ -117,10 +116,11 @@ def execute(job: Job) -> None:
         return
     benchmark, actor, name = run.benchmark, run.created_by, f"{run.model} {run.method}".strip()
     with work_folders.working(FOLDER, run.pk, job) as folder:
+        result: dict[str, object] = {"classifier": name}
         if run.pool is not None:
-            path, result = _pool_rows(run, run.pool, folder), dict[str, Any]()
+            path = _pool_rows(run, run.pool, folder)
         else:
-            path, result = _predicted(job, run, folder)
+            path = _predicted(job, run, folder, result)
         queue.renew(job)
         try:
             changed = runs.submit(benchmark, actor, path, f"{run.model}.csv", name)
@@ -129,7 +129,7 @@ def execute(job: Job) -> None:
         if not changed and runs.has_changed(benchmark):
             # An earlier attempt may have ended before it requested the score.
             runs.request(benchmark, actor)
-    ModelRun.objects.filter(pk=run.pk).update(result={"classifier": name} | result)
+    ModelRun.objects.filter(pk=run.pk).update(result=result)
 
 
 def sweep() -> None:
@@ -147,8 +147,8 @@ def _model(name: str) -> RegisteredModel:
     return model
 
 
-def _predicted(job: Job, run: ModelRun, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the output of the kind's command, and its result."""
+def _predicted(job: Job, run: ModelRun, folder: Path, result: dict[str, object]) -> Path:
+    """Return the output of the kind's command, and add what it printed to the result."""
     model = _model(run.model)
     registering.write_classes(model, folder / CLASSES)
     kind = kind_of(run.benchmark)
@@ -164,10 +164,11 @@ def _predicted(job: Job, run: ModelRun, folder: Path) -> tuple[Path, dict[str, A
         "--json",
         environment=registering.wordnet_place(),
     )
-    result = {key: value for key, value in json.loads(printed).items() if key in KEPT}
+    result |= {key: value for key, value in json.loads(printed).items() if key in KEPT}
+    result["sha256"] = model.source.get("sha256")
     # A pool is a folder with a file for each model.
     file = work.output / f"{model.name}.csv"
-    return file if file.is_file() else work.output, result | {"sha256": model.source.get("sha256")}
+    return file if file.is_file() else work.output
 
 
 def _write_images(job: Job, dataset: Dataset, names: Collection[str], folder: Path) -> None:

@@ -10,7 +10,7 @@ from evaluation.benchmarks.access import benchmark_for
 from evaluation.benchmarks.uploads import uploaded
 from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
-from evaluation.pools import making, model_runs, registering
+from evaluation.pools import making, registering
 from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
@@ -109,7 +109,7 @@ def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
     form = ModelRunForm(request.POST if request.method == "POST" else None, benchmark=benchmark)
 
     def make() -> HttpResponse:
-        model_runs.request(benchmark, request.user, **form.chosen())
+        form.request(request.user)
         return redirect("evaluation:benchmark_models", name)
 
     if form.is_bound and (response := carried_out(form, make)):

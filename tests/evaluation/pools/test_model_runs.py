@@ -54,11 +54,11 @@ def test_the_frames_of_a_benchmark_become_the_submission_that_classify_makes(
 ):
     register(tmp_path)
     reveal = cds_world.make(alice, cats)
-    said: list[str] = []
+    printed: list[str] = []
     renew = queue.renew_child
 
     def renewed(job: Job, last_line: str, exit_code: int | None = None) -> None:
-        said.append(last_line)
+        printed.append(last_line)
         renew(job, last_line, exit_code)
 
     monkeypatch.setattr(queue, "renew_child", renewed)
@@ -70,7 +70,7 @@ def test_the_frames_of_a_benchmark_become_the_submission_that_classify_makes(
     # Frames are never cropped.
     assert run.result["preparation"]["fit"] == "squash"
     count = len({frame for line in cds_benchmarks.lines_of(reveal) for frame in line.frames})
-    assert any(re.fullmatch(rf"colours \d+ of {count}", line) for line in said), said
+    assert any(re.fullmatch(rf"colours \d+ of {count}", line) for line in printed), printed
     schemes = [f"--content-scheme={name}" for name in cds_world.SCHEMES]
     (tmp_path / "wnids.txt").write_text("\n".join(networks.CLASSES))
     shell.result(
