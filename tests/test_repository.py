@@ -191,7 +191,7 @@ BUDGETS = {
     "evaluation/management": 3_679,
     "evaluation/metrics": 6916,
     "evaluation/migrations": 878,
-    "evaluation/pools": 1_474,
+    "evaluation/pools": 1_478,
     "evaluation/readers": 3_495,
     "evaluation/release_splits": 465,
     "evaluation/scoring": 3_830,
