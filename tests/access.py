@@ -31,7 +31,7 @@ FILL = (
     (r"label-sets/(<int:version>)", "2"),
     (r"benchmarks/(<slug:\w+>)/(?:submissions|truth[./-]|images\.txt)", "maps"),
     (r"(?:truth|truth-versions)/(<int:version>)", "1"),
-    (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/images", "maps"),
+    (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:images|newest)", "maps"),
     (r"submissions/(<str:classifier>)", "alpha"),
     (r"benchmarks/maps/runs/(<int:pk>)", "mapped"),
     (r"runs/(?:<int:pk>|\d+)/images/(<int:number>)", "0"),
@@ -435,6 +435,7 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/truth-versions/
         GET api/v1/benchmarks/<slug:benchmark>/truth-versions/<int:version>.zip
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
+        GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/newest.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/
         """,

@@ -1,5 +1,6 @@
 """A small world with one of everything, for tests that try every address on everybody."""
 
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from django.core.files.storage import storages
 
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled import running
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Pool, RegisteredModel, Run, Selection, Submission
@@ -226,6 +228,9 @@ def _furnish(world: World) -> None:
     revealed = cds.run_by_hand(reveal, alice)
     maps = labeled_world.make(alice, cats, name="maps", thresholds=10)
     mapped = labeled_world.run_of(maps, alice)
+    outcomes = running.images_path(maps, mapped.pk)
+    # As if its truth had a later version.
+    shutil.copy(outcomes, outcomes.with_name("newest.jsonl"))
     classes = label_sets_of(campaign, alice)
     finds = candidate_lists.draft(
         alice,

@@ -18,6 +18,7 @@ NAMES = {
     "orders.json": "orders",
     "runs/sequences.jsonl": "sequences",
     "runs/images.jsonl": "run-images",
+    "runs/newest.jsonl": "run-newest",
     "runs/answers.jsonl": "answers",
 }
 

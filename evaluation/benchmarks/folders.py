@@ -85,11 +85,9 @@ def move(folder: Path, goal: Path, name: str) -> None:
     os.replace(folder, goal)
 
 
-def copy_run(benchmark: Benchmark, run: int, goal: Path) -> None:
-    """Copy the files of a run to an existing folder, by links where possible."""
-    shutil.copytree(
-        run_folder(benchmark, run), goal, copy_function=link_or_copy, dirs_exist_ok=True
-    )
+def copy_files(folder: Path, goal: Path) -> None:
+    """Copy the files of a run's folder to an existing folder, by links where possible."""
+    shutil.copytree(folder, goal, copy_function=link_or_copy, dirs_exist_ok=True)
 
 
 @contextmanager

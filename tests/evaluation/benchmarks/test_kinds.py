@@ -112,7 +112,9 @@ def reads(run: Run) -> Iterator[str]:
     yield from (page(name, row) for name in ("benchmark", "submissions"))
     yield from (page(name, row, run.pk) for name in OF_RUN)
     yield from (page("file", row, name) for name in kind.files)
-    yield from (page("run_file", row, run.pk, name) for name in kind.run_files)
+    # This one needs a second version of the truth.
+    files = [name for name in kind.run_files if name != "newest.jsonl"]
+    yield from (page("run_file", row, run.pk, name) for name in files)
     yield from (page("result_csv", row, run.pk, table.name) for table in kind.tables)
     yield from (page("figure", row, run.pk, name, "svg") for name in kind.figures(result))
 

@@ -25,12 +25,14 @@ NAME = re.compile(r"\d\d\.png")
 HIDDEN = [
     f"{SITE}truth.zip",
     f"{SITE}runs/{{run}}/images.jsonl",
+    f"{SITE}runs/{{run}}/newest.jsonl",
     f"{SITE}runs/{{run}}/images/",
     f"{SITE}runs/{{run}}/images/0/",
     f"{SITE}runs/{{run}}/images/0/photo",
     f"{SITE}label-sets/2.zip",
     f"{API}truth.zip",
     f"{API}runs/{{run}}/images.jsonl",
+    f"{API}runs/{{run}}/newest.jsonl",
     f"{API}label-sets/2.zip",
 ]
 SHOWN = [

@@ -58,7 +58,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
             if before is not None:
                 result = CdsResult.from_json(before.result or {})
-                folders.copy_run(benchmark, before.pk, folder)
+                folders.copy_files(folders.run_folder(benchmark, before.pk), folder)
             else:
                 result = _by_opening(history, release, folder)
             result.truth_versions, result.newest = [FIRST, history.newest], None

@@ -43,7 +43,8 @@ class Labeled(LabeledScoring, LabeledPages):
         "images.txt": "The names of the images to predict, one per line.",
     }
     run_files = {
-        "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
+        "images.jsonl": "What each classifier made of every image in one scoring, a line an image.",
+        "newest.jsonl": "The same by the newest truth; null where a classifier has no score there.",
     }
 
     def plan(self, **chosen: Any) -> benchmarks.LabeledPlan | None:

@@ -1,11 +1,21 @@
 """Scores by the newest truth, beside those by the opening truth."""
 
+import heapq
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from evaluation import devices
+from evaluation.benchmarks.folders import scratch
 from evaluation.benchmarks.kinds.labeled import paths, scoring, wording
+from evaluation.benchmarks.kinds.labeled.earlier_scores import (
+    NEWEST_IMAGES,
+    EarlierScores,
+    of_row,
+)
 from evaluation.benchmarks.kinds.labeled.results import (
     LabeledResult,
     NewestTruth,
@@ -25,10 +35,11 @@ from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import CLASSES, WHERE
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
+from evaluation.benchmarks.submissions import write_lines
 from evaluation.benchmarks.truth_versions import FIRST, newest
 from evaluation.models import Submission
 from evaluation.scoring.comparing import mean_difference, ranks_of
-from evaluation.scoring.image_lines import ImageOutcome, Outcome
+from evaluation.scoring.image_lines import ImageOutcome, Outcome, OutcomesLine
 from evaluation.scoring.scored_release import ScoredRelease
 from labeling.csv_rows import nfc
 from labeling.files import BadInput
@@ -63,9 +74,17 @@ def scored_by(
 
 
 def score(
-    history: TruthHistory, rows: list[Submission], opening: LabeledResult, images: Path
+    history: TruthHistory,
+    rows: list[Submission],
+    opening: LabeledResult,
+    images: Path,
+    earlier: EarlierScores | None = None,
 ) -> NewestTruth:
-    """Return every submission by the newest truth. images: images.jsonl by the opening truth."""
+    """Return every submission by the newest truth, and write newest.jsonl beside `images`, which
+    is images.jsonl by the opening truth.
+
+    earlier: scores of the last run, which are kept if they are by the same truth.
+    """
     benchmark, settings, number = history.benchmark, opening.settings, history.newest
     # One that came while the opening was scored waits for the next run.
     known = {submission.name for submission in opening.submissions}
@@ -77,23 +96,44 @@ def score(
     device = scoring_device() if benchmark.kind == WSOL else devices.CPU
     same_images, whole = ScoredColumn(images=len(shared), submissions=[]), list[ScoredSubmission]()
     effects = []
-    with history.folder_at(number) as truth:
+    kept = earlier.newest(version.sha256) if earlier is not None else None
+    files, reused = list[Path](), list[str]()
+    with history.folder_at(number) as truth, scratch() as parts:
         for row in rows:
+            if kept is not None and earlier is not None and earlier.has(row):
+                same_images.submissions += of_row(kept.opening_images.submissions, row)
+                whole += of_row(kept.all_images.submissions, row)
+                effects += [effect for effect in kept.effects if effect.name == row.name]
+                reused.append(row.name)
+                continue
             covered = history.images_at(row.version)
+            lines: list[ImageOutcome] = []
             outcomes: Outcomes = {}
             if shared:
                 scored = scored_by(history, truth, number, row, settings, device, shared)
                 same_images.submissions.append(_submission(row, scored))
                 with scoring.called(paths.submission_path(row), row.name, truth.path):
-                    outcomes = {line["image"]: line["outcome"] for line in scored.outcomes()}
+                    lines = [*scored.outcomes()]
+                outcomes = {line["image"]: line["outcome"] for line in lines}
             if every and every <= covered:
                 # With equal images, the scores above are those of all images too.
                 if every != shared:
                     scored = scored_by(history, truth, number, row, settings, device)
+                    with scoring.called(paths.submission_path(row), row.name, truth.path):
+                        lines = [*scored.outcomes()]
                 whole.append(_submission(row, scored))
             effects.append(_effect(opening, row, _outcomes(images, row.name), outcomes))
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
+            files.append(parts / f"{row.position}.jsonl")
+            write_lines(files[-1], _sorted(row.name, lines))
+        merged = _merged(
+            [row.name for row in rows],
+            files,
+            earlier.folder / NEWEST_IMAGES if earlier is not None and reused else None,
+            reused,
+        )
+        write_lines(images.with_name(NEWEST_IMAGES), merged)
     columns = [opening.submissions, same_images.submissions, whole]
     for effect in effects:
         effect.ranks = [_ranks(opening.kind, column).get(effect.name) for column in columns]
@@ -108,6 +148,46 @@ def score(
         all_images=ScoredColumn(images=len(every), submissions=whole),
         effects=effects,
     )
+
+
+def _sorted(name: str, lines: list[ImageOutcome]) -> Iterator[OutcomesLine]:
+    for line in sorted(lines, key=itemgetter("image")):
+        yield {
+            "image": line["image"],
+            "classes": line["classes"],
+            "truth": line["truth"],
+            "outcomes": {name: line["outcome"]},
+        }
+
+
+def _merged(
+    names: list[str], files: list[Path], earlier: Path | None, kept: list[str]
+) -> Iterator[OutcomesLine]:
+    """Yield the images of files that are ordered by image, with the outcome of every submission;
+    None where it was not scored. One line per file is held in memory.
+
+    earlier: a file of which the outcomes of the kept submissions are taken.
+    """
+    with ExitStack() as opened:
+        each = [_lines(opened.enter_context(file.open(encoding="utf-8"))) for file in files]
+        if earlier is not None:
+            each.append(_lines(opened.enter_context(earlier.open(encoding="utf-8")), kept))
+        for _, group in groupby(heapq.merge(*each, key=itemgetter("image")), itemgetter("image")):
+            lines = [*group]
+            outcomes = dict[str, Outcome | None].fromkeys(names)
+            for line in lines:
+                outcomes |= line["outcomes"]
+            if any(outcomes.values()):
+                yield {**lines[0], "outcomes": outcomes}
+
+
+def _lines(file: Iterable[str], names: list[str] | None = None) -> Iterator[OutcomesLine]:
+    """Yield the lines, with the outcomes of these submissions alone."""
+    for text in file:
+        line: OutcomesLine = json.loads(text)
+        if names is not None:
+            line["outcomes"] = {name: line["outcomes"][name] for name in names}
+        yield line
 
 
 def with_uncovered(

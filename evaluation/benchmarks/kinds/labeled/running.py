@@ -5,11 +5,11 @@ The outcome of each image goes to files in the run's folder, the figures into th
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,16 @@ from evaluation.benchmarks.kinds.labeled import (
     paths,
     scoring,
     versions,
+)
+from evaluation.benchmarks.kinds.labeled.earlier_scores import (
+    CURVES,
+    ERRORS,
+    IMAGES,
+    SUBMISSIONS,
+    EarlierScores,
+    ImageErrors,
+    read_curves,
+    write_errors,
 )
 from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews, version_scores
@@ -46,7 +56,7 @@ from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
-from evaluation.scoring.image_lines import ImageOutcome, OutcomesLine
+from evaluation.scoring.image_lines import OutcomesLine
 from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
@@ -58,10 +68,7 @@ from labeling.models import Release
 from labeling.records import to_json
 from labeling.releases import freezing
 
-# images.jsonl: {"image", "classes", "truth", "outcomes": {classifier: outcome}} a line.
-# curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
 NOBODY = "There are no submissions yet. Add one, then score."
-IMAGES, CURVES = "images.jsonl", "curves.json"
 # Keys of the fingerprint.
 LABEL_SETS = "label_sets"
 Found = TypeVar("Found")
@@ -81,27 +88,23 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
         """Return the result, and write images.jsonl and, for wsol, curves.json to the run's folder.
 
-        If only the newest truth changed since the last run, everything else is copied from it.
-        Raises one of `refusals`.
+        Scores of the last run by the same truth are kept. Raises one of `refusals`.
         """
-        before = self.scored_before(benchmark, (LABEL_SETS, NEWEST_TRUTH), IMAGES)
+        keys = (LABEL_SETS, NEWEST_TRUTH, SUBMISSIONS)
+        earlier = EarlierScores.of(self.scored_before(benchmark, keys, IMAGES))
         history = TruthHistory.of(benchmark)
         with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
-            if before is not None:
-                result = LabeledResult.from_json(before.result or {})
-                folders.copy_run(benchmark, before.pk, folder)
-            else:
-                result = _result(
-                    benchmark,
-                    release,
-                    _read_all(benchmark, lambda rows: _written(history, rows, folder)),
-                )
+            result = _read_all(
+                benchmark, lambda rows: _by_opening(history, release, rows, folder, earlier)
+            )
             result.label_sets = _by_versions(benchmark)
             result.truth_versions, result.newest = [FIRST, history.newest], None
             if history.newest > FIRST:
                 result.newest = _read_all(
                     benchmark,
-                    lambda rows: newest_truth.score(history, rows, result, folder / IMAGES),
+                    lambda rows: newest_truth.score(
+                        history, rows, result, folder / IMAGES, earlier
+                    ),
                 )
         return result
 
@@ -117,7 +120,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         inputs: dict[str, object] = {
             "release": benchmark.own_release.sha256,
             "settings": canonical_sha256(benchmarks.chosen_of(benchmark).to_json()),
-            "submissions": [
+            SUBMISSIONS: [
                 list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
             ],
         }
@@ -145,6 +148,19 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         result = {**self.stored_result(benchmark, run), "curves": curves}
         yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
         yield "\n"
+
+
+def _by_opening(
+    history: TruthHistory,
+    release: Release,
+    rows: list[Submission],
+    folder: Path,
+    earlier: EarlierScores | None,
+) -> LabeledResult:
+    if earlier is not None and earlier.are_of(rows):
+        folders.copy_files(earlier.folder, folder)
+        return earlier.result
+    return _result(history.benchmark, release, _written(history, rows, folder, earlier))
 
 
 def _result(benchmark: Benchmark, release: Release, scored: "_Scores") -> LabeledResult:
@@ -179,11 +195,7 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
     """Return classifier → its curves; empty for kinds other than wsol, and if the file is
     missing.
     """
-    try:
-        text = (folders.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    return {name: KindCurves.from_json(curves) for name, curves in json.loads(text).items()}
+    return read_curves(folders.run_folder(benchmark, run) / CURVES)
 
 
 class Analyst:
@@ -229,20 +241,38 @@ class _Scores:
         self.device = devices.CPU
         self.submissions: list[ScoredSubmission] = []
         self.curves: dict[str, KindCurves] = {}
-        self.errors: dict[str, scoring.SubmissionScores] = {}
+        self.errors: dict[str, ImageErrors] = {}
 
     def add(self, row: Submission, scored: scoring.SubmissionScores) -> None:
-        if isinstance(scored.result, WsolResult):
-            self.device = scored.result.device or devices.CPU
-        else:
+        if not isinstance(scored.result, WsolResult):
             scored.result.analysis = self.analyst.of(scored)
-        self.submissions.append(
-            ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result)
-        )
         if scored.curves is not None:
             self.curves[row.name] = scored.curves
-        if scored.wrong is not None:
-            self.errors[row.name] = scored
+        if scored.wrong is not None and scored.classes is not None:
+            self.errors[row.name] = ImageErrors(scored.wrong, scored.classes, scored.settled)
+        self._add(ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result))
+
+    def keep(self, rows: Iterable[Submission], earlier: EarlierScores) -> None:
+        """Take what the last run has of these submissions."""
+        curves, errors = read_curves(earlier.folder / CURVES), earlier.errors()
+        for row in rows:
+            self._add(earlier.scored(row))
+            if row.name in curves:
+                self.curves[row.name] = curves[row.name]
+            if row.name in errors:
+                self.errors[row.name] = errors[row.name]
+
+    def put_in_order(self, rows: Iterable[Submission]) -> None:
+        """Order everything as the submissions are."""
+        names = [row.name for row in rows]
+        self.submissions.sort(key=lambda submission: names.index(submission.name))
+        self.curves = {name: self.curves[name] for name in names if name in self.curves}
+        self.errors = {name: self.errors[name] for name in names if name in self.errors}
+
+    def _add(self, submission: ScoredSubmission) -> None:
+        if isinstance(submission.result, WsolResult):
+            self.device = submission.result.device or devices.CPU
+        self.submissions.append(submission)
 
     def comparison(self, settings: LabeledSettings) -> comparing.SubmissionComparison | None:
         """Return the comparison of several classifiers, if the kind has one."""
@@ -266,7 +296,7 @@ class _Scores:
 
 
 def _compared(
-    scored_by_name: Mapping[str, scoring.SubmissionScores], confidence: float, seed: int
+    scored_by_name: Mapping[str, ImageErrors], confidence: float, seed: int
 ) -> comparing.SubmissionComparison | None:
     """Compare submissions on the images that all of them answer; None if there are none."""
     people = {
@@ -279,8 +309,6 @@ def _compared(
         return None
     wrong, classes = {}, []
     for name, scored in scored_by_name.items():
-        assert scored.wrong is not None, "it has errors"
-        assert scored.classes is not None, "it has errors"
         kept = np.ones(len(scored.wrong), bool)
         if common is not None:
             # Among the images that people settled, or all.
@@ -299,18 +327,24 @@ def _read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -
     return read_all(benchmark, read_some)
 
 
-def _written(history: TruthHistory, rows: list[Submission], folder: Path) -> _Scores:
+def _written(
+    history: TruthHistory, rows: list[Submission], folder: Path, earlier: EarlierScores | None
+) -> _Scores:
     benchmark = history.benchmark
     truth = paths.truth_folder(benchmark)
     settings = benchmarks.chosen_of(benchmark)
     # Other kinds do not use a GPU.
     device = scoring_device() if benchmark.kind == WSOL else devices.CPU
     scores = _Scores(Analyst(benchmark.kind, truth, settings))
+    kept = [row for row in rows if earlier is not None and earlier.has(row)]
+    new = [row for row in rows if row not in kept]
     parts: list[Path] = []
     opening = TruthFolder(truth)
+    if earlier is not None and kept:
+        scores.keep(kept, earlier)
     try:
         with history.folder_at(FIRST) as with_later_images:
-            for row in rows:
+            for row in new:
                 scored_by = opening if row.version == FIRST else with_later_images
                 scored = newest_truth.scored_by(history, scored_by, FIRST, row, settings, device)
                 scores.add(row, scored)
@@ -320,31 +354,42 @@ def _written(history: TruthHistory, rows: list[Submission], folder: Path) -> _Sc
                     if benchmark.kind == WSOL and row.version != FIRST:
                         lines = newest_truth.with_uncovered(lines, history.opening)
                     write_lines(parts[-1], lines)
-        write_lines(folder / IMAGES, _merged([row.name for row in rows], parts))
+        scores.put_in_order(rows)
+        if earlier is not None and kept:
+            parts.append(earlier.folder / IMAGES)
+        write_lines(
+            folder / IMAGES,
+            _merged([row.name for row in rows], [row.name for row in new], parts),
+        )
+        write_errors(folder / ERRORS, scores.errors)
         # Build the index here, so that no page waits for it.
         image_index.index(folder / IMAGES, benchmark.kind)
         if scores.curves:
             with atomic_write(folder / CURVES) as file:
                 file.write(to_json(scores.curves))
     finally:
-        for part in parts:
+        for part in parts[: len(new)]:
             part.unlink(missing_ok=True)
     return scores
 
 
-def _merged(names: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
+def _merged(names: list[str], new: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
     """Yield the outcomes of every classifier image by image; one line per file is held in
     memory.
+
+    parts: a file for each of the new ones, then the last run's, if it has some of the others.
     """
     with ExitStack() as files:
         opened = [files.enter_context(part.open(encoding="utf-8")) for part in parts]
         for lines in zip(*opened, strict=True):
-            rows: list[ImageOutcome] = [json.loads(line) for line in lines]
+            rows: list[Any] = [json.loads(line) for line in lines]
+            outcomes = dict(rows[-1].get("outcomes", {}))
+            outcomes |= {name: row["outcome"] for name, row in zip(new, rows, strict=False)}
             yield {
                 "image": rows[0]["image"],
                 "classes": rows[0]["classes"],
                 "truth": rows[0]["truth"],
-                "outcomes": {name: row["outcome"] for name, row in zip(names, rows, strict=True)},
+                "outcomes": {name: outcomes[name] for name in names},
             }
 
 

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from evaluation.benchmarks import runs, truth_versions
+from evaluation.benchmarks import folders, runs, truth_versions
+from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.kinds.labeled import benchmarks, newest_truth, paths, running
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
@@ -15,6 +16,7 @@ from evaluation.models import Run
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.jobs import queue as jobs
 from labeling.models import Question
 from labeling.releases import freezing
 from tests import factories
@@ -410,3 +412,80 @@ def test_a_submission_added_during_a_run_waits_for_the_next(growing, alice, bob,
     )
 
     assert [effect.name for effect in scored.effects] == ["alpha"]
+
+
+@pytest.fixture
+def scorings(monkeypatch):
+    """Every scoring: the submission and the version of the truth."""
+    calls, score = [], newest_truth.scored_by
+
+    def counted(history, truth, number, row, *rest):
+        calls.append((row.name, number))
+        return score(history, truth, number, row, *rest)
+
+    monkeypatch.setattr(newest_truth, "scored_by", counted)
+    return calls
+
+
+def files_of(benchmark, run):
+    folder = folders.run_folder(benchmark, run.pk)
+    names = ("images.jsonl", "newest.jsonl", "curves.json")
+    return {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
+
+
+@of_every_kind
+def test_a_night_scores_only_what_changed(
+    kind, growing, alice, bob, wordnet, tmp_path, scorings, monkeypatch
+):
+    benchmark = opened(alice, growing, kind)
+    for name in ("alpha", "beta", "gamma"):
+        world.submit(benchmark, alice, tmp_path, name)
+    night_of(benchmark)
+    assert scorings == [("alpha", 1), ("beta", 1), ("gamma", 1)]
+    scorings.clear()
+
+    # Only the newest truth changed.
+    answer_late(growing, bob)
+    night_of(benchmark)
+    assert {*scorings} == {("alpha", 2), ("beta", 2), ("gamma", 2)}
+    scorings.clear()
+
+    # One submission is new, one was replaced by other predictions, one left.
+    content = everywhere(kind, [*TruthHistory.of(benchmark).at(2).images])
+    world.submit(benchmark, alice, tmp_path, "delta", content)
+    world.submit(benchmark, alice, tmp_path, "beta", content)
+    kind_of(benchmark).remove(benchmark, 0)
+    row, run = night_of(benchmark)
+    assert row["error"] is None
+    assert {*scorings} == {("beta", 1), ("beta", 2), ("delta", 1), ("delta", 2)}
+
+    # A run from nothing has the same result and files.
+    monkeypatch.setattr(type(kind_of(benchmark)), "scored_before", lambda *_: None)
+    again = runs.request(benchmark, alice)
+    jobs.run(runs.job_of(again).pk)
+    again.refresh_from_db()
+    assert again.result == run.result
+    assert files_of(benchmark, again) == files_of(benchmark, run)
+    assert [row["name"] for row in run.result["submissions"]] == ["beta", "gamma", "delta"]
+
+
+@of_every_kind
+def test_the_outcomes_by_the_newest_truth_are_kept(
+    kind, growing, alice, bob, wordnet, tmp_path, as_alice
+):
+    benchmark = opened(alice, growing, kind)
+    world.submit(benchmark, alice, tmp_path, "early")
+    answer_late(growing, bob)
+    night_of(benchmark)
+    content = everywhere(kind, [*TruthHistory.of(benchmark).at(2).images])
+    world.submit(benchmark, alice, tmp_path, "late", content)
+    _, run = night_of(benchmark)
+
+    page = as_alice.get(f"/benchmarks/{benchmark.name}/runs/{run.pk}/newest.jsonl")
+
+    lines = [json.loads(line) for line in b"".join(page.streaming_content).splitlines()]
+    assert {line["image"] for line in lines} == TruthHistory.of(benchmark).images_at(2)
+    by_image = {line["image"]: line["outcomes"] for line in lines}
+    assert by_image[LATE]["early"] is None
+    assert by_image[LATE]["late"] is not None
+    assert all(outcomes["early"] for image, outcomes in by_image.items() if image != LATE)
