@@ -253,7 +253,7 @@ class _Scores:
         self._add(ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result))
 
     def keep(self, rows: Iterable[Submission], earlier: EarlierScores) -> None:
-        """Take what the last run has of these submissions."""
+        """Add what the last run has of these submissions."""
         curves, errors = read_curves(earlier.folder / CURVES), earlier.errors()
         for row in rows:
             self._add(earlier.scored(row))
@@ -263,7 +263,7 @@ class _Scores:
                 self.errors[row.name] = errors[row.name]
 
     def put_in_order(self, rows: Iterable[Submission]) -> None:
-        """Order everything as the submissions are."""
+        """Sort everything as the submissions are."""
         names = [row.name for row in rows]
         self.submissions.sort(key=lambda submission: names.index(submission.name))
         self.curves = {name: self.curves[name] for name in names if name in self.curves}
