@@ -263,7 +263,7 @@ class _Scores:
                 self.errors[row.name] = errors[row.name]
 
     def put_in_order(self, rows: Iterable[Submission]) -> None:
-        """Sort everything as the submissions are."""
+        """Move everything into the order of the submissions."""
         names = [row.name for row in rows]
         self.submissions.sort(key=lambda submission: names.index(submission.name))
         self.curves = {name: self.curves[name] for name in names if name in self.curves}
