@@ -135,6 +135,15 @@ def foreign(path: Path) -> Path:
     return path
 
 
+def crumbled(path: Path) -> Path:
+    """A node with 600,000 empty attributes, in little over a megabyte."""
+    networks.onnx(path)
+    model = onnx.load(path)
+    model.graph.node[0].attribute.extend([onnx.AttributeProto()] * 600_000)
+    onnx.save(model, path)
+    return path
+
+
 def text(path: Path) -> Path:
     path.write_text("no model")
     return path
@@ -171,6 +180,7 @@ def test_an_uploaded_model_makes_a_pool(admin, lake, tmp_path, size):
         (empty, "cannot be read as ONNX"),
         (text, "cannot be read as ONNX"),
         (networks.onnx_outside, "has tensors in other files"),
+        (crumbled, "has over 500,000 parts"),
         (foreign, "has the operator 'Mul' of 'example.org'"),
     ],
 )
