@@ -175,7 +175,7 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_032,
+    "annotator": 2_033,
     "annotator/demo": 1_025,
     "annotator/kinds": 948,
     "annotator/management": 62,
@@ -191,14 +191,14 @@ BUDGETS = {
     "evaluation/management": 3_679,
     "evaluation/metrics": 6916,
     "evaluation/migrations": 878,
-    "evaluation/pools": 1_478,
+    "evaluation/pools": 1_479,
     "evaluation/readers": 3_495,
     "evaluation/release_splits": 465,
     "evaluation/scoring": 3_830,
     "evaluation/selection": 914,
     "evaluation/sequences": 727,
     "evaluation/splits": 434,
-    "labeling": 1_290,
+    "labeling": 1_291,
     "labeling/answers": 693,
     "labeling/assignment": 1_020,
     "labeling/assistance": 420,
