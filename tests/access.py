@@ -403,6 +403,7 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/vocabulary/versions/<int:version>/
         GET api/v1/datasets/<slug:dataset>/jobs/
         GET,POST api/v1/datasets/<slug:dataset>/pools/
+        POST api/v1/datasets/<slug:dataset>/pools/upload/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/pools/<int:pk>/pool.zip
         GET,POST api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/

@@ -66,6 +66,7 @@ NOT_NOW = {
 }
 # Fields that are not in these bodies: of files, of other kinds, or told and not sent.
 LEFT_OUT = {
+    "address",
     "distances",
     "boxes",
     "orders",

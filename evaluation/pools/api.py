@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from evaluation.benchmarks.access import benchmark_for
 from evaluation.benchmarks.uploads import uploaded
 from evaluation.models import ModelRun, Pool, RegisteredModel
-from evaluation.pools import making, model_runs, registering
+from evaluation.pools import making, model_runs, registering, uploading
 from evaluation.pools.serializers import (
     ModelRunSerializer,
     NewModelRunSerializer,
@@ -17,6 +17,7 @@ from evaluation.pools.serializers import (
     NewPoolSerializer,
     PoolSerializer,
     RegisteredModelSerializer,
+    UploadedPoolSerializer,
 )
 from labeling.campaigns.access import check_administrator, check_researches
 from labeling.web.api.base import (
@@ -24,6 +25,7 @@ from labeling.web.api.base import (
     BaseViewSet,
     BoundedMultiPartParser,
     InDataset,
+    StrictJSONParser,
     download,
 )
 
@@ -68,6 +70,7 @@ class ModelViewSet(BaseViewSet):
 class PoolViewSet(InDataset):
     queryset = Pool.objects.none()
     serializer_class = PoolSerializer
+    parser_classes = [BoundedMultiPartParser, StrictJSONParser]
     ordering = "-pk"
 
     def list(self, request: Request, dataset: str) -> Response:
@@ -80,6 +83,19 @@ class PoolViewSet(InDataset):
         of = self.dataset
         names = self.read(NewPoolSerializer)["models"]
         return self.answer(PoolSerializer, making.request(of, self.user, names), 202)
+
+    @extend_schema(request=UploadedPoolSerializer, responses={201: PoolSerializer})
+    def upload(self, request: Request, dataset: str) -> Response:
+        """Make a pool of predictions from elsewhere: a zip of a predictions folder, or, by an
+        administrator, the address of a pool.jsonl in a bucket. Its images are in the dataset under
+        the names in images.txt.
+        """
+        goal, body = self.dataset, self.read(UploadedPoolSerializer)
+        if "file" in body:
+            made = uploading.from_zip(goal, self.user, body["file"])
+        else:
+            made = uploading.from_bucket(goal, self.user, body["address"])
+        return self.answer(PoolSerializer, made, 201)
 
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
         """Return one pool. Ask again until it is done or failed."""

@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path(f"{_runs}<int:pk>/", api.ModelRunViewSet.as_view({"get": "retrieve"}), name="model-run"),
     path(_pools, api.PoolViewSet.as_view({"get": "list", "post": "create"}), name="pools"),
+    path(f"{_pools}upload/", api.PoolViewSet.as_view({"post": "upload"}), name="pool-upload"),
     path(f"{_pools}<int:pk>/", api.PoolViewSet.as_view({"get": "retrieve"}), name="pool"),
     path(f"{_pools}<int:pk>/pool.zip", api.PoolViewSet.as_view({"get": "file"}), name="pool-file"),
     path(_selections, _view({"get": "list", "post": "create"}), name="pool-selections"),

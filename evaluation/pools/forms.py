@@ -76,6 +76,33 @@ class ModelForm(KeepsFiles, WordedForm):
     )
 
 
+class UploadForm(WordedForm):
+    """A zip of predictions made elsewhere; administrators may name a bucket."""
+
+    file = forms.FileField(
+        required=False,
+        label="Predictions",
+        help_text="A zip of classes.txt, images.txt, and NAME.labels.npy and NAME.confidences.npy "
+        "of each classifier.",
+        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
+    )
+    address = forms.CharField(
+        required=False,
+        max_length=1000,
+        label="Or from a bucket",
+        help_text="s3://BUCKET/PREFIX/pool.jsonl, for administrators.",
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not user.is_staff:
+            del self.fields["address"]
+
+    def clean(self) -> None:
+        if not self.cleaned_data.get("file") and not self.cleaned_data.get("address"):
+            self.add_error("file", "Predictions are missing. Choose a zip.")
+
+
 def _label(setting: str) -> str:
     return SETTINGS[setting][0].upper() + SETTINGS[setting][1:]
 

@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -110,7 +110,7 @@ def _make(job: Job, pool: Pool, models: Sequence[RegisteredModel], folder: Path)
     for model in models:
         results[model.name] = _predict(job, model, images, folder)
     packed = folder / "pool.zip"
-    _pack(packed, folder, [model.name for model in models])
+    pack(packed, _files_of(folder, [model.name for model in models]))
     queue.renew(job)
     with packed.open("rb") as file:
         stored = storages["data"].save(f"pools/{pool.pk}.zip", File(file))
@@ -183,13 +183,17 @@ def _write_images(job: Job, dataset: Dataset, goal: Path) -> None:
             queue.renew(job, number, total)
 
 
-def _pack(goal: Path, folder: Path, names: Sequence[str]) -> None:
-    """Write the zip of a pool: once unpacked, `mad select --predictions` reads it. It has the files
-    that all models share, and each model's arrays and likeliest classes.
-    """
+def pack(goal: Path, files: Mapping[str, Path]) -> None:
+    """Write the zip of a pool: once unpacked, `mad select --predictions` reads it."""
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_STORED) as archive:
-        for name in SHARED:
-            archive.write(folder / "out" / names[0] / name, name)
-        for name in names:
-            for end in (".labels.npy", ".confidences.npy", ".csv"):
-                archive.write(folder / "out" / name / f"{name}{end}", f"{name}{end}")
+        for name, path in files.items():
+            archive.write(path, name)
+
+
+def _files_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Return the files that all models share, and each model's arrays and likeliest classes."""
+    files = {name: folder / "out" / names[0] / name for name in SHARED}
+    for name in names:
+        for end in (".labels.npy", ".confidences.npy", ".csv"):
+            files[f"{name}{end}"] = folder / "out" / name / f"{name}{end}"
+    return files

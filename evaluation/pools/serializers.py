@@ -6,7 +6,7 @@ from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.classifiers.preparing import FITS
 from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
-from evaluation.pools.forms import SelectionForm
+from evaluation.pools.forms import SelectionForm, UploadForm
 from evaluation.pools.making import MOST_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
@@ -73,6 +73,15 @@ class NewPoolSerializer(Body):
         max_length=MOST_MODELS,
         help_text="Names of registered models, which have the same classes.",
     )
+
+
+class UploadedPoolSerializer(FormBody):
+    form = UploadForm
+
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
+        if not attrs.get("file") and not attrs.get("address"):
+            raise serializers.ValidationError({"file": "Predictions are missing. Send a zip."})
+        return attrs
 
 
 class _OfJob(serializers.ModelSerializer):

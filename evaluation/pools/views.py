@@ -10,8 +10,8 @@ from evaluation.benchmarks.access import benchmark_for
 from evaluation.benchmarks.uploads import uploaded
 from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
-from evaluation.pools import making, registering
-from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm
+from evaluation.pools import making, registering, uploading
+from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm, UploadForm
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
@@ -69,20 +69,30 @@ def model_remove(request: SignedIn, model: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def pools(request: SignedIn, name: str) -> HttpResponse:
-    """Render the pools of a dataset and the form of a new one."""
+    """Render the pools of a dataset and the forms of a new one."""
     dataset = dataset_for(request.user, name)
-    form = PoolForm(request.POST if request.method == "POST" else None)
+    is_upload = "upload" in request.POST
+    form = PoolForm(request.POST if request.method == "POST" and not is_upload else None)
+    files = (request.POST, request.FILES) if is_upload else ()
+    upload = UploadForm(*files, user=request.user)
 
     def make() -> HttpResponse:
-        making.request(dataset, request.user, form.cleaned_data["models"])
+        if not is_upload:
+            making.request(dataset, request.user, form.cleaned_data["models"])
+        elif file := upload.cleaned_data["file"]:
+            uploading.from_zip(dataset, request.user, file)
+        else:
+            uploading.from_bucket(dataset, request.user, upload.cleaned_data["address"])
         return redirect("evaluation:pools", dataset.name)
 
-    if form.is_bound and (response := carried_out(form, make)):
+    sent = upload if is_upload else form
+    if sent.is_bound and (response := carried_out(sent, make)):
         return response
     page = page_of(request, dataset.pools.select_related("job", "created_by"), PAGE)
     context = {
         "dataset": dataset,
         "form": form,
+        "upload": upload,
         "page_obj": page,
         "query": query_of(request),
         "busy": any(pool.state not in ENDED for pool in page.object_list),
@@ -90,7 +100,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
     }
     fragment = "fragment" in request.GET
     template = "evaluation/_pools.html" if fragment else "evaluation/pools.html"
-    return render(request, template, context, status=400 if form.errors else 200)
+    return render(request, template, context, status=400 if sent.errors else 200)
 
 
 @login_required

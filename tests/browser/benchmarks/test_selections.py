@@ -5,8 +5,8 @@ import pytest
 from evaluation.models import Benchmark
 from labeling.jobs import queue
 from labeling.models import Campaign
-from tests.evaluation.pool import CLASSES
-from tests.evaluation.pools.pool_rows import with_predictions
+from tests.evaluation.pool import CLASSES, make_pool
+from tests.evaluation.pools.pool_rows import images_of, zipped
 from tests.evaluation.pools.test_selections import WORDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -16,8 +16,11 @@ TREE = "child,parent\nroot,\n" + "".join(f"{name},root\n" for name in WORDS)
 def test_a_pool_becomes_a_competition_by_mouse(page, site, dataset, wordnet, tmp_path):
     """Its classes are words, whose distances the user's tree gives."""
     assert len(WORDS) == len(CLASSES)
-    with_predictions(dataset, tmp_path / "pool", classes=WORDS)
+    folder = make_pool(tmp_path / "pool", ids=images_of(dataset, 40), classes=WORDS)
     page.goto(site(f"/datasets/{dataset.name}/pools/"))
+    zip_file = {"name": "p.zip", "mimeType": "application/zip", "buffer": zipped(folder)}
+    page.set_input_files("#id_file", zip_file)
+    page.get_by_role("button", name="Upload").click()
     page.get_by_role("link", name="Selections").click()
     page.fill("#id_top_k", "4")
     page.fill("#id_min_confidence", "0.6")
