@@ -37,6 +37,7 @@ OF_FILES = {
     "POST api/v1/datasets/<slug:dataset>/images/",
     "POST api/v1/datasets/<slug:dataset>/labels/",
     "POST api/v1/datasets/<slug:dataset>/part-imports/",
+    "POST api/v1/datasets/<slug:dataset>/pools/upload/",
     "POST api/v1/models/",
 }
 # Their body is empty.

@@ -16,7 +16,7 @@ from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.readers import selections
-from evaluation.readers.selections import Meta, Row, SelectionFile, SelectionLine
+from evaluation.readers.selections import LONGEST_CLASS, Meta, Row, SelectionFile, SelectionLine
 from labeling.campaigns import lifecycle
 from labeling.db.sql import retried
 from labeling.errors import Conflict, Refusal
@@ -274,6 +274,11 @@ def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) ->
     if not wnids:
         return None
     if wordnet is None:
+        if longer := next((name for name in wnids if len(name) > LONGEST_CLASS), ""):
+            raise Refusal(
+                f"The class {longer[:80]!r} has over {LONGEST_CLASS} characters. Shorten it.",
+                field="vocabulary",
+            )
         return list(dict.fromkeys(wnids))
     try:
         return [wordnet.wnid(wordnet.index(wnid)) for wnid in dict.fromkeys(wnids)]

@@ -49,7 +49,7 @@ class CompetitionForm(NamedForm):
         required=False,
         label="Classes",
         help_text=(
-            "classes.txt, one wnid per line: the choices for true labels. By default the classes "
+            "classes.txt, one class per line: the choices for true labels. By default the classes "
             "of the selection."
         ),
         widget=KeptFileInput(attrs={"accept": ".txt,text/plain"}),
@@ -83,7 +83,8 @@ class CompetitionForm(NamedForm):
 
     def clean_vocabulary(self) -> list[str]:
         upload: UploadedFile | None = self.cleaned_data["vocabulary"]
-        return _read_text(upload, MAX_VOCABULARY).split() if upload else []
+        lines = _read_text(upload, MAX_VOCABULARY).splitlines() if upload else []
+        return [name for line in lines if (name := line.strip())]
 
     def chosen(self) -> dict[str, object]:
         """Return the arguments of competitions.create. Raises BadInput for an invalid selection."""

@@ -22,8 +22,8 @@ class Mad(MadScoring, MadPages):
     title = "MAD competition"
     key = "m"
     purpose = (
-        "asks people about the images on which classifiers differ most. Choose them with manage.py "
-        "mad select, add them to a dataset, then upload the selection here."
+        "asks people about the images on which classifiers differ most. Select them from a pool of "
+        "a dataset, or upload here what manage.py mad select chose."
     )
     templates = "evaluation/mad/{part}.html"
     urls = "evaluation.benchmarks.kinds.mad.urls"

@@ -32,7 +32,7 @@ class NewBenchmarkSerializer(PlanRequest):
         child=serializers.CharField(max_length=64),
         required=False,
         max_length=20_000,
-        help_text="Wnids to choose a true label from; by default those of the selection.",
+        help_text="Classes to choose a true label from; by default those of the selection.",
     )
 
 
