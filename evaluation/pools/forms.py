@@ -76,7 +76,7 @@ class ModelForm(KeepsFiles, WordedForm):
     )
 
 
-class UploadForm(WordedForm):
+class PredictionsForm(WordedForm):
     """A zip of predictions made elsewhere; administrators may name a bucket."""
 
     file = forms.FileField(

@@ -6,7 +6,7 @@ from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.classifiers.preparing import FITS
 from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
-from evaluation.pools.forms import SelectionForm, UploadForm
+from evaluation.pools.forms import SelectionForm, PredictionsForm
 from evaluation.pools.making import MOST_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
@@ -76,7 +76,7 @@ class NewPoolSerializer(Body):
 
 
 class UploadedPoolSerializer(FormBody):
-    form = UploadForm
+    form = PredictionsForm
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         if not attrs.get("file") and not attrs.get("address"):

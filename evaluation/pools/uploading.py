@@ -132,10 +132,10 @@ def _checked(
     unknown = Counter(name.decode() in known for name in _ids(pool))[False]
     if unknown:
         names = (name.decode() for name in _ids(pool))
-        listed = ", ".join(islice((name for name in names if name not in known), LISTED))
+        examples = ", ".join(islice((name for name in names if name not in known), LISTED))
         more = ", …" if unknown > LISTED else ""
         raise Refusal(
-            f"{unknown:,} of {pool.total:,} images are not in {dataset.name}: {listed}{more}. "
+            f"{unknown:,} of {pool.total:,} images are not in {dataset.name}: {examples}{more}. "
             "Add them first, or name them in images.txt as the dataset does.",
             field=field,
         )

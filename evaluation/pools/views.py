@@ -11,7 +11,7 @@ from evaluation.benchmarks.uploads import uploaded
 from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
 from evaluation.pools import making, registering, uploading
-from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm, UploadForm
+from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm, PredictionsForm
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
@@ -74,7 +74,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
     is_upload = "upload" in request.POST
     form = PoolForm(request.POST if request.method == "POST" and not is_upload else None)
     files = (request.POST, request.FILES) if is_upload else ()
-    upload = UploadForm(*files, user=request.user)
+    upload = PredictionsForm(*files, user=request.user)
 
     def make() -> HttpResponse:
         if not is_upload:

@@ -71,7 +71,7 @@ def test_words_are_asked_ranked_and_seen(benchmark, as_alice, alice, tmp_path, s
     assert all(names[key] == key for key in topics - {"n02084071"})
     people = crowd.people_of(benchmark.campaign)
     page = logged_in(people[0]).get("/campaigns/words/label/").content.decode()
-    asked = benchmark.campaign.questions.first()
+    question = benchmark.campaign.questions.first()
     assert any(f"<strong data-class>{name}</strong>" in page for name in names.values())
 
     crowd.answer(
@@ -102,7 +102,7 @@ def test_words_are_asked_ranked_and_seen(benchmark, as_alice, alice, tmp_path, s
         "benchmarks/words/accuracies/",
         "campaigns/words/",
         "campaigns/words/questions/",
-        f"campaigns/words/questions/{asked.pk}/",
+        f"campaigns/words/questions/{question.pk}/",
         "campaigns/words/topics/",
         "api/v1/benchmarks/words/selections/",
         "api/v1/campaigns/words/topics/",
