@@ -6,7 +6,7 @@ from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.classifiers.preparing import FITS
 from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
-from evaluation.pools.forms import SelectionForm, PredictionsForm
+from evaluation.pools.forms import PredictionsForm, SelectionForm
 from evaluation.pools.making import MOST_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
