@@ -208,6 +208,10 @@ class SubmissionViewSet(BaseViewSet):
 
     def _accepted(self, row: Benchmark, body: Mapping[str, Any], name: str) -> Sequence[str]:
         kind, file, campaign = kind_of(row), body.get("file"), body.get("campaign")
+        if body.get("baseline"):
+            if kind.baseline is None or file is not None or campaign is not None:
+                raise Refusal("Only WSOL has a baseline, and it needs no file.", field="baseline")
+            return runs.submit(row, self.user, kind.baseline, "the baseline", name)
         if campaign is not None and file is None:
             return self._named(row, kind, body, name)
         if file is None or campaign is not None or "annotator" in body:

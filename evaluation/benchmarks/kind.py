@@ -133,6 +133,11 @@ class BenchmarkKind(Generic[ResultT]):
         return kept_files.MAX_BYTES
 
     @property
+    def baseline(self) -> Path | None:
+        """Return what is submitted for a baseline that needs no file of the participant's."""
+        return None
+
+    @property
     def takes_releases(self) -> bool:
         """Return whether a release of a naming campaign may be a submission."""
         return False

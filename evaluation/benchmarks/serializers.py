@@ -137,8 +137,9 @@ class NewSubmissionSerializer(Body):
 
 class SubmissionUpload(Body):
     file = serializers.FileField(
-        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy; of a "
-        "classification also the zip of a naming release.",
+        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy, with "
+        "predictions.csv (id,class) for top-1 localization; of a classification also the zip of a "
+        "naming release.",
         required=False,
     )
     campaign = serializers.CharField(max_length=80, required=False, help_text=CAMPAIGN_HELP)
@@ -149,6 +150,9 @@ class SubmissionUpload(Body):
         max_length=80,
         required=False,
         help_text="Pseudonym in the release's votes.jsonl: this person's answers alone.",
+    )
+    baseline = serializers.BooleanField(
+        default=False, help_text="Of wsol: the center-Gaussian baseline in place of a file."
     )
 
 

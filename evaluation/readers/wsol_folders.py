@@ -152,13 +152,16 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
     return file
 
 
-def read_named(path: Path, images: list[WsolImage]) -> dict[str, bool]:
+def read_named(
+    path: Path, images: list[WsolImage], besides: Collection[str] = ()
+) -> dict[str, bool]:
     """Return whether a classifier named each image by its class, from `id,class` rows.
 
-    A classifier may know classes that no image has. Raises BadInput for images without a row and
-    for unknown images.
+    A classifier may know classes that no image has. besides: further images that may have a row.
+    Raises BadInput for images without a row and for unknown images.
     """
-    cells_by_image = _once(path, dict.fromkeys(image.name for image in images), 1, "id,class")
+    names = dict.fromkeys(image.name for image in images)
+    cells_by_image = _once(path, names, 1, "id,class", besides)
     known = {image.label for image in images}
     if known.isdisjoint(label for _, (label,) in cells_by_image.values()):
         line, (label,) = cells_by_image[images[0].name]
@@ -169,6 +172,19 @@ def read_named(path: Path, images: list[WsolImage]) -> dict[str, bool]:
             "write classes as class_labels.txt does",
         )
     return {image.name: cells_by_image[image.name][1][0] == image.label for image in images}
+
+
+def class_rights(path: Path, images: list[WsolImage]) -> dict[str, bool]:
+    """Return the same of rows that were read before, by a later truth: rows of images that it lacks
+    are ignored, and images without a row are wrong.
+    """
+    labels = {name: label.strip() for _, text in _lines(path) for name, label in [_cut(text)]}
+    return {image.name: labels.get(image.name) == image.label for image in images}
+
+
+def _cut(text: str) -> tuple[str, str]:
+    name, _, label = text.rpartition(",")
+    return name, label
 
 
 class ScoreMaps:
@@ -363,10 +379,10 @@ def _rows(
 
 
 def _once(
-    path: Path, names: dict[str, None], cells: int, form: str
+    path: Path, names: dict[str, None], cells: int, form: str, besides: Collection[str] = ()
 ) -> dict[str, tuple[int, list[str]]]:
     by_name: dict[str, tuple[int, list[str]]] = {}
-    for line, name, rest in _rows(path, names, cells, form):
+    for line, name, rest in _rows(path, names | dict.fromkeys(besides), cells, form):
         if name in by_name:
             raise BadInput(f"{name} is already in line {by_name[name][0]}", path, line, "keep one")
         if not all(rest):

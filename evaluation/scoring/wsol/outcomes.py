@@ -1,6 +1,6 @@
 """The outcome of every image of `score wsol`, at the thresholds in its result."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,19 +19,19 @@ def box_outcomes(
     scoremaps: Path | None,
     protocol: box_scores.Protocol,
     result: BoxResult,
-    predictions: Path | None = None,
+    class_right: Mapping[str, bool] | None = None,
     part: Container[str] | None = None,
 ) -> Iterator[ImageOutcome]:
     """Yield the outcome of each image of Boxes in the order of image_ids.txt.
 
     The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
-    best box) and, with predictions, `top1_localization`, each at the threshold in the result. Boxes
+    best box) and, with class_right, `top1_localization`, each at the threshold in the result. Boxes
     are in pixels of the image. The shares of `right` are the accuracies of the result. Only the
     images in work are held in memory. part: the images to yield, in NFC; None for all.
     """
-    truth = BoxScoring.read(metadata, protocol, predictions)
+    truth = BoxScoring.read(metadata, protocol)
     truth.keep(part)
-    class_right, read = truth.class_right, truth.reader(scoremaps)
+    read = truth.reader(scoremaps)
     numbers = _thresholds(result, protocol)
 
     def outcomes(images: list[wsol_folders.WsolImage]) -> list[ImageOutcome]:

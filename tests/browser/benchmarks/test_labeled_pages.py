@@ -2,6 +2,7 @@
 
 import pytest
 
+from evaluation.benchmarks import runs
 from evaluation.models import Benchmark
 from labeling.jobs import queue
 from tests.browser.conftest import settled
@@ -101,3 +102,22 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     assert "✗" in text
     page.locator("[data-images] a").first.click()
     page.wait_for_selector("[data-layers] rect.box-wrong")
+
+
+def test_the_baseline_is_submitted_and_seen_beside_other_maps(
+    page, site, alice, animals, tmp_path, looked_at
+):
+    row = photographs.make(alice, animals, "wsol", thresholds=100)
+    photographs.scored(row, alice, tmp_path, alpha=0.95)
+    page.goto(site("/benchmarks/wsol/submissions/"))
+    page.get_by_label("Classifier").fill("center")
+    page.get_by_label("The center-Gaussian baseline in place of a file").check()
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/benchmarks/wsol/")
+
+    run = row.runs.latest("pk")
+    queue.run(runs.job_of(run).pk)
+    page.goto(site(f"/benchmarks/wsol/runs/{run.pk}/images/0/?classifier=center&number=0.5"))
+    page.get_by_role("img", name="Score map of alpha").wait_for()
+    settled(page)
+    looked_at(page, "labeled-side-by-side")

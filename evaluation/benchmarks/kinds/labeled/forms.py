@@ -7,7 +7,7 @@ from django import forms
 
 from evaluation.benchmarks import naming_releases
 from evaluation.benchmarks.forms import FollowingBenchmarkForm, NamedSubmissionForm
-from evaluation.benchmarks.kinds.labeled import pages, wording
+from evaluation.benchmarks.kinds.labeled import pages, scoremap_zips, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
@@ -154,6 +154,15 @@ class LabeledPredictionsForm(NamedSubmissionForm):
         accept = ".zip,application/zip" if is_wsol else ".csv,.json,text/csv,application/json"
         field = self.fields["file"]
         field.label = "Score maps" if is_wsol else "Predictions"
+        if is_wsol:
+            field.required = False
+            field.help_text = (
+                "A zip with one .npy for each image. With predictions.csv (id,class rows of a "
+                "classifier) in it, top-1 localization is scored too."
+            )
+            self.fields["baseline"] = forms.BooleanField(
+                required=False, label="The center-Gaussian baseline in place of a file"
+            )
         if benchmark.kind == CLASSIFICATION:
             accept += ",.zip,application/zip"
             field.required = False
@@ -169,7 +178,14 @@ class LabeledPredictionsForm(NamedSubmissionForm):
 
     def clean(self) -> None:
         super().clean()
-        if self.has_error("file") or "release" not in self.fields:
+        if self.has_error("file"):
+            return
+        if (
+            "baseline" in self.fields
+            and bool(self.cleaned_data.get("file")) == (self.cleaned_data["baseline"])
+        ):
+            self.add_error("file", "Choose a file, or the baseline.")
+        if "release" not in self.fields:
             return
         if bool(self.cleaned_data.get("file")) == bool(self.cleaned_data.get("release")):
             self.add_error("file", "Choose a file, or a release of what people named.")
@@ -177,6 +193,8 @@ class LabeledPredictionsForm(NamedSubmissionForm):
             self.add_error("annotator", "Choose the release that this pseudonym is from.")
 
     def sent(self) -> tuple[Path, str]:
+        if self.cleaned_data.get("baseline"):
+            return scoremap_zips.BASELINE_FOLDER, "the baseline"
         release = self.cleaned_data.get("release")
         if release is None:
             return super().sent()

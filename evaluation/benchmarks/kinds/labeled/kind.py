@@ -8,10 +8,10 @@ from typing import IO, Any
 from django.db import transaction
 
 from evaluation.benchmarks.access import check_images
-from evaluation.benchmarks.kinds.labeled import benchmarks, model_runs, paths
+from evaluation.benchmarks.kinds.labeled import benchmarks, model_runs, paths, scoremap_zips
 from evaluation.benchmarks.kinds.labeled.pages import LabeledPages, images_of
 from evaluation.benchmarks.kinds.labeled.running import LabeledScoring
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS, WSOL
 from evaluation.benchmarks.model_work import ModelUse, ModelWork
 from evaluation.benchmarks.submissions import locked, submission_at
 from evaluation.models import Benchmark
@@ -74,6 +74,10 @@ class Labeled(LabeledScoring, LabeledPages):
 
     def max_bytes(self) -> int:
         return benchmarks.max_bytes(self.name)
+
+    @property
+    def baseline(self) -> Path | None:
+        return scoremap_zips.BASELINE_FOLDER if self.name == WSOL else None
 
     @property
     def takes_releases(self) -> bool:

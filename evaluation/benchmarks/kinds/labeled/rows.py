@@ -9,15 +9,27 @@ from dataclasses import dataclass, replace
 
 from evaluation.benchmarks.kinds.labeled import wording
 from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
-from evaluation.benchmarks.kinds.labeled.results import KindResult, LabeledResult, TruthEffect
+from evaluation.benchmarks.kinds.labeled.results import (
+    KindCurves,
+    KindResult,
+    LabeledResult,
+    TruthEffect,
+)
 from evaluation.metrics import bands
 from evaluation.scoring import comparing
 from evaluation.scoring.analysis import ClassValue
 from evaluation.scoring.comparing import IntervalEstimate
 from evaluation.scoring.detection import ClassPrecision, DetectionResult
 from evaluation.scoring.wsol.results import LEVEL, Best, BoxResult, Curves, WsolResult, intervals
+from labeling.estimators.intervals import clopper_pearson
 
 LISTED = 10
+# The threshold that earlier papers fix (Choe et al. 2022, Fig. 1), and the accuracies there.
+FIXED_TAU = 0.2
+FIXED = {
+    "box_acc": "MaxBoxAcc at the fixed threshold of earlier papers",
+    "box_acc_v2": "MaxBoxAccV2, mean, at the same fixed threshold",
+}
 SCORE_BINS = 50
 HISTOGRAMS = {
     "score_histogram": "all pixels",
@@ -340,7 +352,40 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
         _measure_row(result, path, key, words, "" if key.startswith("px_") else "right")
         for key, words, path in number_paths
     ]
-    return [row for row in rows if row is not None]
+    return [row for row in rows if row is not None] + _at_fixed_threshold(result)
+
+
+def _at_fixed_threshold(result: LabeledResult) -> list[MeasureRow]:
+    """Return the box accuracies at FIXED_TAU, with exact intervals; none without stored curves."""
+    boxes = [(result.curves or {}).get(name, KindCurves()).boxes for name in names(result)]
+    if not any(boxes):
+        return []
+    rows = []
+    for key, words in FIXED.items():
+        cells = []
+        for curves_of_boxes, submission in zip(boxes, result.submissions, strict=True):
+            value = _at_tau(curves_of_boxes, key) if curves_of_boxes else None
+            images = getattr(submission.result, "images", 0)
+            if value is None or not images:
+                cells.append(MeasureCell(None))
+                continue
+            low, high = clopper_pearson(value * images, images, LEVEL)
+            cells.append(MeasureCell(value, low, high, FIXED_TAU))
+        rows.append(MeasureRow("", words, cells))
+    return rows
+
+
+def _at_tau(curves_of_boxes: Curves, key: str) -> float | None:
+    """Return the accuracy at the threshold nearest to FIXED_TAU; of several IoUs the mean."""
+    curve = getattr(curves_of_boxes, key)
+    if not curve:
+        return None
+    taus = curves_of_boxes.thresholds
+    at = min(range(len(taus)), key=lambda k: abs(taus[k] - FIXED_TAU))
+    by_iou = curve.values() if isinstance(curve, dict) else [curve]
+    values = [number(each[at]) for each in by_iou]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def numbered(result: LabeledResult) -> list[MeasureRow]:

@@ -1,4 +1,7 @@
-"""Uploaded score maps: a zip or folder of <id>.npy, copied to a folder of ours."""
+"""Uploaded score maps: a zip or folder of <id>.npy, copied to a folder of ours.
+
+Beside them there may be predictions.csv, the `id,class` rows of a classifier.
+"""
 
 import hashlib
 import os
@@ -15,6 +18,10 @@ MAX_UNPACKED_BYTES = 16 * 1024**3
 # The zip may contain a few other files, such as a readme.
 MORE_FILES = 1000
 ENDING = ".npy"
+PREDICTIONS = "predictions.csv"
+# The only file of a folder that stands for the center-Gaussian baseline, and such a folder.
+BASELINE = "center-gaussian.txt"
+BASELINE_FOLDER = Path(__file__).parent / "baseline"
 
 
 def unpack(path: Path, folder: Path, images: int) -> Path:
@@ -26,7 +33,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
     """
     _check_entries(path, 2 * (images + MORE_FILES))
     limits = archives.ZipLimits(
-        endings=(ENDING,),
+        endings=(ENDING, Path(PREDICTIONS).suffix),
         files=images + MORE_FILES,
         bytes=MAX_UNPACKED_BYTES,
         cure="Pack the score maps of the benchmark's images alone, as <id>.npy.",
@@ -39,7 +46,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
 def copy(path: Path, folder: Path) -> Path:
     """Copy the maps of a folder to `folder`, a new one. Raises BadInput for a link."""
     folder.mkdir()
-    for source in sorted(path.rglob(f"*{ENDING}")):
+    for source in _files(path):
         if source.is_symlink() or not source.is_file():
             raise BadInput("is no plain file", source, None, "put the score map itself there")
         goal = folder / source.relative_to(path)
@@ -59,11 +66,17 @@ def without_top(folder: Path, first: str) -> Path:
 def sha256(folder: Path) -> str:
     """Return one hash of the names and contents of the maps below a folder."""
     whole = hashlib.sha256()
-    for path in sorted(folder.rglob(f"*{ENDING}")):
+    for path in _files(folder):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").digest()
         whole.update(os.fsencode(path.relative_to(folder).as_posix()) + b"\0" + content)
     return whole.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a submission: maps in order, then those beside them."""
+    besides = [path for name in (PREDICTIONS, BASELINE) for path in folder.glob(name)]
+    return [*sorted(folder.rglob(f"*{ENDING}")), *besides]
 
 
 def _check_entries(path: Path, most: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation import devices
+from evaluation.benchmarks.kinds.labeled import scoremap_zips
 from evaluation.benchmarks.kinds.labeled.results import KindCurves, KindResult
 from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
@@ -199,19 +200,23 @@ def _wsol(
     protocol = settings.as_protocol()
     with_boxes = wsol_scoring.BoxScoring.read(truth, protocol, curves=True)
     with_boxes.keep(part)
-    boxes = with_boxes.score(path, device)
-    each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes, part=part)
+    if (predictions := path / scoremap_zips.PREDICTIONS).is_file():
+        with_boxes.class_right = wsol_files.class_rights(predictions, with_boxes.images)
+    maps = None if is_baseline(path) else path
+    boxes = with_boxes.score(maps, device)
+    rights = with_boxes.class_right
+    each = partial(wsol_outcomes.box_outcomes, truth, maps, protocol, boxes, rights, part)
     result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
         return SubmissionScores(result, each, curves=KindCurves(boxes=boxes.curves))
     with_masks = wsol_scoring.MaskScoring.read(masks, masks, protocol, curves=True)
     with_masks.keep(part)
-    pixels = with_masks.score(path, device)
+    pixels = with_masks.score(maps, device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     result.reason = pixels.reason
-    too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels, part)
+    too = partial(wsol_outcomes.mask_outcomes, masks, masks, maps, protocol, pixels, part)
     curves = KindCurves(boxes=boxes.curves, masks=pixels.curves)
     return SubmissionScores(result, partial(_both, each, too), curves=curves)
 
@@ -227,9 +232,18 @@ def _both(
         yield box_outcome
 
 
+def is_baseline(path: Path) -> bool:
+    """Return whether the submission is the center-Gaussian baseline, which has no maps."""
+    return (path / scoremap_zips.BASELINE).is_file()
+
+
 def _check_maps(truth: Path, path: Path, settings: LabeledSettings, part: Part) -> None:
+    if is_baseline(path):
+        return
     scored = wsol_scoring.BoxScoring.read(truth, settings.as_protocol())
     scored.keep(part)
+    if (predictions := path / scoremap_zips.PREDICTIONS).is_file():
+        wsol_files.read_named(predictions, scored.images, scored.left_out)
     read = scored.reader(path)
 
     def read_all(images: list[wsol_files.WsolImage]) -> None:

@@ -40,9 +40,10 @@ def test_the_shares_of_right_images_are_the_accuracies(folder, name, tmp_path):
     classes_csv.write_text(
         "".join(f"{image},{'dc'[n % 2]}og\n" for n, image in enumerate(folder.names))
     )
-    result = scoring.BoxScoring.read(folder.metadata, protocol, classes_csv).score(folder.maps)
+    boxes = scoring.BoxScoring.read(folder.metadata, protocol, classes_csv)
+    result, rights = boxes.score(folder.maps), boxes.class_right
 
-    rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, classes_csv))
+    rows = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, rights))
 
     assert [row["image"] for row in rows] == list(folder.names)
     expected = {**result.max_box_acc_v2.best, "max_box_acc": result.max_box_acc}

@@ -20,12 +20,16 @@ FAINTEST, STRONGEST = 30, 215
 
 
 def layer(path: Path) -> bytes:
+    """Return the map in a .npy of 2-D floats, drawn. Raises BadInput for any other file."""
+    return drawn(_read(path))
+
+
+def drawn(scores: NDArray[np.float64]) -> bytes:
     """Return a WebP of at most MOST_PX pixels a side, more opaque for higher scores.
 
-    path: a .npy of 2-D floats. A constant map is faint throughout; values that are not finite count
-    as the lowest. Raises BadInput for any other file.
+    A constant map is faint throughout; values that are not finite count as the lowest.
     """
-    scores = _scaled(_read(path))
+    scores = _scaled(scores)
     levels = np.linspace(0, 1, len(COLOURS))
     colours = [np.interp(scores, levels, COLOURS[:, channel]) for channel in range(3)]
     opacity = FAINTEST + (STRONGEST - FAINTEST) * scores

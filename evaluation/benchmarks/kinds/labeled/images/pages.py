@@ -13,7 +13,8 @@ from evaluation.benchmarks.kinds.labeled import class_names, paths, running
 from evaluation.benchmarks.kinds.labeled.images import box_overlays, image_index, outcomes
 from evaluation.benchmarks.kinds.labeled.images.image_index import ImageIndex
 from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
-from evaluation.models import Benchmark, Run
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
+from evaluation.models import Benchmark, Run, Submission
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import Image
@@ -55,22 +56,27 @@ class Viewed:
     name: class_names.Namer
 
     @cached_property
-    def has_maps(self) -> bool:
-        """Return whether the run's score maps still exist."""
-        is_wsol = self.row.kind == "wsol"
-        return is_wsol and map_folder(self.row, self.run, self.selection.classifier) is not None
+    def with_maps(self) -> frozenset[str]:
+        """Return the classifiers whose score maps of the run still exist."""
+        if self.row.kind != WSOL:
+            return frozenset()
+        submissions = self.row.submissions.all()
+        return frozenset(row.name for row in submissions if _scored_folder(row, self.run))
 
     def address(self, number: int) -> str:
         """Return the address of an image's page within this query."""
         path = reverse("evaluation:labeled_image", args=[self.row.name, self.run.pk, number])
         return f"{path}?{self.selection.query()}"
 
-    def map_address(self, number: int) -> str | None:
-        """Return the address of an image's score map; None if there is none."""
-        if not self.has_maps:
+    def map_address(self, number: int, classifier: str | None = None) -> str | None:
+        """Return the address of an image's score map by a classifier, else by the chosen one; None
+        if there is none.
+        """
+        classifier = classifier or self.selection.classifier
+        if classifier not in self.with_maps:
             return None
         path = reverse("evaluation:labeled_map", args=[self.row.name, self.run.pk, number])
-        return f"{path}?{urlencode({'classifier': self.selection.classifier})}"
+        return f"{path}?{urlencode({'classifier': classifier})}"
 
 
 def index_of(row: Benchmark, run: Run) -> ImageIndex:
@@ -196,8 +202,12 @@ def _badges(
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
     """Return the folder of the score maps that the run scored; None if they were replaced."""
     submission = row.submissions.filter(name=classifier).first()
+    return _scored_folder(submission, run) if submission else None
+
+
+def _scored_folder(submission: Submission, run: Run) -> Path | None:
     scored = run.settings.get("signature", {}).get("submissions", ())
-    if submission is None or [classifier, submission.sha256] not in [entry[:2] for entry in scored]:
+    if [submission.name, submission.sha256] not in [entry[:2] for entry in scored]:
         return None
     folder = paths.submission_path(submission)
     return folder if folder.is_dir() else None
@@ -257,12 +267,12 @@ def image(
     return context | {
         "ways": _ways(viewed, image_index.around(chosen, number)),
         "case": next(tab for tab in _tabs(index, selection) if tab.is_shown),
-        "columns": _columns(viewed, line),
+        "columns": _columns(viewed, number, line),
         "following": _after(index.classifiers, selection),
     }
 
 
-def _columns(viewed: Viewed, line: outcomes.OutcomesLine) -> list[dict[str, object]]:
+def _columns(viewed: Viewed, number: int, line: outcomes.OutcomesLine) -> list[dict[str, object]]:
     """Return the outcome of every classifier."""
     kind, selection = viewed.row.kind, viewed.selection
     return [
@@ -270,6 +280,7 @@ def _columns(viewed: Viewed, line: outcomes.OutcomesLine) -> list[dict[str, obje
             "classifier": classifier,
             "query": selection.query(classifier=classifier),
             "is_shown": classifier == selection.classifier,
+            "map": viewed.map_address(number, classifier),
             "verdicts": box_overlays.verdicts(
                 kind, line, outcome or {}, selection.number, viewed.name
             ),

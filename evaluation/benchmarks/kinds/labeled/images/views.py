@@ -7,10 +7,15 @@ from django.views.decorators.http import require_GET
 
 from evaluation.benchmarks import access
 from evaluation.benchmarks.kinds.labeled.images import heatmap, outcomes, pages
+from evaluation.benchmarks.kinds.labeled.scoring import is_baseline
+from evaluation.metrics.wsol.box_scores import center_gaussian
 from evaluation.models import Benchmark, Run
 from labeling.errors import NotYours
 from labeling.files import BadInput
 from labeling.web.views.shared import SignedIn, display_response, query_of
+
+# Side of the baseline's map.
+MAP_PX = 224
 
 
 @login_required
@@ -57,7 +62,11 @@ def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpRespons
     if folder is None or row.kind != "wsol":
         raise Http404
     try:
-        content = heatmap.layer(folder / f"{line['image']}.npy")
+        content = (
+            heatmap.drawn(center_gaussian(MAP_PX, MAP_PX))
+            if is_baseline(folder)
+            else heatmap.layer(folder / f"{line['image']}.npy")
+        )
     except BadInput:
         raise Http404 from None
     response = HttpResponse(content, content_type="image/webp")
