@@ -333,6 +333,7 @@ ROWS = (
         GET,POST benchmarks/<slug:name>/classifiers/add/
         GET,POST benchmarks/<slug:name>/accuracies/
         POST benchmarks/<slug:name>/true-labels/
+        GET benchmarks/<slug:name>/case-iii.csv
         GET benchmarks/<slug:name>/pairs/<int:first>/<int:second>/
         GET benchmarks/<slug:name>/selection.jsonl
         GET benchmarks/<slug:name>/runs/<int:pk>/

@@ -3,11 +3,13 @@
 Shows current answers; scores only use frozen releases (runs.py).
 """
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.benchmarks.kinds.mad import competitions, true_labels
+from evaluation.benchmarks.tables import Column, Table
 from evaluation.models import Benchmark, Selection, Submission
 from labeling.consensus import settling
 from labeling.models import Image, Question
@@ -44,15 +46,24 @@ class GalleryEntry:
     truth_name: str = ""
     asked_for_truth: bool = False
 
+    @property
+    def mean_distance(self) -> float | None:
+        """Return the mean distance of both labels from the true one; None if it is not known."""
+        distances = [prediction.distance_to_truth for prediction in self.predictions]
+        known = [distance for distance in distances if distance is not None]
+        return sum(known) / len(known) if known else None
+
 
 def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[GalleryEntry]:
     """Return the pair's chosen and dropped images by rank, without reserves."""
-    rows = list(
-        benchmark.selections.filter(first=first, second=second)
-        .exclude(state=Selection.State.RESERVE)
-        .select_related("first", "second")
-        .order_by("rank")
-    )
+    rows = benchmark.selections.filter(first=first, second=second)
+    rows = rows.exclude(state=Selection.State.RESERVE).select_related("first", "second")
+    return entries_of(benchmark, rows.order_by("rank"))
+
+
+def entries_of(benchmark: Benchmark, rows: Iterable[Selection]) -> list[GalleryEntry]:
+    """Return the entries of these rows, in their order."""
+    rows = list(rows)
     images = [row.image for row in rows]
     questions = _questions(benchmark, images)
     votes = settling.tallies(benchmark.campaign, [pk for pk, _ in questions.values()])
@@ -82,14 +93,36 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
     gallery_entries = []
     for row in rows:
         predictions = [
-            prediction(row, first.name, row.first_label, row.first_confidence),
-            prediction(row, second.name, row.second_label, row.second_confidence),
+            prediction(row, row.first.name, row.first_label, row.first_confidence),
+            prediction(row, row.second.name, row.second_label, row.second_confidence),
         ]
         gallery_entries.append(
             GalleryEntry(row, ids.get(row.image), predictions, _case(row, predictions))
         )
     _add_truths(benchmark, gallery_entries, names)
     return gallery_entries
+
+
+def by_distance(gallery_entries: Iterable[GalleryEntry]) -> list[GalleryEntry]:
+    """Return the entries with the farthest labels first, those without a known label last."""
+
+    def order(entry: GalleryEntry) -> float:
+        return math.inf if entry.mean_distance is None else -entry.mean_distance
+
+    return sorted(gallery_entries, key=order)
+
+
+def case_three(benchmark: Benchmark) -> list[GalleryEntry]:
+    """Return the entries of all pairs on which both classifiers are wrong, by distance."""
+    chosen = benchmark.selections.filter(state=Selection.State.CHOSEN)
+    rows = true_labels.both_wrong(benchmark, chosen.select_related("first", "second"))
+    parts = range(0, len(rows), true_labels.BATCH)
+    wrong = [
+        entry
+        for start in parts
+        for entry in entries_of(benchmark, rows[start : start + true_labels.BATCH])
+    ]
+    return by_distance(wrong)
 
 
 def counts(gallery_entries: Sequence[GalleryEntry]) -> list[tuple[str, int]]:
@@ -148,3 +181,22 @@ def _measure(benchmark: Benchmark, entry: GalleryEntry) -> None:
     )
     for prediction, distance in zip(entry.predictions, measured, strict=True):
         prediction.distance_to_truth = distance
+
+
+# Every image of case III with a line per pair, for its CSV file.
+CASE_THREE = Table(
+    "case-iii",
+    lambda gallery_entries: gallery_entries,
+    (
+        Column("first", of=lambda entry: entry.predictions[0].classifier),
+        Column("second", of=lambda entry: entry.predictions[1].classifier),
+        Column("image", of=lambda entry: entry.selection.image),
+        Column("rank", of=lambda entry: entry.selection.rank),
+        Column("first_label", of=lambda entry: entry.predictions[0].wnid),
+        Column("second_label", of=lambda entry: entry.predictions[1].wnid),
+        Column("true_label", of=lambda entry: entry.truth),
+        Column("first_distance", of=lambda entry: entry.predictions[0].distance_to_truth),
+        Column("second_distance", of=lambda entry: entry.predictions[1].distance_to_truth),
+        Column("mean_distance"),
+    ),
+)

@@ -7,11 +7,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation.benchmarks import access, forms, runs
+from evaluation.benchmarks import access, downloads, forms, runs
 from evaluation.benchmarks.kinds.mad import competitions, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
 from evaluation.benchmarks.kinds.mad.forms import AccuracyForm
 from evaluation.benchmarks.kinds.mad.true_labels import ask_true_label, both_wrong
+from evaluation.benchmarks.tables import as_csv
 from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
 from labeling.plurals import count_of
@@ -56,6 +57,8 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
         return redirect("evaluation:gallery", row.name, second, first)
     case = request.GET.get("case", "")
     case_entries = [entry for entry in entries if entry.case == case] if case else entries
+    if case == "III":
+        case_entries = galleries.by_distance(case_entries)
     context = {
         "benchmark": row,
         "first": a,
@@ -66,9 +69,19 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
         "page_obj": Paginator(case_entries, GALLERY_PAGE).get_page(request.GET.get("page")),
         "query": f"case={case}" if case in galleries.CASES else "",
         "unasked": sum(e.case == "III" and not e.asked_for_truth for e in entries),
+        "without_distance": sum(entry.mean_distance is None for entry in case_entries),
         "neighbours": pages.neighbours(row, a, b),
     }
     return render(request, "evaluation/mad/gallery.html", context)
+
+
+@login_required
+@require_GET
+def case_three(request: SignedIn, name: str) -> HttpResponse:
+    """Return the images of case III of every pair, by distance from the true label, as CSV."""
+    row = access.benchmark_for(request.user, name, MAD)
+    content = galleries.CASE_THREE.content(galleries.case_three(row))
+    return downloads.text(as_csv(*content), "text/csv; charset=utf-8", f"{row.name}-case-iii.csv")
 
 
 @login_required

@@ -1,0 +1,68 @@
+"""Analyses of counterexamples: case III by distance from the true label."""
+
+import csv
+from io import StringIO
+
+import pytest
+
+from evaluation.benchmarks.kinds.mad import gallery, true_labels
+from tests.clients import text_of
+from tests.evaluation import crowd
+from tests.evaluation.crowd import DRAKE, TENCH
+
+PAGE = "/benchmarks/birds/"
+TRUTHS = {"shared.png": DRAKE, "alpha-beta-2.png": TENCH}
+
+
+@pytest.fixture
+def all_wrong(birds, people, alice, wordnet):
+    """Every label is wrong. People name two images of alpha and beta, and not yet the third."""
+    crowd.answer(birds.campaign, people, crowd.right_is())
+    rows = birds.selections.filter(first__name="alpha", second__name="beta", state="chosen")
+    naming = true_labels.ask_true_label(birds, alice, list(rows), wordnet)
+    crowd.answer(
+        naming, people, lambda image, topic: {"key": TRUTHS[image]} if image in TRUTHS else None
+    )
+    birds.refresh_from_db()
+    return birds
+
+
+def test_case_three_is_ranked_by_the_mean_distance_of_both_labels(all_wrong):
+    entries = gallery.case_three(all_wrong)
+
+    # The tench is far from both birds; shared.png is an image of all three pairs.
+    assert entries[0].selection.image == "alpha-beta-2.png"
+    first, second = (prediction.distance_to_truth for prediction in entries[0].predictions)
+    assert entries[0].mean_distance == (first + second) / 2
+    of_shared = {
+        entry.selection.second.name: entry.mean_distance
+        for entry in entries
+        if entry.selection.image == "shared.png" and entry.selection.first.name == "alpha"
+    }
+    assert of_shared["beta"] == pytest.approx(0.003662109375 / 2)
+    assert of_shared["gamma"] > of_shared["beta"]
+    known = [entry.mean_distance for entry in entries if entry.mean_distance is not None]
+    assert known == sorted(known, reverse=True)
+    assert len(known) == 4
+    assert [entry.mean_distance for entry in entries[4:]] == [None] * 5
+
+
+def test_page_of_a_pair_ranks_case_three_and_counts_the_unknown(all_wrong, as_alice):
+    answer = as_alice.get(f"{PAGE}pairs/0/1/", {"case": "III"})
+
+    shown = [entry.selection.image for entry in answer.context["page_obj"]]
+    assert shown == ["alpha-beta-2.png", "shared.png", "alpha-beta-3.png"]
+    assert "1 of 3 without a known distance" in text_of(answer)
+
+
+def test_case_three_as_csv_has_every_pair(all_wrong, as_alice):
+    answer = as_alice.get(f"{PAGE}case-iii.csv")
+
+    lines = list(csv.DictReader(StringIO(answer.content.decode())))
+    assert [line["image"] for line in lines if line["second"] == "beta"] == [
+        "alpha-beta-2.png",
+        "shared.png",
+        "alpha-beta-3.png",
+    ]
+    assert len(lines) == 9
+    assert (lines[0]["true_label"], lines[-1]["mean_distance"]) == (TENCH, "")
