@@ -50,8 +50,8 @@ def test_case_three_is_ranked_by_the_mean_distance_of_both_labels(all_wrong):
 def test_page_of_a_pair_ranks_case_three_and_counts_the_unknown(all_wrong, as_alice):
     answer = as_alice.get(f"{PAGE}pairs/0/1/", {"case": "III"})
 
-    shown = [entry.selection.image for entry in answer.context["page_obj"]]
-    assert shown == ["alpha-beta-2.png", "shared.png", "alpha-beta-3.png"]
+    images = [entry.selection.image for entry in answer.context["page_obj"]]
+    assert images == ["alpha-beta-2.png", "shared.png", "alpha-beta-3.png"]
     assert "1 of 3 without a known distance" in text_of(answer)
 
 
