@@ -80,8 +80,8 @@ class PredictionsForm(WordedForm):
     """A zip of predictions made elsewhere; administrators may name a bucket."""
 
     file = forms.FileField(
-        required=False,
         label="Predictions",
+        error_messages={"required": "Predictions are missing. Choose a zip."},
         help_text="A zip of classes.txt, images.txt, and NAME.labels.npy and NAME.confidences.npy "
         "of each classifier.",
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
@@ -95,12 +95,10 @@ class PredictionsForm(WordedForm):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not user.is_staff:
+        if user.is_staff:
+            self.fields["file"].required = not self.data.get("address")
+        else:
             del self.fields["address"]
-
-    def clean(self) -> None:
-        if not self.cleaned_data.get("file") and not self.cleaned_data.get("address"):
-            self.add_error("file", "Predictions are missing. Choose a zip.")
 
 
 def _label(setting: str) -> str:

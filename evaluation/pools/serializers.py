@@ -1,5 +1,8 @@
 """What the API sends and takes of pools and registered models."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
@@ -77,6 +80,7 @@ class NewPoolSerializer(Body):
 
 class UploadedPoolSerializer(FormBody):
     form = PredictionsForm
+    options: ClassVar[Mapping[str, Mapping[str, object]]] = {"file": {"required": False}}
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         if not attrs.get("file") and not attrs.get("address"):

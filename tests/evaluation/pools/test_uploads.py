@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from evaluation.models import Pool
 from evaluation.pools import choosing, making, uploading
+from evaluation.pools.forms import PredictionsForm
 from evaluation.readers import sharded_pools
 from labeling.errors import NotAllowed, Refusal
 from labeling.jobs import queue
@@ -173,6 +174,17 @@ def test_what_is_no_zip_is_refused(dataset, content, message):
         uploading.from_zip(dataset, dataset.owner, SimpleUploadedFile("p.zip", content))
 
 
+@pytest.mark.parametrize(
+    ("is_staff", "address", "missing"),
+    [(False, "", True), (True, "", True), (True, "s3://b/pool.jsonl", False)],
+)
+def test_only_an_administrators_address_replaces_the_zip(alice, is_staff, address, missing):
+    alice.is_staff = is_staff
+    form = PredictionsForm({"address": address}, {}, user=alice)
+
+    assert ("file" in form.errors) == missing
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_file_that_is_twice_in_the_zip_is_refused(dataset, folder):
     file = io.BytesIO(zipped(folder))
@@ -245,6 +257,7 @@ def test_page_and_api_take_a_zip(dataset, folder, as_alice):
     )
     empty = as_alice.post("/datasets/lake/pools/", {"upload": "1"})
     assert (empty.status_code, "Choose a zip" in empty.content.decode()) == (400, True)
+    assert as_alice.post("/api/v1/datasets/lake/pools/upload/", {}).status_code == 400
     refused = as_alice.post(
         "/api/v1/datasets/lake/pools/upload/",
         json.dumps({"address": "s3://b/pool.jsonl"}),
