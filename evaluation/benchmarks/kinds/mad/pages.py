@@ -9,6 +9,7 @@ from django.urls import reverse
 from evaluation.benchmarks.kind import BenchmarkKind, Moving, Query
 from evaluation.benchmarks.kinds.mad import competitions, figures, tables
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
+from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run, Selection, Submission
 from labeling.kinds import policies
 from labeling.models import Campaign
@@ -39,6 +40,10 @@ class MadPages(BenchmarkKind[MadResult]):
             context={"progress": now, "estimate": estimate},
         )
 
+    def filled_tables(self, result: MadResult) -> list[Table]:
+        every = super().filled_tables(result)
+        return every if result.alike else [table for table in every if table != tables.ALIKE]
+
     def page(
         self, benchmark: Benchmark, run: Run | None, result: MadResult | None, query: Query
     ) -> dict[str, object]:
@@ -56,6 +61,7 @@ class MadPages(BenchmarkKind[MadResult]):
                 "beats": tables.BEATS.page_context(result),
                 "cases": tables.cases(result),
                 "ablation": tables.ABLATION.page_context(result),
+                "alike": tables.ALIKE.page_context(result),
             }
         return context
 

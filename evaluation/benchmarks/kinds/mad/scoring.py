@@ -8,7 +8,8 @@ from django.db.models import Exists, OuterRef
 
 from evaluation import devices
 from evaluation.benchmarks.kind import BenchmarkKind
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad import alike, competitions
+from evaluation.benchmarks.kinds.mad.alike import AlikeResult
 from evaluation.metrics.mad import ranking
 from evaluation.metrics.mad.results import Ranking
 from evaluation.models import Benchmark, Run, Selection
@@ -20,12 +21,13 @@ from labeling.releases import freezing
 @dataclass(kw_only=True)
 class MadResult(Ranking):
     """The result of a run. counts: the release's questions and votes. accuracies: the published
-    ones. device, versions: see devices.with_device.
+    ones. alike: None without a pool and a truth. device, versions: see devices.with_device.
     """
 
     release: ScoredRelease
     counts: dict[str, int] | None = None
     accuracies: list[float | None]
+    alike: AlikeResult | None = None
     code_version: str | None = None
     device: str | None = None
     versions: dict[str, str] | None = None
@@ -71,6 +73,7 @@ class MadScoring(BenchmarkKind[MadResult]):
             release=ScoredRelease(number=release.number, sha256=release.sha256),
             counts={key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
             accuracies=[accuracies[name] for name in selection.classifiers],
+            alike=alike.alike_and_wrong(benchmark),
             code_version=freezing.code_version(),
         )
         return devices.with_device(result)
@@ -82,6 +85,7 @@ class MadScoring(BenchmarkKind[MadResult]):
             "classifiers": [list(row) for row in classifiers],
             "selections": benchmark.selections.count(),
             "conventions": {key: benchmark.settings[key] for key in competitions.DEFAULTS},
+            **alike.fingerprint(benchmark),
         }
 
     def obstacle(self, benchmark: Benchmark) -> str:

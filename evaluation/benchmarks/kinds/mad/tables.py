@@ -156,6 +156,21 @@ ABLATION = Table(
     (Column("k", "k"), Column("spearman", "Spearman", digits=4)),
     words="ablation over k",
 )
+ALIKE = Table(
+    "alike",
+    lambda result: result.alike.pairs if result.alike else (),
+    (
+        Column("first", "First", is_number=False),
+        Column("second", "Second", is_number=False),
+        Column("images", "Images with a truth", digits="0g"),
+        Column("alike", "Named alike", digits="0g"),
+        Column("wrong", "Alike and wrong", digits="0g"),
+        Column("share", "Share", digits=4),
+        Column("low", "95 % from", digits=4),
+        Column("high", "to", digits=4),
+    ),
+    words="images that both name alike and wrongly",
+)
 TABLES = (
     RANKS,
     ACCURACY,
@@ -164,6 +179,7 @@ TABLES = (
     Table("pairs", pairs),
     Table("cases", cases),
     ABLATION,
+    ALIKE,
 )
 # Only on pages; its rows are pages.PairLine.
 PAIRS = Table(
