@@ -135,10 +135,16 @@ def class_cues(cues: Cues) -> ClassCues:
         for i, object_cue in enumerate(names[foreground])
         for j, background_cue in enumerate(names[~foreground])
     ]
-    known = ratios[~np.isnan(ratios)]
     return ClassCues(
         well_posed=wsol_cues.well_posed(counts, foreground),
-        least_alpha=float(known.min()) if known.size else float("nan"),
+        least_alpha=least_alpha(cues),
         posteriors=dict(zip(cues.names, wsol_cues.posteriors(counts).tolist(), strict=True)),
         alpha=pairs,
     )
+
+
+def least_alpha(cues: Cues) -> float:
+    """Return the smallest α of a class, without the pairs of its cues; NaN if none is known."""
+    ratios = wsol_cues.posterior_ratios(np.array(cues.counts), np.array(cues.foreground))
+    known = ratios[~np.isnan(ratios)]
+    return float(known.min()) if known.size else float("nan")

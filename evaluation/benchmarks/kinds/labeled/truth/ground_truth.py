@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
+from evaluation.benchmarks.kinds.labeled.truth.part_cues import CUES, PartCues
 from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, LabeledScene, has_parts, scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import WsolFolder
 from labeling.csv_rows import nfc
@@ -75,8 +76,9 @@ def write(
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
     images.csv (image,width,height). detection: these, including images without objects, and
     excluded.csv (image,wnid) of undecided pairs. inclusive: x1 and y1 are the last pixel. wsol: the
-    folder layout of WSOL; for releases with parts also masks/, the same with masks. part: names of
-    the only images that count. Raises Refusal if the release has nothing of this kind.
+    folder layout of WSOL; for releases with parts also masks/, the same with masks, and cues.csv.
+    part: names of the only images that count. Raises Refusal if the release has nothing of this
+    kind.
     """
     return _made(frozen, kind, folder, inclusive, part)
 
@@ -97,6 +99,9 @@ def _made(
                 continue
             tally.unboxed += scene.unboxed if kind != CLASSIFICATION else 0
             take(scene)
+        if kind == WSOL:
+            for row in tally.cues.rows():
+                sheets.row(CUES, *row)
     _check(frozen, kind, tally)
     return tally.counts(frozen)
 
@@ -114,6 +119,8 @@ class TruthTally:
         self.undecided = self.excluded = self.lacking = self.unsettled = 0
         # Objects whose row had no box.
         self.unboxed = 0
+        # Parts as cues of classes (wsol).
+        self.cues = PartCues()
 
     def the_class(self, scene: LabeledScene, boxed: bool) -> str | None:
         """Return the image's only class, or None after counting why the image is left out.
@@ -265,6 +272,7 @@ class _Wsol:
         self.folder, self.tally = folder, tally
 
     def __call__(self, scene: LabeledScene) -> None:
+        self.tally.cues.add(scene)
         key = self.tally.the_class(scene, boxed=True)
         if key is not None:
             self.tally.masks += self.folder.add(scene, key)

@@ -22,7 +22,14 @@ FILES = {
     "classification": {"truth.csv"},
     "localization": {"truth.csv", "images.csv"},
     "detection": {"truth.csv", "images.csv", "excluded.csv"},
-    "wsol": {"image_ids.txt", "class_labels.txt", "image_sizes.txt", "localization.txt", "masks"},
+    "wsol": {
+        "image_ids.txt",
+        "class_labels.txt",
+        "image_sizes.txt",
+        "localization.txt",
+        "masks",
+        "cues.csv",
+    },
 }
 NEEDS_WORDNET = [kind for kind in FILES if kind != "wsol"]
 
