@@ -275,7 +275,8 @@ def _refusal(bad: BadInput, chosen: PoolSettings) -> Refusal:
 
 def _csv_name(name: str | None) -> str:
     """Return the name of the user's file where it can be an argument of the command."""
-    return name if name and re.fullmatch(r"\w[\w.-]{0,80}\.csv", name) else "distances.csv"
+    # Four bytes a character at most, of 255.
+    return name if name and re.fullmatch(r"\w[\w.-]{0,50}\.csv", name) else "distances.csv"
 
 
 def _stored_csv(settings: Mapping[str, object]) -> str:

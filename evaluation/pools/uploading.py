@@ -17,19 +17,27 @@ from django.core.files.storage import storages
 from evaluation.models import Pool
 from evaluation.pools import making
 from evaluation.pools.registering import check_name
-from evaluation.readers.pools import CLASSES, IMAGES, PredictionPool, read_pool
+from evaluation.readers.pools import (
+    CLASSES,
+    IMAGES,
+    PredictionPool,
+    classifiers_in,
+    read_pool,
+)
 from evaluation.readers.selections import LONGEST_CLASS
 from evaluation.selection.stored_pools import S3, pool_at
 from labeling.campaigns.access import check_administrator, check_may_open
 from labeling.datasets.archives import ZipLimits, unpack
 from labeling.disk_full import saying_full
 from labeling.errors import Refusal, TooLarge
-from labeling.files import BadInput
+from labeling.files import BadInput, is_storable
 from labeling.models import Dataset, User
 
 MOST_CLASSIFIERS = 100
 LISTED = 5
 BATCH = 100_000
+# A plan counts the labels of each pair of classifiers by class.
+MOST_CLASSES = 100_000
 MOST_CLASSES_BYTES = 16 << 20
 # Bytes of a label and a confidence at most.
 BYTES_EACH = 8
@@ -122,12 +130,23 @@ def _checked(
         raise BadInput(
             f"is larger than {MOST_CLASSES_BYTES >> 20} MiB", classes, None, "list one class a line"
         )
+    if len(classifiers_in(folder)) > MOST_CLASSIFIERS:
+        raise TooLarge(f"Send at most {MOST_CLASSIFIERS} classifiers.", field=field)
     pool = read_pool(folder, None, None)
+    if len(pool.classes) > MOST_CLASSES:
+        raise BadInput(
+            f"has {len(pool.classes):,} classes, at most {MOST_CLASSES:,} are taken",
+            CLASSES,
+            None,
+            "leave out those that no classifier names",
+        )
     for line, name in enumerate(pool.classes, 1):
         if len(name) > LONGEST_CLASS:
             raise BadInput(
                 f"{name[:80]!r} has over {LONGEST_CLASS} characters", CLASSES, line, "shorten it"
             )
+        if not is_storable(name):
+            raise BadInput(f"{name!r} is no text", CLASSES, line, "remove the NUL")
     known = set(dataset.images.values_list("name", flat=True))
     unknown = Counter(name.decode() in known for name in _ids(pool))[False]
     if unknown:

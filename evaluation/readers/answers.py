@@ -12,13 +12,14 @@ from labeling.files import BadInput, StrPath, require_file, text_lines
 from labeling.json_text import parsed
 
 # Errors of numpy for a file that is no array. The head is a Python literal, which may also be
-# nested too deeply, or hash a list.
+# nested too deeply, hash a list, or give a length beyond 2^63.
 NO_ARRAY: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
     ValueError,
     TypeError,
     LookupError,
+    OverflowError,
     SyntaxError,
     RecursionError,
     MemoryError,

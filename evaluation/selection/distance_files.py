@@ -4,6 +4,7 @@ import csv
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ CURE = (
 )
 # Relative tolerance for numbers written and read as text.
 TOLERANCE = 1e-9
+# Edges from the root; an edge below weighs less than the last bit of a distance.
+DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -85,30 +88,50 @@ def _tree(path: Path) -> tuple[dict[str, int], Callable[[int, int], float]]:
         parents[child] = parent
     names = list(dict.fromkeys([*parents, *filter(None, parents.values())]))
     roots = [name for name in names if not parents.get(name)]
-    chains = {name: _chain(name, parents, path) for name in names}
+    _check_depths(parents, path)
     if len(roots) > 1:
         raise BadInput(
             f"has several roots: {', '.join(roots[:5])}", path, None, "give them one parent"
         )
     places = {name: index for index, name in enumerate(names)}
-    lines = [chains[name] for name in names]
+
+    @cache
+    def chain(index: int) -> list[str]:
+        """Return the names from the root down to this one."""
+        line = [names[index]]
+        while parent := parents.get(line[-1]):
+            line.append(parent)
+        return line[::-1]
 
     def between(a: int, b: int) -> float:
-        common = sum(x == y for x, y in zip(lines[a], lines[b], strict=False)) - 1
-        down = (len(lines[a]) - 1, len(lines[b]) - 1)
-        return sum(2.0 ** (1 - common) - 2.0 ** (1 - depth) for depth in down)
+        lines = chain(a), chain(b)
+        common = sum(x == y for x, y in zip(*lines, strict=False)) - 1
+        return sum(2.0 ** (1 - common) - 2.0 ** (2 - len(line)) for line in lines)
 
     return places, between
 
 
-def _chain(name: str, parents: dict[str, str], path: Path) -> list[str]:
-    """Return the names from the root down to this one."""
-    chain = [name]
-    while parent := parents.get(chain[-1]):
-        if parent in chain:
-            raise BadInput(f"{parent!r} lies below itself", path, None, "remove one of the rows")
-        chain.append(parent)
-    return chain[::-1]
+def _check_depths(parents: dict[str, str], path: Path) -> None:
+    """Raise BadInput for a name that lies below itself, or deeper than DEEPEST."""
+    depths = {"": -1}
+    for start in parents:
+        # A dict keeps the order of the names on the way up.
+        line: dict[str, None] = {}
+        name = start
+        while name not in depths:
+            if name in line:
+                raise BadInput(f"{name!r} lies below itself", path, None, "remove one of the rows")
+            line[name] = None
+            name = parents.get(name, "")
+        for depth, below in enumerate(reversed(line), depths[name] + 1):
+            if depth > DEEPEST:
+                raise BadInput(
+                    f"{below!r} is {depth} levels below the root, at most {DEEPEST} are read",
+                    path,
+                    None,
+                    "give a flatter tree",
+                )
+            depths[below] = depth
 
 
 def _matrix(
@@ -118,19 +141,23 @@ def _matrix(
     places = {name: index for index, name in enumerate(names)}
     if not names or "" in places or len(places) < len(names):
         raise BadInput("the first row has an empty or a repeated name", path, 1, CURE)
+    # Before the array is made: a first row may name more classes than the file has numbers of.
+    for row in cells[1:]:
+        if len(row) != len(cells[0]):
+            raise BadInput(
+                f"the row {_name(row[0])[:80]!r} has {len(row) - 1} numbers, expected {len(names)}",
+                path,
+                None,
+                CURE,
+            )
+    if len(cells) - 1 != len(names):
+        raise BadInput(f"has {len(cells) - 1} rows and {len(names)} columns", path, None, CURE)
     values = np.full((len(names), len(names)), np.nan)
     for row in cells[1:]:
         name = _name(row[0])
         if name not in places or not np.isnan(values[places[name]]).all():
             raise BadInput(
                 f"the row {name[:80]!r} is not in the first row, or comes again", path, None, CURE
-            )
-        if len(row) != len(cells[0]):
-            raise BadInput(
-                f"the row {name!r} has {len(row) - 1} numbers, expected {len(names)}",
-                path,
-                None,
-                CURE,
             )
         try:
             values[places[name]] = [float(cell) for cell in row[1:]]
@@ -145,8 +172,6 @@ def _matrix(
                 None,
                 "give distances",
             )
-    if len(cells) - 1 != len(names):
-        raise BadInput(f"has {len(cells) - 1} rows and {len(names)} columns", path, None, CURE)
     if values.diagonal().any():
         raise BadInput(
             "a class has a distance to itself", path, None, "give distances, not similarities"
@@ -159,7 +184,8 @@ def _matrix(
             None,
             "give the same distance both ways",
         )
-    values = (values + values.T) / 2
+    # Halved first: a sum may be too large.
+    values = values / 2 + values.T / 2
     return places, lambda a, b: float(values[a, b])
 
 

@@ -4,14 +4,19 @@ Names inside a zip become paths only after cleaning; zip bombs and tricks are re
 """
 
 import errno
-import zipfile
-import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeling.datasets.image_sources import Refused, SourceFile, clean_name, in_zip, open_zip
+from labeling.datasets.image_sources import (
+    DAMAGED,
+    Refused,
+    SourceFile,
+    clean_name,
+    in_zip,
+    open_zip,
+)
 from labeling.errors import Refusal, TooLarge
 
 MIB = 1024 * 1024
@@ -75,11 +80,17 @@ def _unpack_one(entry: SourceFile, folder: Path, left: int, limits: ZipLimits) -
     except (FileExistsError, NotADirectoryError):
         raise Refusal(f"{entry.name} is in the zip twice. Pack it once.", field="file") from None
     except OSError as error:
+        if error.errno is None:
+            raise _damaged(entry) from None
         if error.errno != errno.ENAMETOOLONG:
             raise
         raise Refusal(
             f"{entry.name[:80]}… has too long a name. Shorten it.", field="file"
         ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise Refusal(f"{entry.name} is damaged. Pack the zip again.", field="file") from None
+    except (*DAMAGED, NotImplementedError, RuntimeError):
+        raise _damaged(entry) from None
     return written
+
+
+def _damaged(entry: SourceFile) -> Refusal:
+    return Refusal(f"{entry.name} is damaged. Pack the zip again.", field="file")

@@ -6,12 +6,14 @@ the reason. Nothing is ever unpacked to a path that an archive names.
 
 import csv
 import io
+import lzma
 import os
 import re
 import stat
 import struct
 import unicodedata
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -36,6 +38,8 @@ HARMLESS_BYTES = 100 * 1024 * 1024
 MAX_ENTRIES = 1_000_000
 # Lowest size of an image. An archive with more entries below it was made to keep a worker busy.
 SMALLEST_IMAGE_BYTES, MAX_TINY = 26, 10_000
+# Errors of zipfile for the content of a damaged entry. bzip2 raises OSError without a number.
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 # Signature of an entry in a zip's directory; a larger zip has two more records before its end.
 ENTRY_SIGNATURE = b"PK\1\2"
 # Unpacked size, and the lengths of name, extra field and comment after the 46 bytes.
@@ -256,7 +260,10 @@ def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
     """
     count_entries(file, most)
     with _reading_zip():
-        return zipfile.ZipFile(file)
+        archive = zipfile.ZipFile(file)
+        if any(entry.header_offset < 0 for entry in archive.infolist()):
+            raise zipfile.BadZipFile("its first bytes are missing")
+        return archive
 
 
 def count_entries(file: IO[bytes], most: int | None = None) -> int:
@@ -318,7 +325,7 @@ def _directory(file: IO[bytes], left: int) -> Iterator[tuple[int, bool]]:
 def _reading_zip() -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError) as error:
+    except (*DAMAGED, NotImplementedError, UnicodeDecodeError, ValueError) as error:
         raise BadSource(f"It is not a zip, or a damaged one ({error}). Pack it again.") from None
 
 

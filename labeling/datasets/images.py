@@ -8,8 +8,6 @@ docs/how-to/images.md.
 import hashlib
 import io
 import logging
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from django.db import IntegrityError, models, transaction
 from labeling.datasets import details
 from labeling.datasets.image_report import ImageReport
 from labeling.datasets.image_sources import (
+    DAMAGED,
     MAX_LICENCE,
     MAX_SOURCE,
     Query,
@@ -397,7 +396,7 @@ def _reading(entry: SourceFile) -> Iterator[IO[bytes]]:
     try:
         with entry.open() as file:
             yield file
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except DAMAGED as error:
         raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None
     except (NotImplementedError, RuntimeError):
         raise Refusal("It is packed in a way that is not read here. Use plain zip.") from None

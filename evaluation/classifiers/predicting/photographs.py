@@ -9,7 +9,6 @@ import hashlib
 import heapq
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ HELD = 500_000
 MOST_BYTES = 512 << 20
 COLUMN = "image"
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+DAMAGED = (*image_sources.DAMAGED, NotImplementedError, RuntimeError, ValueError)
 
 
 class Unreadable(Exception):

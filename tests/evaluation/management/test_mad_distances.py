@@ -58,6 +58,10 @@ def test_zero_one_takes_any_class_names(pool, tmp_path):
     [
         (MATRIX, [[0, 2, 0.5, 1], [2, 0, 3, 1], [0.5, 3, 0, 1], [1, 1, 1, 0]]),
         # The edges from the root weigh 1, those below it a half.
+        (
+            MATRIX.replace("3", "1.7e308"),
+            [[0, 2, 0.5, 1], [2, 0, 1.7e308, 1], [0.5, 1.7e308, 0, 1], [1, 1, 1, 0]],
+        ),
         (TREE, [[0, 1, 2.5, 2.5], [1, 0, 2.5, 2.5], [2.5, 2.5, 0, 2], [2.5, 2.5, 2, 0]]),
     ],
 )
@@ -107,6 +111,11 @@ def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
         ("child,parent\nbenign,a\nbenign,b\n", "two parents"),
         ("child,parent\na,b\nb,a\n", "below itself"),
         ("child,parent\nbenign,a\nnormal,b\n", "several roots"),
+        # Hours, if each name is looked for among all above it.
+        (
+            "child,parent\nn0,\n" + "".join(f"n{i + 1},n{i}\n" for i in range(30_000)),
+            "'n101' is 101 levels below the root",
+        ),
         ("child,parent\nbenign,a\n", "'malignant' is not in"),
         (MATRIX.replace("malignant,2,0", "malignant,4,0"), "back it is"),
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,1,1"), "distance to itself"),
@@ -114,6 +123,9 @@ def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,x,0"), "no number"),
         (MATRIX.replace("naïve,1,1,1,0\n", ""), "3 rows and 4 columns"),
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,1"), "expected 4"),
+        # An array of 80 GB.
+        ("".join(f",n{i}" for i in range(100_000)), "0 rows and 100000 columns"),
+        ("".join(f",n{i}" for i in range(100_000)) + "\nn0", "0 numbers, expected 100000"),
         (MATRIX.replace(",", ";"), "has ;"),
         ("", "empty"),
     ],

@@ -95,6 +95,21 @@ def bomb(files: Files) -> None:
     files["big.txt"] = bytes(200 << 20)
 
 
+def many(files: Files) -> None:
+    for number in range(98):
+        for end in uploading.ENDS:
+            files[f"c{number}{end}"] = files[f"alpha{end}"]
+
+
+def of_length(length: int) -> bytes:
+    """The head of an array that declares this length."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<i2", "fortran_order": False, "shape": (length,)}
+    )
+    return file.getvalue()
+
+
 IDS = [f"pool/{number:03d}.png" for number in range(12)]
 FAULTS = {
     "no classes": (lacking("classes.txt"), "classes.txt: the file is missing"),
@@ -127,6 +142,10 @@ FAULTS = {
     ),
     "two dimensions": (having("beta.labels.npy", array([[0]] * 12, "int16")), "has shape"),
     "no array": (having("beta.labels.npy", b"\x93NUMPY"), "is not a whole .npy array"),
+    "a length beyond 2^63": (
+        having("beta.labels.npy", of_length(1 << 70)),
+        "is not a whole .npy array",
+    ),
     "another array": (having("beta.label.npy", b""), "is neither labels nor confidences"),
     "a bad name": (
         having("be ta.labels.npy", array([0] * 12, "int16")),
@@ -141,6 +160,15 @@ FAULTS = {
         having("classes.txt", "\n".join(["x" * 65, *WORDS[1:]]).encode()),
         "has over 64 characters",
     ),
+    "NUL in a class": (
+        having("classes.txt", "\n".join(["x\0", *WORDS[1:]]).encode()),
+        "classes.txt, line 1: 'x\\\\x00' is no text",
+    ),
+    "too many classes": (
+        having("classes.txt", "".join(f"{number}\n" for number in range(100_001)).encode()),
+        "classes.txt: has 100,001 classes, at most 100,000 are taken",
+    ),
+    "too many classifiers": (many, "Send at most 100 classifiers"),
     "unknown images": (
         having("images.txt", "\n".join([*IDS[:5], *"abcdefg"]).encode()),
         "7 of 12 images are not in lake: a, b, c, d, e, …. Add them first",
@@ -183,6 +211,22 @@ def test_only_an_administrators_address_replaces_the_zip(alice, is_staff, addres
     form = PredictionsForm({"address": address}, {}, user=alice)
 
     assert ("file" in form.errors) == missing
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("damage", ["content", "start"])
+def test_a_damaged_zip_is_refused(dataset, method, damage):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("images.txt", np.random.default_rng(0).bytes(1000))
+    content = bytearray(file.getvalue())
+    if damage == "start":
+        del content[:20]
+    else:
+        content[50:500] = bytes(450)
+
+    with pytest.raises(Refusal, match="damaged"):
+        uploading.from_zip(dataset, dataset.owner, SimpleUploadedFile("p.zip", bytes(content)))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
