@@ -156,6 +156,31 @@ class Selection(models.Model):
         return f"{self.first} – {self.second} #{self.rank}: {self.image}"
 
 
+class FailureTag(models.Model):
+    """One researcher's tag of a wrong prediction: why the classifier fails on the image."""
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="failure_tags", db_index=False
+    )
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    image = models.CharField(max_length=400)
+    tag = models.CharField(max_length=60)
+    tagged_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    tagged_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "image", "submission", "tag", "tagged_by"],
+                name="one_failure_tag_per_person",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image}: {self.tag}"
+
+
 class Run(models.Model):
     """One scoring of a benchmark on one release."""
 

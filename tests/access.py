@@ -67,6 +67,7 @@ FILL = (
     (r"jobs/(<int:pk>)", "job"),
     (r"pools/(<int:(?:pk|pool)>)", "pool"),
     (r"selections/(<int:(?:pk|selection)>)", "selection"),
+    (r"failure-tags/(<int:selection>)", "counterexample"),
     (r"overlap/(<int:to>)", "selection"),
     (r"releases/(<int:number>)", "release"),
     (r"splits/(<int:pk>)", "split"),
@@ -334,6 +335,9 @@ ROWS = (
         GET,POST benchmarks/<slug:name>/accuracies/
         POST benchmarks/<slug:name>/true-labels/
         GET benchmarks/<slug:name>/case-iii.csv
+        GET,POST benchmarks/<slug:name>/failure-tags/
+        POST benchmarks/<slug:name>/failure-tags/<int:selection>/
+        GET benchmarks/<slug:name>/failure-tags.csv
         GET benchmarks/<slug:name>/pairs/<int:first>/<int:second>/
         GET benchmarks/<slug:name>/selection.jsonl
         GET benchmarks/<slug:name>/runs/<int:pk>/
@@ -417,6 +421,9 @@ ROWS = (
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
         GET api/v1/benchmarks/<slug:benchmark>/selections/
+        GET,PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/
+        GET api/v1/benchmarks/<slug:benchmark>/failure-tags/counts/
+        PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/vocabulary/
         GET api/v1/benchmarks/<slug:benchmark>/selection.jsonl
         POST api/v1/benchmarks/<slug:benchmark>/true-labels/
         GET api/v1/benchmarks/<slug:benchmark>/sequences.jsonl

@@ -60,6 +60,8 @@ NOT_NOW = {
     # A competition has no versions of its truth.
     "PATCH api/v1/benchmarks/<slug:name>/": 400,
     "POST api/v1/benchmarks/<slug:benchmark>/true-labels/": 400,
+    # Nobody called the classifier wrong.
+    "PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/": 400,
     f"POST {CAMPAIGN}members/<int:pk>/pardon/": 409,
     f"POST {CAMPAIGN}objects/": 400,
     f"POST {CAMPAIGN}questions/<int:pk>/accept/": 409,
@@ -133,6 +135,12 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "POST api/v1/benchmarks/<slug:benchmark>/label-sets/": {"campaign": "looks", "release": 1},
         "PUT api/v1/benchmarks/<slug:benchmark>/accuracies/": {"accuracies": {"alpha": 0.5}},
         "POST api/v1/benchmarks/<slug:benchmark>/true-labels/": {"selections": [1]},
+        "PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/vocabulary/": {"vocabulary": ["a"]},
+        "PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/": {
+            "image": "coots/000.png",
+            "classifier": "alpha",
+            "tags": ["low quality"],
+        },
         "POST api/v1/campaigns/": body
         | {"kind": "contains", "dataset": world.dataset.name, "instructions": "Look."}
         | {"settings": {}, "policy": {"votes": 3}},

@@ -33,6 +33,7 @@ FOR_PEOPLE = {
 }
 # Names of what is new, which rows keep as they are, and what is only compared.
 NEW = {
+    "PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/vocabulary/": {"vocabulary"},
     f"PUT {CAMPAIGN}graph/": {"id", "class"},
     f"POST {CAMPAIGN}topics/": {"key", "name"},
     f"PATCH {CAMPAIGN}topics/<str:key>/": {"name"},

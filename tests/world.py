@@ -291,6 +291,7 @@ def _furnish(world: World) -> None:
         "split": splits.make(splits.request(release, alice, by="1/2")).pk,
         "pool": pool.pk,
         "selection": selection_of(pool).pk,
+        "counterexample": Selection.objects.filter(benchmark__name="coots").earliest("pk").pk,
         "model run": model_runs.request(classes, alice, "colours", pool=pool.pk).pk,
         "flag": note.pk,
         "image": world.dataset.images.earliest("pk").pk,

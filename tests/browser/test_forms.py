@@ -47,6 +47,8 @@ PRESSED = {
     "evaluation/mad/_counterexample.html": (
         "test_results::test_true_label_is_asked_from_the_gallery"
     ),
+    "evaluation/mad/_tags.html": "test_results::test_wrong_images_are_tagged_by_keyboard",
+    "evaluation/mad/failure_tags.html": "test_results::test_wrong_images_are_tagged_by_keyboard",
     "evaluation/mad/accuracies.html": HERE,
     "evaluation/_score_now.html": "test_demo::score",
     "evaluation/mad/new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",

@@ -51,6 +51,7 @@ def test_pages_of_a_competition_look_right(browser_as, site, looked_at, research
         "new": "new/",
         "result": "birds/",
         "gallery": "birds/pairs/0/1/",
+        "failure-tags": "birds/failure-tags/",
         "accuracies": "birds/accuracies/",
         "submissions": "birds/submissions/",
     }.items():
@@ -91,3 +92,24 @@ def test_true_label_is_asked_from_the_gallery(browser_as, site, researcher, scor
     page.wait_for_selector("text=Annotators are being asked for the true label")
     scored.refresh_from_db()
     assert scored.naming.questions.count() == 1
+
+
+def test_wrong_images_are_tagged_by_keyboard(browser_as, site, researcher, scored):
+    page = browser_as(researcher)
+    page.goto(site("/benchmarks/birds/pairs/0/1/?case=III"))
+    image = page.locator(".counterexamples > li", has_text="alpha-beta-3.png")
+
+    image.locator("summary").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+
+    image.locator("summary", has_text="relation inference").wait_for()
+    [tag] = scored.failure_tags.all()
+    assert (tag.image, tag.submission.name) == ("alpha-beta-3.png", "alpha")
+    page.goto(site("/benchmarks/birds/failure-tags/"))
+    page.get_by_role("textbox", name="Tags").fill("relation inference\nocclusion")
+    page.get_by_role("button", name="Save the tags").click()
+    page.get_by_text("Saved.").wait_for()
+    assert page.get_by_role("rowheader", name="occlusion").count() == scored.submissions.count()

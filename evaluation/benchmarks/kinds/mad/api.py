@@ -7,17 +7,21 @@ from rest_framework.response import Response
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.access import benchmark_for
-from evaluation.benchmarks.kinds.mad import competitions, true_labels
+from evaluation.benchmarks.kinds.mad import competitions, failure_tags, true_labels
 from evaluation.benchmarks.kinds.mad.serializers import (
     AccuraciesSerializer,
     ChangedSerializer,
+    FailureTagSerializer,
     NamingSerializer,
+    NewTagsSerializer,
     SelectionSerializer,
+    TagCountSerializer,
+    TagVocabularySerializer,
     TrueLabelsSerializer,
 )
 from evaluation.benchmarks.uploads import load_wordnet
 from evaluation.metrics.wordnet.nouns import load_or_none
-from evaluation.models import Selection, Submission
+from evaluation.models import FailureTag, Selection, Submission
 from labeling.errors import NotYours
 from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser
 
@@ -37,6 +41,48 @@ class CompetitionViewSet(BaseViewSet):
         if changed and not runs.obstacle(row):
             runs.request(row, self.user)
         return self.answer(ChangedSerializer, {"changed": changed})
+
+
+class FailureTagFilters(django_filters.FilterSet):
+    classifier = django_filters.CharFilter("submission__name")
+
+    class Meta:
+        model = FailureTag
+        fields = ("image", "tag", "classifier")
+
+
+class FailureTagViewSet(BaseViewSet):
+    queryset = FailureTag.objects.none()
+    serializer_class = FailureTagSerializer
+    filterset_class = FailureTagFilters
+
+    def list(self, request: Request, benchmark: str) -> Response:
+        """Return the failure tags of every researcher."""
+        rows = benchmark_for(self.user, benchmark, MAD).failure_tags
+        return self.paged(rows.select_related("submission", "tagged_by"), FailureTagSerializer)
+
+    @extend_schema(request=NewTagsSerializer, responses=NewTagsSerializer)
+    def set_tags(self, request: Request, benchmark: str) -> Response:
+        """Replace your tags of one classifier on one image, which people called wrong there."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        body = self.read(NewTagsSerializer)
+        tags = {body["classifier"]: body["tags"]}
+        failure_tags.set_tags(row, self.user, body["image"], tags)
+        return self.answer(NewTagsSerializer, body)
+
+    @extend_schema(responses=TagCountSerializer(many=True))
+    def counts(self, request: Request, benchmark: str) -> Response:
+        """Return how many of each classifier's tagged images have each tag, with intervals."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        return Response(TagCountSerializer(failure_tags.counts(row), many=True).data)
+
+    @extend_schema(request=TagVocabularySerializer, responses=TagVocabularySerializer)
+    def vocabulary(self, request: Request, benchmark: str) -> Response:
+        """Set the tags to choose from; one that is on an image cannot be left out."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        tags = self.read(TagVocabularySerializer)["vocabulary"]
+        chosen = failure_tags.set_vocabulary(row, tags)
+        return self.answer(TagVocabularySerializer, {"vocabulary": chosen})
 
 
 class SelectionFilters(django_filters.FilterSet):

@@ -13,6 +13,7 @@ from evaluation.readers.answers import parse_accuracies
 from labeling.files import BadInput
 from labeling.kinds import policies
 from labeling.models import Dataset
+from labeling.web.forms.common import LIST, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
@@ -101,6 +102,17 @@ class CompetitionForm(NamedForm):
         net, name = selections.wordnet_for(self.path("selection")), self.cleaned_data["selection"]
         lines = selections.read(self.path("selection"), net, name.name)
         return {"dataset": self.cleaned_data["dataset"], "lines": lines, "wordnet": net}
+
+
+class FailureTagsForm(WordedForm):
+    """The failure tags to choose from."""
+
+    vocabulary = forms.CharField(
+        label="Tags",
+        max_length=4000,
+        help_text="One a line. A tag that is on an image cannot be removed.",
+        widget=forms.Textarea(attrs=LIST),
+    )
 
 
 def _policy_field(key: str) -> forms.Field:

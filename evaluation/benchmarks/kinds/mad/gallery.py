@@ -32,6 +32,9 @@ class Prediction:
     right: bool | None = None
     votes: list[tuple[str, int]] = field(default_factory=list)
     distance_to_truth: float | None = None
+    # Failure tags of the reader, and of others with their names (failure_tags.py).
+    tags: list[str] = field(default_factory=list)
+    tags_of_others: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -45,6 +48,16 @@ class GalleryEntry:
     truth: str = ""
     truth_name: str = ""
     asked_for_truth: bool = False
+
+    @property
+    def has_wrong(self) -> bool:
+        is_chosen = self.selection.state == Selection.State.CHOSEN
+        return is_chosen and any(prediction.right is False for prediction in self.predictions)
+
+    @property
+    def tags(self) -> list[str]:
+        """Return the reader's tags, each once."""
+        return list(dict.fromkeys(tag for row in self.predictions for tag in row.tags))
 
     @property
     def mean_distance(self) -> float | None:

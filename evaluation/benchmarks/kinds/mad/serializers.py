@@ -4,14 +4,16 @@ from typing import Any
 
 from rest_framework import serializers
 
+from evaluation.benchmarks.kinds.mad.failure_tags import TagCount
 from evaluation.benchmarks.serializers import SelectionUpload
 from evaluation.benchmarks.uploads import load_wordnet, uploaded
-from evaluation.models import Selection
+from evaluation.models import FailureTag, Selection
 from evaluation.readers import selections
 from labeling.campaigns.access import dataset_for
 from labeling.models import User
 from labeling.web.api.base import Body, JSONText, Key
 from labeling.web.serializers.campaigns import POLICY_HELP, EstimateSerializer
+from labeling.web.serializers.derived import rows_of
 
 
 class PlanRequest(SelectionUpload):
@@ -87,6 +89,32 @@ class TrueLabelsSerializer(Body):
 class NamingSerializer(serializers.Serializer):
     campaign = serializers.CharField(source="name")
     state = serializers.CharField()
+
+
+class FailureTagSerializer(serializers.ModelSerializer):
+    classifier = serializers.CharField(source="submission.name")
+    by = serializers.CharField(source="tagged_by.username")
+
+    class Meta:
+        model = FailureTag
+        fields = ("id", "image", "classifier", "tag", "by", "tagged_at")
+
+
+class NewTagsSerializer(Body):
+    image = serializers.CharField(max_length=400)
+    classifier = serializers.CharField(max_length=100)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=60), allow_empty=True, max_length=30
+    )
+
+
+class TagVocabularySerializer(Body):
+    vocabulary = serializers.ListField(
+        child=serializers.CharField(max_length=1000), allow_empty=False, max_length=1000
+    )
+
+
+TagCountSerializer = rows_of(TagCount, "FailureTagCount")
 
 
 NEW, PLAN, PLANNED = NewBenchmarkSerializer, PlanRequest, PlanSerializer

@@ -5,17 +5,19 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.benchmarks import access, downloads, forms, runs
-from evaluation.benchmarks.kinds.mad import competitions, pages
+from evaluation.benchmarks.kinds.mad import competitions, failure_tags, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
-from evaluation.benchmarks.kinds.mad.forms import AccuracyForm
+from evaluation.benchmarks.kinds.mad.forms import AccuracyForm, FailureTagsForm
 from evaluation.benchmarks.kinds.mad.true_labels import ask_true_label, both_wrong
 from evaluation.benchmarks.tables import as_csv
 from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
 from labeling.plurals import count_of
+from labeling.web.forms.common import carried_out
 from labeling.web.views.shared import SignedIn, key_of
 
 GALLERY_PAGE = 60
@@ -59,14 +61,17 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
     case_entries = [entry for entry in entries if entry.case == case] if case else entries
     if case == "III":
         case_entries = galleries.by_distance(case_entries)
+    page = Paginator(case_entries, GALLERY_PAGE).get_page(request.GET.get("page"))
+    failure_tags.add_to(row, request.user, page.object_list)
     context = {
         "benchmark": row,
         "first": a,
         "second": b,
         "case": case,
         "counts": galleries.counts(entries),
+        "vocabulary": failure_tags.vocabulary(row),
         "total": len(entries),
-        "page_obj": Paginator(case_entries, GALLERY_PAGE).get_page(request.GET.get("page")),
+        "page_obj": page,
         "query": f"case={case}" if case in galleries.CASES else "",
         "unasked": sum(e.case == "III" and not e.asked_for_truth for e in entries),
         "without_distance": sum(entry.mean_distance is None for entry in case_entries),
@@ -82,6 +87,54 @@ def case_three(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
     content = galleries.CASE_THREE.content(galleries.case_three(row))
     return downloads.text(as_csv(*content), "text/csv; charset=utf-8", f"{row.name}-case-iii.csv")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def tags(request: SignedIn, name: str) -> HttpResponse:
+    """Render the counts of failure tags and the form of their vocabulary."""
+    row = access.benchmark_for(request.user, name, MAD)
+    lines = {"vocabulary": "\n".join(failure_tags.vocabulary(row))}
+    form = FailureTagsForm(request.POST if request.method == "POST" else None, initial=lines)
+
+    def change() -> HttpResponse:
+        failure_tags.set_vocabulary(row, form.cleaned_data["vocabulary"].splitlines())
+        messages.success(request, "Saved.")
+        return redirect("evaluation:failure_tags", row.name)
+
+    if form.is_bound and (response := carried_out(form, change)):
+        return response
+    counts = failure_tags.COUNTS.page_context(failure_tags.counts(row))
+    context = {"benchmark": row, "form": form, "counts": counts}
+    status = 400 if form.errors else 200
+    return render(request, "evaluation/mad/failure_tags.html", context, status=status)
+
+
+@login_required
+@require_GET
+def tag_counts(request: SignedIn, name: str) -> HttpResponse:
+    """Return the counts of failure tags as CSV."""
+    row = access.benchmark_for(request.user, name, MAD)
+    content = failure_tags.COUNTS.content(failure_tags.counts(row))
+    file = f"{row.name}-failure-tags.csv"
+    return downloads.text(as_csv(*content), "text/csv; charset=utf-8", file)
+
+
+@login_required
+@require_POST
+def tag(request: SignedIn, name: str, selection: int) -> HttpResponse:
+    """Replace the reader's tags of an image, for the classifiers in the form."""
+    row = access.benchmark_for(request.user, name, MAD)
+    line = get_object_or_404(row.selections.select_related("first", "second"), pk=selection)
+    classifiers = request.POST.getlist("classifier")
+    if not classifiers:
+        raise Refusal("Name the classifier whose prediction has the tags.", field="classifier")
+    chosen = {key: request.POST.getlist(f"tags {key}") for key in classifiers}
+    failure_tags.set_tags(row, request.user, line.image, chosen)
+    gallery_page = reverse(
+        "evaluation:gallery", args=[row.name, line.first.position, line.second.position]
+    )
+    return redirect(f"{gallery_page}?{request.GET.urlencode()}#image-{line.pk}")
 
 
 @login_required
