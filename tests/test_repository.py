@@ -182,15 +182,15 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 831,
-    "docs": 5_574,
-    "evaluation": 602,
-    "evaluation/benchmarks": 12_534,
+    "docs": 5_579,
+    "evaluation": 621,
+    "evaluation/benchmarks": 12_813,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
     "evaluation/management": 3_679,
     "evaluation/metrics": 6916,
-    "evaluation/migrations": 878,
+    "evaluation/migrations": 905,
     "evaluation/pools": 1_684,
     "evaluation/readers": 3_505,
     "evaluation/release_splits": 465,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7811,
-    "tests": 76_590,
+    "tests": 76_720,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
