@@ -209,7 +209,7 @@ class SubmissionViewSet(BaseViewSet):
     def _accepted(self, row: Benchmark, body: Mapping[str, Any], name: str) -> Sequence[str]:
         kind, file, campaign = kind_of(row), body.get("file"), body.get("campaign")
         if body.get("baseline"):
-            if kind.baseline is None or file is not None or campaign is not None:
+            if kind.baseline is None or body.keys() & {"file", "campaign", "number", "annotator"}:
                 raise Refusal("Only WSOL has a baseline, and it needs no file.", field="baseline")
             return runs.submit(row, self.user, kind.baseline, "the baseline", name)
         if campaign is not None and file is None:

@@ -55,6 +55,11 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
         if release:
             try:
                 return class_files.read_named(truth, release, wordnet, annotator_of(path))
+            except BadInput as error:
+                if error.file != str(release.folder):
+                    raise
+                # A zip was unpacked to a folder that nobody knows.
+                raise BadInput(error.message, path, error.line, error.cure) from error
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 # Its hashes are right, but no site writes such lines.
                 raise BadInput(NO_RELEASE, path, None, CURE) from error
@@ -83,12 +88,14 @@ def annotator_of(path: Path) -> str | None:
     release, annotator = split(path)
     if annotator or release.is_dir():
         return annotator
-    with zipfile.ZipFile(release) as archive:
-        name = next((name for name in archive.namelist() if Path(name).name == PERSON), None)
-        if name is None:
+    with _reading(path), zipfile.ZipFile(release) as archive:
+        names = [name for name in archive.namelist() if Path(name).name == PERSON]
+        if not names:
             return None
-        with archive.open(name) as file:
-            annotator = file.read(100).decode(errors="replace").strip()
+        if len(names) > 1:
+            raise BadInput(f"has {len(names)} files {PERSON}", path, None, "keep one")
+        with archive.open(names[0]) as file:
+            annotator = file.read(1000).decode("utf-8-sig", errors="replace").strip()
     if not PSEUDONYM.fullmatch(annotator):
         raise BadInput(f"{PERSON} holds no pseudonym", path, None, "write annotator-…")
     return annotator
@@ -132,25 +139,32 @@ def opened(path: Path) -> Iterator[Frozen | None]:
 
 def _unpacked(path: Path, scratch: Path) -> Path:
     """Return the folder with the unpacked release."""
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        heads = [name for name in names if name.rpartition("/")[2] == HEAD]
+        if not heads:
+            raise BadInput(NO_RELEASE, path, None, CURE)
+        folder = min(heads, key=len).removesuffix(HEAD)
+        # Extract nothing else from the zip.
+        members = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
+        if sum(archive.getinfo(name).file_size for name in members) > MAX_BYTES:
+            raise BadInput(
+                f"unpacks to more than {MAX_BYTES // 1024**3} GiB",
+                path,
+                None,
+                "give a release of a naming campaign",
+            )
+        for name in members:
+            with archive.open(name) as file, (scratch / Path(name).name).open("wb") as goal:
+                shutil.copyfileobj(file, goal)
+    return scratch
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise BadInput for a damaged zip."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            heads = [name for name in names if name.rpartition("/")[2] == HEAD]
-            if not heads:
-                raise BadInput(NO_RELEASE, path, None, CURE)
-            folder = min(heads, key=len).removesuffix(HEAD)
-            # Extract nothing else from the zip.
-            members = {f"{folder}{name}" for name in (HEAD, *frozen.ALL_FILES)} & {*names}
-            if sum(archive.getinfo(name).file_size for name in members) > MAX_BYTES:
-                raise BadInput(
-                    f"unpacks to more than {MAX_BYTES // 1024**3} GiB",
-                    path,
-                    None,
-                    "give a release of a naming campaign",
-                )
-            for name in members:
-                with archive.open(name) as file, (scratch / Path(name).name).open("wb") as goal:
-                    shutil.copyfileobj(file, goal)
+        yield
     except DAMAGED as error:
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
     except OSError as error:
@@ -158,4 +172,3 @@ def _unpacked(path: Path, scratch: Path) -> Path:
         if error.errno is not None:
             raise
         raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
-    return scratch

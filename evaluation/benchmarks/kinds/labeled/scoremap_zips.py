@@ -19,6 +19,8 @@ MAX_UNPACKED_BYTES = 16 * 1024**3
 MORE_FILES = 1000
 ENDING = ".npy"
 PREDICTIONS = "predictions.csv"
+# Of its bytes: it is read as a whole.
+MOST_PREDICTIONS = 64 * 1024**2
 # The only file of a folder that stands for the center-Gaussian baseline, and such a folder.
 BASELINE = "center-gaussian.txt"
 BASELINE_FOLDER = Path(__file__).parent / "baseline"
@@ -75,7 +77,8 @@ def sha256(folder: Path) -> str:
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of a submission: maps in order, then those beside them."""
-    besides = [path for name in (PREDICTIONS, BASELINE) for path in folder.glob(name)]
+    besides = [folder / name for name in (PREDICTIONS, BASELINE)]
+    besides = [path for path in besides if os.path.lexists(path) and not path.is_dir()]
     return [*sorted(folder.rglob(f"*{ENDING}")), *besides]
 
 

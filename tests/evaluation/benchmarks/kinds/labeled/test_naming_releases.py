@@ -1,6 +1,7 @@
 """Releases of naming campaigns as submissions to a benchmark."""
 
 import hashlib
+import io
 import json
 import re
 import zipfile
@@ -14,6 +15,7 @@ from evaluation.benchmarks.kinds.labeled.label_sets import reviews
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers import release_predictions
 from labeling.campaigns import lifecycle
+from labeling.files import BadInput
 from labeling.follow_ups import opening
 from labeling.release_files import frozen
 from labeling.releases import freezing
@@ -196,6 +198,45 @@ def test_a_person_that_a_release_lacks_is_refused(benchmark, alice, annotator, m
     assert answer.status_code == 400
     assert message in answer.content.decode()
     assert not benchmark.submissions.filter(name="people").exists()
+
+
+def zip_naming(release, person, method=zipfile.ZIP_DEFLATED):
+    """The release's zip, with this annotator.txt."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for path in freezing.folder_of(release).iterdir():
+            archive.writestr(f"names-1/{path.name}", path.read_bytes())
+        archive.writestr("annotator.txt", person)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_damaged_name_of_a_person_is_refused(benchmark, alice, tmp_path, method):
+    content = bytearray(zip_naming(release_of(benchmark), "annotator-00", method))
+    start = content.rindex(b"PK\3\4") + 30 + len("annotator.txt")
+    content[start : start + 8] = b"\xff" * 8
+
+    with pytest.raises(BadInput, match="damaged"):
+        world.submit(benchmark, alice, tmp_path, "people", bytes(content))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_zip_names_one_person(benchmark, alice, tmp_path):
+    stream = io.BytesIO(zip_naming(release_of(benchmark), "annotator-00"))
+    with zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr("annotator.txt", "annotator-01")
+
+    with pytest.raises(BadInput, match=r"has 2 files annotator\.txt"):
+        world.submit(benchmark, alice, tmp_path, "people", stream.getvalue())
+
+
+def test_a_byte_order_mark_before_a_person_is_ignored(benchmark, alice, tmp_path):
+    content = zip_naming(release_of(benchmark), "\ufeffannotator-00\r\n")
+
+    with pytest.raises(BadInput, match="has no votes of annotator-00") as refused:
+        world.submit(benchmark, alice, tmp_path, "people", content)
+    # Not the folder that the zip was unpacked to.
+    assert refused.value.file == "people.sent"
 
 
 def test_one_person_by_command(benchmark, alice, pseudonyms, shell):

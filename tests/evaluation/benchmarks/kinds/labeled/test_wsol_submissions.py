@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from evaluation.benchmarks.kinds.labeled import paths, rows, running
+from evaluation.benchmarks.kinds.labeled import paths, rows, running, scoremap_zips
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.readers.wsol_folders import class_rights, read_boxes
 from evaluation.scoring.wsol.scoring import BoxScoring
@@ -70,6 +70,36 @@ def test_classes_that_lack_an_image_or_name_an_unknown_one_are_refused(
         with pytest.raises(BadInput, match=message):
             world.submit(benchmark, alice, tmp_path, content=with_classes(benchmark, text))
     assert not benchmark.submissions.exists()
+
+
+def test_a_file_of_classes_too_large_to_be_read_is_refused(benchmark, alice, tmp_path, monkeypatch):
+    monkeypatch.setattr(scoremap_zips, "MOST_PREDICTIONS", 1 << 20)
+    with pytest.raises(BadInput, match="is larger than 1 MiB"):
+        world.submit(benchmark, alice, tmp_path, content=with_classes(benchmark, "a" * (2 << 20)))
+
+
+@pytest.mark.parametrize("name", ["predictions.csv", "center-gaussian.txt"])
+def test_folders_called_as_the_files_beside_the_maps_are_no_such_files(
+    benchmark, alice, tmp_path, name
+):
+    stream = io.BytesIO(world.usual(benchmark))
+    with zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr(f"{name}/x.npy", world.npy(world.ramp()))
+
+    with pytest.raises(BadInput, match="belongs to no id"):
+        world.submit(benchmark, alice, tmp_path, content=stream.getvalue())
+
+
+@pytest.mark.parametrize("field", ["campaign", "number", "annotator"])
+def test_the_baseline_takes_no_release(benchmark, alice, field):
+    answer = program(alice).put(
+        f"/api/v1/benchmarks/{benchmark.name}/submissions/center/",
+        {"baseline": True, field: "1"},
+        format="json",
+    )
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == "baseline"
 
 
 def test_a_later_truth_ignores_rows_it_lacks_and_counts_missing_ones_as_wrong(images, tmp_path):
