@@ -281,6 +281,7 @@ def test_page_and_api_take_a_zip(dataset, folder, as_alice):
     page = as_alice.get("/datasets/lake/pools/").content.decode()
     assert 'name="file"' in page
     assert 'name="address"' not in page
+    assert "optional" not in page
 
     sent = as_alice.post(
         "/datasets/lake/pools/",
