@@ -7,7 +7,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.benchmarks.access import benchmark_for
-from evaluation.benchmarks.uploads import uploaded
 from evaluation.models import ModelRun, Pool, RegisteredModel
 from evaluation.pools import making, model_runs, registering, uploading
 from evaluation.pools.serializers import (
@@ -54,10 +53,7 @@ class ModelViewSet(BaseViewSet):
         and time: ask again until `state` is done or failed.
         """
         check_administrator(self.user)
-        body = self.read(NewModelSerializer)
-        name, file, classes = (body.pop(key) for key in ("name", "file", "classes"))
-        with uploaded(file) as path:
-            made = registering.upload(self.user, name, path, classes=classes, preparing=body)
+        made = registering.upload(self.user, **self.read(NewModelSerializer))
         return self.answer(RegisteredModelSerializer, made, 202)
 
     @extend_schema(responses={204: None})

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files import File
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
-from evaluation.benchmarks.uploads import load_wordnet
+from evaluation.benchmarks.uploads import load_wordnet, uploaded
 from evaluation.classifiers.model_lists import EXPECTED, preparing_value
 from evaluation.metrics.wordnet.nouns import UnknownLabel
 from evaluation.models import RegisteredModel
@@ -93,35 +94,34 @@ def register(
 
 
 def upload(
-    actor: User, name: str, path: Path, *, classes: str, preparing: Mapping[str, str]
+    actor: User, name: str, file: File, *, classes: str, **preparing: str
 ) -> RegisteredModel:
     """Keep an ONNX file as a model, with the job that opens it, and return it.
 
-    classes: a wnid or word a line for each output, or the name of a shipped list. preparing: size,
-    mean, std and fit as text; empty ones do not count. Raises NotAllowed, Refusal with the field,
-    Conflict for a taken name.
+    classes: a wnid or word per line for each output, or the name of a shipped list. preparing:
+    size, mean, std and fit as text, each optional or empty. Raises NotAllowed, Refusal with the
+    field, Conflict for a taken name.
     """
     check_administrator(actor)
     if fault := runtime_fault():
         raise Refusal(fault, field="file", code="no_onnxruntime")
-    if not NAME.fullmatch(name):
-        raise Refusal(
-            "Give the model a name of 1 to 100 letters, digits, -, _ or dots; the first a letter "
-            "or digit.",
-            field="name",
-        )
-    if path.stat().st_size > MAX_BYTES:
+    try:
+        check_name(name)
+    except BadInput as bad:
+        raise Refusal(f"{bad}.", field="name") from bad
+    if file.size > MAX_BYTES:
         raise TooLarge(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="file")
     options = options_of(_prepared(preparing))
     wnids = _wnids(classes)
     _check_taken(name)
-    try:
-        onnx_files.check(path, MOST_PARTS)
-    except BadInput as bad:
-        raise Refusal(f"The file {bad.message}; {bad.cure}.", field="file") from bad
-    digest = file_sha256(path)
-    stored = f"{STORED}/{digest}.onnx"
-    hashed_files.keep(path, stored, digest)
+    with uploaded(file) as path:
+        try:
+            onnx_files.check(path, MOST_PARTS)
+        except BadInput as bad:
+            raise Refusal(f"The file {bad.message}; {bad.cure}.", field="file") from bad
+        digest = file_sha256(path)
+        stored = f"{STORED}/{digest}.onnx"
+        hashed_files.keep(path, stored, digest)
     try:
         with transaction.atomic():
             last = Job.objects.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -19,7 +19,6 @@ from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, key_of, page_of, query_of, report_page
 
 PAGE = 25
-ENDED = (Job.State.DONE, Job.State.FAILED)
 
 
 @login_required
@@ -83,7 +82,7 @@ def selection(request: SignedIn, name: str, pk: int, selection: int) -> HttpResp
     context = {"dataset": pool.dataset, "pool": pool, "selection": row, "form": form}
     if row.file:
         context |= _of_made(request, row)
-    ended = row.job.state in ENDED
+    ended = row.job.state in Job.ENDED
     page, part = "evaluation/selection.html", "evaluation/_selection.html"
     response = report_page(request, page, part, ended, context)
     response.status_code = 400 if form.errors else 200

@@ -6,25 +6,23 @@ from typing import ClassVar
 from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
-from evaluation.classifiers.preparing import FITS
 from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
-from evaluation.pools.forms import PredictionsForm, SelectionForm
+from evaluation.pools.forms import ModelForm, PredictionsForm, SelectionForm
 from evaluation.pools.making import MOST_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
 from labeling.web.api.base import Body, Key
 from labeling.web.serializers.campaigns import EstimateSerializer
 from labeling.web.serializers.common import AnyField
-from labeling.web.serializers.derived import FormBody, RowSerializer, rows_of
+from labeling.web.serializers.derived import FormBody, RowSerializer, body_of, rows_of
 
 
 class RegisteredModelSerializer(serializers.ModelSerializer):
     classes = serializers.SerializerMethodField(help_text="How many it tells apart.")
     sha256 = serializers.CharField(
-        source="source.sha256", default="", help_text="Of its file; empty where it is none."
+        source="source.sha256", default="", help_text="Of its file; empty if it is no file."
     )
-
     is_uploaded = serializers.SerializerMethodField(help_text="An administrator sent its file.")
     state = serializers.ChoiceField(
         Job.State.choices,
@@ -38,15 +36,7 @@ class RegisteredModelSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = RegisteredModel
-        fields = (
-            "name",
-            "classes",
-            "sha256",
-            "is_uploaded",
-            "state",
-            "error",
-            "registered_at",
-        )
+        fields = ("name", "classes", "sha256", "is_uploaded", "state", "error", "registered_at")
 
     def get_classes(self, row: RegisteredModel) -> int:
         return len(row.classes)
@@ -55,18 +45,7 @@ class RegisteredModelSerializer(serializers.ModelSerializer):
         return row.job_id is not None
 
 
-class NewModelSerializer(Body):
-    name = serializers.CharField(max_length=100, help_text="A word.")
-    file = serializers.FileField(help_text="ONNX, in one file.")
-    classes = serializers.CharField(
-        help_text="A wnid or word of WordNet a line, in the order of the outputs; or `ilsvrc`."
-    )
-    size = serializers.CharField(
-        required=False, help_text="Pixels: 224, 240x320. Default: the file's, else 224."
-    )
-    mean = serializers.CharField(required=False, help_text="R,G,B in [0, 1]. Default: 0,0,0.")
-    std = serializers.CharField(required=False, help_text="R,G,B in [0, 1]. Default: 1,1,1.")
-    fit = serializers.ChoiceField(FITS, required=False, help_text="Of photographs. Default: crop.")
+NewModelSerializer = body_of(ModelForm, "NewModel")
 
 
 class NewPoolSerializer(Body):
@@ -104,11 +83,14 @@ class _OfJob(serializers.ModelSerializer):
         source="job.exit_code",
         allow_null=True,
         default=None,
-        help_text="Of the process, once it ended.",
+        help_text="Of the process, once it has ended.",
     )
     last_line = serializers.CharField(
-        source="job.last_line", default="", help_text="That it printed."
+        source="job.last_line", default="", help_text="The last line that the process printed."
     )
+
+    class Meta:
+        fields: tuple[str, ...] = ("state", "error", "seen_at", "exit_code", "last_line")
 
 
 class PoolSerializer(_OfJob):
@@ -121,17 +103,7 @@ class PoolSerializer(_OfJob):
 
     class Meta:
         model = Pool
-        fields = (
-            "id",
-            "models",
-            "state",
-            "error",
-            "seen_at",
-            "exit_code",
-            "last_line",
-            "result",
-            "created_at",
-        )
+        fields = ("id", "models", *_OfJob.Meta.fields, "result", "created_at")
 
 
 class NewSelectionSerializer(FormBody):
@@ -160,17 +132,7 @@ class PoolSelectionSerializer(_OfJob):
 
     class Meta:
         model = PoolSelection
-        fields = (
-            "id",
-            "settings",
-            "state",
-            "error",
-            "seen_at",
-            "exit_code",
-            "last_line",
-            "summary",
-            "created_at",
-        )
+        fields = ("id", "settings", *_OfJob.Meta.fields, "summary", "created_at")
 
 
 class SelectedCompetitionSerializer(NewBenchmarkSerializer):
@@ -197,16 +159,4 @@ class ModelRunSerializer(_OfJob):
 
     class Meta:
         model = ModelRun
-        fields = (
-            "id",
-            "model",
-            "pool",
-            "method",
-            "state",
-            "error",
-            "seen_at",
-            "exit_code",
-            "last_line",
-            "result",
-            "created_at",
-        )
+        fields = ("id", "model", "pool", "method", *_OfJob.Meta.fields, "result", "created_at")

@@ -7,19 +7,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.benchmarks.access import benchmark_for
-from evaluation.benchmarks.uploads import uploaded
-from evaluation.classifiers.model_lists import EXPECTED
 from evaluation.models import RegisteredModel
 from evaluation.pools import making, registering, uploading
 from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm, PredictionsForm
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
 PAGE = 25
-ENDED = (Job.State.DONE, Job.State.FAILED)
 
 
 @login_required
@@ -33,12 +30,7 @@ def models(request: SignedIn) -> HttpResponse:
     form = ModelForm(*data, user=request.user)
 
     def make() -> HttpResponse:
-        chosen = form.cleaned_data
-        preparing = {key: chosen[key] for key in EXPECTED}
-        with uploaded(chosen["file"]) as path:
-            registering.upload(
-                request.user, chosen["name"], path, classes=chosen["classes"], preparing=preparing
-            )
+        registering.upload(request.user, **form.cleaned_data)
         return redirect("evaluation:models")
 
     if form.is_bound and (response := carried_out(form, make)):
@@ -47,12 +39,10 @@ def models(request: SignedIn) -> HttpResponse:
     context = {
         "form": form,
         "models": rows,
-        "busy": any(row.job and row.job.state not in ENDED for row in rows),
+        "busy": any(row.job and row.job.state not in Job.ENDED for row in rows),
         "runtime_fault": registering.runtime_fault(),
     }
-    fragment = "fragment" in request.GET
-    template = "evaluation/_models.html" if fragment else "evaluation/models.html"
-    return render(request, template, context, status=400 if form.errors else 200)
+    return _rendered(request, "models", context, form)
 
 
 @login_required
@@ -95,12 +85,10 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
         "upload": upload,
         "page_obj": page,
         "query": query_of(request),
-        "busy": any(pool.state not in ENDED for pool in page.object_list),
+        "busy": any(pool.state not in Job.ENDED for pool in page.object_list),
         "has_models": registering.usable().exists(),
     }
-    fragment = "fragment" in request.GET
-    template = "evaluation/_pools.html" if fragment else "evaluation/pools.html"
-    return render(request, template, context, status=400 if sent.errors else 200)
+    return _rendered(request, "pools", context, sent)
 
 
 @login_required
@@ -132,10 +120,15 @@ def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
         "form": form,
         "page_obj": page,
         "query": query_of(request),
-        "busy": any(run.job.state not in ENDED for run in page.object_list),
+        "busy": any(run.job.state not in Job.ENDED for run in page.object_list),
     }
-    fragment = "fragment" in request.GET
-    template = (
-        "evaluation/_benchmark_models.html" if fragment else "evaluation/benchmark_models.html"
-    )
-    return render(request, template, context, status=400 if form.errors else 200)
+    return _rendered(request, "benchmark_models", context, form)
+
+
+def _rendered(
+    request: SignedIn, name: str, context: dict[str, object], form: WordedForm
+) -> HttpResponse:
+    """Return the page, or its table alone while jobs run; status 400 for a form with errors."""
+    part = "_" if "fragment" in request.GET else ""
+    status = 400 if form.errors else 200
+    return render(request, f"evaluation/{part}{name}.html", context, status=status)

@@ -14,7 +14,6 @@ from labeling.web.forms.common import carried_out
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 10
-ENDED = (Job.State.DONE, Job.State.FAILED)
 
 
 @login_required
@@ -44,7 +43,7 @@ def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
         page_obj=page,
         query=query_of(request, "page", "fragment"),
         cards=pages.cards(campaign, list(page.object_list), request.user),
-        busy=any(row.state not in ENDED for row in page.object_list),
+        busy=any(row.state not in Job.ENDED for row in page.object_list),
     )
     response.status_code = 400 if form.errors else 200
     return response

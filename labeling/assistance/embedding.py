@@ -135,8 +135,7 @@ def file_of(network: SegmentationNetwork, image: int) -> Path | None:
     row = network.embeddings.filter(image=image).first()
     if row is None:
         return None
-    path = shared_files.find(hashed_files.path_of(row.file), row.file)
-    return path if path.is_file() else None
+    return hashed_files.find(row.file)
 
 
 def _forget_gone() -> None:

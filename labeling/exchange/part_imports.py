@@ -109,7 +109,7 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
     Raises Conflict for an unfinished job, and Refusal if the upload is gone.
     """
     check_may_add(actor, dataset)
-    if job.state not in (Job.State.DONE, Job.State.FAILED):
+    if job.state not in Job.ENDED:
         raise Conflict("This import is still under way. Wait for it to end.")
     vocabulary_store.in_force(dataset)
     _check_there(job.payload["stored"])

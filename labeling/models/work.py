@@ -13,6 +13,7 @@ class Job(models.Model):
     """A background job. The row is the truth; a broker only carries its id."""
 
     State = JobState
+    ENDED = (JobState.DONE, JobState.FAILED)
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)

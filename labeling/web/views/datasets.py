@@ -14,7 +14,7 @@ from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, GivenLabel, Job
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.datasets import DatasetForm
-from labeling.web.views.imports import ENDED, imports_shown
+from labeling.web.views.imports import imports_shown
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
@@ -101,7 +101,7 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
             "has_candidates": candidates.has_any(dataset),
             "may_add": pools.may_add(request.user, dataset),
             "imports": recent_imports,
-            "importing": any(row.job.state not in ENDED for row in recent_imports),
+            "importing": any(row.job.state not in Job.ENDED for row in recent_imports),
         },
     )
 

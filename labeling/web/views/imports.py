@@ -23,7 +23,6 @@ from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 PAGE = 25
 RECENT = timedelta(days=1)
 RECENT_SHOWN = 5
-ENDED = (Job.State.DONE, Job.State.FAILED)
 Form = TypeVar("Form", UploadForm, ImportForm)
 
 
@@ -81,7 +80,7 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one import: progress, failure, or the result of each file."""
     dataset = dataset_for(request.user, name)
     row = imports.import_for(dataset, pk)
-    ended = row.job.state in ENDED
+    ended = row.job.state in Job.ENDED
     context = {
         "dataset": dataset,
         "import": row,

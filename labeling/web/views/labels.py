@@ -21,7 +21,6 @@ from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, query_of, render_campaign
 
 RECENT_SHOWN = 10
-ENDED = (Job.State.DONE, Job.State.FAILED)
 
 
 @login_required
@@ -144,7 +143,7 @@ def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpRe
             }
             for job in jobs
         ],
-        "busy": any(job.state not in ENDED for job in jobs),
+        "busy": any(job.state not in Job.ENDED for job in jobs),
         "may_bring": may_add(request.user, dataset),
     }
     fragment = "fragment" in request.GET

@@ -16,7 +16,6 @@ from labeling.web.forms.parts import PartsImportForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
 PAGE = 25
-ENDED = (Job.State.DONE, Job.State.FAILED)
 
 
 @login_required
@@ -45,7 +44,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one import of parts: progress, failure, or the result of its objects."""
     dataset = dataset_for(request.user, name)
     job = part_imports.job_for(dataset, pk)
-    ended = job.state in ENDED
+    ended = job.state in Job.ENDED
     report = part_imports.report_of(job)
     may_bring = may_add(request.user, dataset)
     vocabulary = vocabulary_store.of(dataset)
@@ -84,7 +83,7 @@ def _coming(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpR
         "page_obj": page,
         "query": query_of(request),
         "rows": [{"job": job, "report": part_imports.report_of(job)} for job in page.object_list],
-        "busy": any(job.state not in ENDED for job in page.object_list),
+        "busy": any(job.state not in Job.ENDED for job in page.object_list),
         "vocabulary": vocabulary_store.current(dataset),
         "may_bring": may_add(request.user, dataset),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.core.files import File
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -40,7 +41,8 @@ def lake(admin: User) -> Dataset:
 
 
 def sent(admin: User, path: Path, name: str = "colours", classes: str = WNIDS, **how: str):
-    return registering.upload(admin, name, path, classes=classes, preparing=how)
+    with path.open("rb") as file:
+        return registering.upload(admin, name, File(file), classes=classes, **how)
 
 
 def opened(model: RegisteredModel) -> Job:
