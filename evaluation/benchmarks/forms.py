@@ -82,22 +82,21 @@ class NewBenchmarkForm(NamedForm):
 class FollowingFields(forms.Form):
     """How the truth follows the campaign."""
 
-    pinned = forms.BooleanField(
-        required=False, label="Keep the present labels; never take newer ones"
-    )
+    pinned = forms.BooleanField(required=False, label="Keep the current labels; take no newer ones")
     every = forms.ChoiceField(
         choices=Benchmark.Every.choices,
         required=False,
         initial=Benchmark.Every.NIGHT,
         label="Take newer labels",
-        help_text="Every submission keeps its score by the first labels beside that by the newest.",
+        help_text="Scores by the first labels are kept beside scores by the newest.",
     )
     min_images = forms.IntegerField(
         min_value=1,
         max_value=MOST_IMAGES,
         required=False,
         initial=Following.min_images,
-        label="Only with at least this many images (CDS: objects)",
+        label="Minimum number of images (CDS: objects)",
+        help_text="With fewer, newer labels change nothing.",
     )
 
 

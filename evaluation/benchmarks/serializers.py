@@ -9,13 +9,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evaluation.benchmarks.truth_versions import MOST_IMAGES, Following, TruthVersionRow
+from evaluation.benchmarks.forms import FollowingFields
+from evaluation.benchmarks.truth_versions import TruthVersionRow
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.models import User
 from labeling.releases.freezing import release_for
 from labeling.web.api.base import Body
 from labeling.web.serializers.common import AnyField
+from labeling.web.serializers.derived import FormBody
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):
@@ -60,24 +62,11 @@ class OnReleaseRequest(Body):
     )
 
 
-class FollowingChangeRequest(Body):
+class FollowingChangeRequest(FormBody):
     """How the truth of a benchmark follows its campaign; fields that are left out stay."""
 
-    pinned = serializers.BooleanField(
-        required=False, help_text="Keep the present labels; never take newer ones (false)."
-    )
-    every = serializers.ChoiceField(
-        choices=Benchmark.Every.choices,
-        required=False,
-        help_text=f"When newer labels become a version of the truth ({Following.every}).",
-    )
-    min_images = serializers.IntegerField(
-        min_value=1,
-        max_value=MOST_IMAGES,
-        required=False,
-        help_text="Newer labels count only with at least this many images, or objects (cds) "
-        f"({Following.min_images}).",
-    )
+    form = FollowingFields
+    is_patch = True
 
 
 class FollowingRequest(FollowingChangeRequest, OnReleaseRequest):
@@ -152,7 +141,7 @@ class SubmissionUpload(Body):
         help_text="Pseudonym in the release's votes.jsonl: this person's answers alone.",
     )
     baseline = serializers.BooleanField(
-        default=False, help_text="Of wsol: the center-Gaussian baseline in place of a file."
+        default=False, help_text="wsol: submit the center-Gaussian baseline, without a file."
     )
 
 

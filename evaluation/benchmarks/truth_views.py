@@ -23,7 +23,7 @@ NOTES = {
     "reviewed_again": "Corrected by a review, then answered again; the newer answer counts",
     "left_out": "Reviewed, but the label changed after the review was opened; the newer one counts",
     "masks_changed": "New masks; add predictions for the new frames",
-    "waiting": "Categories without a part order or a class; their objects wait",
+    "waiting": "Categories without a part order or a class; their objects are left out until then",
 }
 # Most images of a report that the page lists.
 MOST_LISTED = 50
@@ -32,8 +32,8 @@ MOST_LISTED = 50
 @login_required
 @require_http_methods(["GET", "POST"])
 def versions(request: SignedIn, name: str) -> HttpResponse:
-    """Show every version of the truth and what it changed, and the form to change how it follows
-    the campaign.
+    """Show every version of the truth with its changes, and the form of how it follows the
+    campaign.
     """
     row = access.benchmark_for(request.user, name)
     made = list(row.truth_versions.select_related("release", "review__campaign"))
@@ -42,7 +42,7 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
     form = FollowingForm(request.POST or None, initial=Following.of(row))
     if form.is_valid():
         truth_versions.change_following(row, form.cleaned_data)
-        messages.success(request, "Saved. Versions that exist stay as they are.")
+        messages.success(request, "Saved. Existing versions stay as they are.")
         return redirect("evaluation:truth", row.name)
     context = {
         "benchmark": row,

@@ -54,7 +54,7 @@ def _model(name: str, value: object, path: Path, line: int | None) -> ListedMode
             try:
                 preparing[key] = preparing_value(key, value[key])
             except ValueError as error:
-                raise BadInput(f"{name} has the {error}", path, line, CURE) from error
+                raise BadInput(f"{name}: the {error}", path, line, CURE) from error
     classes = value.get("classes")
     if classes is not None and not isinstance(classes, str):
         raise BadInput(f"{name} has classes that name no file", path, line, CURE)
@@ -63,13 +63,13 @@ def _model(name: str, value: object, path: Path, line: int | None) -> ListedMode
 
 
 def preparing_value(key: str, value: object) -> object:
-    """Return a field of FramePreparation from YAML or text. Raises ValueError, which says what was
-    expected.
+    """Return a field of FramePreparation from YAML or text. Raises ValueError with the value and
+    what was expected.
     """
     try:
         return {"size": _size, "mean": _colour, "std": _colour, "fit": _fit}[key](value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{key} {value!r}, expected {EXPECTED[key]}") from error
+        raise ValueError(f"{key} is {value!r}, expected {EXPECTED[key]}") from error
 
 
 EXPECTED = {

@@ -49,8 +49,8 @@ class ModelViewSet(BaseViewSet):
         responses={202: RegisteredModelSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Upload an ONNX file as a model; for administrators. A job opens it with limits of memory
-        and time: ask again until `state` is done or failed.
+        """Upload an ONNX file as a model; for administrators. A job opens it within limits of
+        memory and time: poll until `state` is done or failed.
         """
         check_administrator(self.user)
         made = registering.upload(self.user, **self.read(NewModelSerializer))
@@ -58,7 +58,7 @@ class ModelViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, name: str) -> Response:
-        """Remove an uploaded model and its file; for administrators. What it predicted stays."""
+        """Remove an uploaded model and its file; for administrators. Its predictions stay."""
         registering.remove_uploaded(self.user, name)
         return Response(status=204)
 
@@ -121,8 +121,8 @@ class ModelRunViewSet(BaseViewSet):
         """Run a model on the benchmark's images, or take its predictions in a pool of the dataset
         (classification). They become a submission, which is scored.
 
-        If the same is already waiting, it is returned. MAD, localization and detection take files
-        alone.
+        If the same run is already queued, it is returned. MAD, localization and detection take only
+        files.
         """
         row = benchmark_for(self.user, benchmark)
         body = self.read(NewModelRunSerializer)

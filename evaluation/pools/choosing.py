@@ -45,16 +45,17 @@ from labeling.reports.forecasts import CostEstimate
 KIND = "select"
 RULE = tuple(vars(SelectionRule()))
 BATCH = 1000
-# Of a tree or matrix: 1,000 classes at full precision take 20 MB.
+# Most bytes of a tree or matrix; 1,000 classes at full precision take 20 MB.
 MOST_DISTANCES = 32 * 1024 * 1024
-NOT_MADE = "The selection is not made yet. Come back when its job is done."
+NOT_MADE = "The selection is not made yet. Try again when its job is done."
 
 
 @dataclass(frozen=True)
 class PoolSettings:
-    """What to choose from a pool, as `mad select` takes it. classifiers: empty for all.
+    """The options of `mad select` for a pool. classifiers: empty for all.
 
-    distance: a name of `mad select`, or the name of the user's file; content: of that file.
+    distance: one that `mad select` knows, or the name of the user's file. content: the bytes of
+    that file.
     """
 
     pool: Pool
@@ -111,7 +112,7 @@ class SelectionPlan:
 
 
 def settings_of(pool: Pool, values: Mapping[str, Any]) -> PoolSettings:
-    """Return the checked settings. values: of the form or the API, with the file `distances`.
+    """Return the checked settings. values: cleaned data of the form or the API.
 
     Raises Refusal for unknown classifiers and fewer than two, and for an unmade pool.
     """
@@ -225,7 +226,7 @@ def execute(job: Job) -> None:
             *_arguments(row.settings, folder),
             f"--out={out}",
             "--json",
-            environment=registering.wordnet_place(),
+            environment=registering.wordnet_variables(),
         )
         summary = _summary(row.pool.dataset, selections.read_ranked(out))
         with out.open("rb") as file:
@@ -274,8 +275,8 @@ def _refusal(bad: BadInput, chosen: PoolSettings) -> Refusal:
 
 
 def _csv_name(name: str | None) -> str:
-    """Return the name of the user's file where it can be an argument of the command."""
-    # Four bytes a character at most, of 255.
+    """Return the name of the user's file if it is a safe argument, else distances.csv."""
+    # A file name has at most 255 bytes; a character takes up to four.
     return name if name and re.fullmatch(r"\w[\w.-]{0,50}\.csv", name) else "distances.csv"
 
 

@@ -19,7 +19,7 @@ IMAGENET = ("0.485,0.456,0.406", "0.229,0.224,0.225")
 
 
 class PoolForm(WordedForm):
-    """Which of the registered models shall predict."""
+    """The registered models that predict for a pool."""
 
     models = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
 
@@ -32,7 +32,7 @@ class PoolForm(WordedForm):
 
 
 class ModelForm(KeepsFiles, WordedForm):
-    """An ONNX file, its classes, and how it takes images."""
+    """An ONNX file, its classes, and how its input images are prepared."""
 
     most_kept = registering.MAX_BYTES
 
@@ -46,23 +46,25 @@ class ModelForm(KeepsFiles, WordedForm):
         widget=KeptFileInput(attrs={"accept": ".onnx", "data-key": "u"}),
     )
     classes = forms.CharField(
-        help_text="A wnid or word of WordNet a line, in the order of the outputs; ilsvrc: the 1000 "
-        "of ILSVRC 2012.",
+        help_text="One wnid or WordNet noun per line, in the order of the outputs. Or ilsvrc: the "
+        "1000 classes of ILSVRC 2012.",
         widget=forms.Textarea(attrs=LIST),
     )
     size = forms.CharField(
         required=False,
         label="Input size",
-        help_text="Pixels, such as 224 or 240x320. By default as the file says, else 224.",
+        help_text="Pixels, such as 224 or 240x320. Default: the size in the file, else 224.",
         widget=PLAIN,
     )
     mean = forms.CharField(
-        required=False, help_text=f"Of colours in [0, 1]. ImageNet: {IMAGENET[0]}.", widget=PLAIN
+        required=False,
+        help_text=f"R,G,B in [0, 1]. Default: 0,0,0. ImageNet: {IMAGENET[0]}.",
+        widget=PLAIN,
     )
     std = forms.CharField(
         required=False,
-        label="Deviation",
-        help_text=f"Of colours in [0, 1]. ImageNet: {IMAGENET[1]}.",
+        label="Standard deviation",
+        help_text=f"R,G,B in [0, 1]. Default: 1,1,1. ImageNet: {IMAGENET[1]}.",
         widget=PLAIN,
     )
     fit = forms.ChoiceField(
@@ -82,8 +84,8 @@ class PredictionsForm(WordedForm):
     file = forms.FileField(
         label="Predictions",
         error_messages={"required": "Predictions are missing. Choose a zip."},
-        help_text="A zip of classes.txt, images.txt, and NAME.labels.npy and NAME.confidences.npy "
-        "of each classifier.",
+        help_text="A zip with classes.txt, images.txt and, for each classifier, NAME.labels.npy "
+        "and NAME.confidences.npy.",
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
     address = forms.CharField(
@@ -117,7 +119,7 @@ class SelectionForm(ListsForm):
     classifiers = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None: all of the pool.",
+        help_text="Default: all classifiers of the pool.",
     )
     top_k = _number("top_k", 1)
     min_confidence = forms.FloatField(
@@ -132,14 +134,14 @@ class SelectionForm(ListsForm):
     distance = forms.ChoiceField(
         choices=[(name, name) for name in DISTANCES],
         initial=DEFAULTS["distance"],
-        help_text="Of two labels. zero-one takes any class names, the others classes of WordNet.",
+        help_text="Between two labels. zero-one takes any class names; the others need WordNet.",
     )
     distances = forms.FileField(
         required=False,
-        label="Distances of your own",
+        label="Custom distances",
         help_text=(
-            "In place of a distance above: a CSV with the columns child and parent of a tree, or "
-            "a square matrix with the classes in its first row and column."
+            "Replaces the distance above. A CSV: a tree with columns child and parent, or a square "
+            "matrix with the classes in its first row and column."
         ),
         widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
     )
@@ -168,11 +170,12 @@ class SelectedCompetitionForm(CompetitionForm):
 
 
 class ModelRunForm(WordedForm):
-    """A model to run for a benchmark, or the pool whose predictions are taken."""
+    """A model to run for a benchmark, or the pool whose predictions are submitted."""
 
     source = forms.ChoiceField(label="Model")
     method = forms.ChoiceField(
-        label="Score maps by", help_text="TorchScript files give gradients (vanilla) alone."
+        label="Method",
+        help_text="Of score maps. TorchScript files support only vanilla (gradients).",
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

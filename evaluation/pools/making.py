@@ -35,7 +35,7 @@ TOP = 5
 # Environment variables that engines and stores need.
 OF_CLUSTER = r"RAY_\w+"
 OF_STORE = r"AWS_\w+"
-NOT_MADE = "The pool is not made yet. Come back when its job is done."
+NOT_MADE = "The pool is not made yet. Try again when its job is done."
 SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
 
@@ -141,7 +141,7 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
     further = {
         name: value for name, value in os.environ.items() if re.fullmatch("|".join(needed), name)
     }
-    further |= registering.wordnet_place()
+    further |= registering.wordnet_variables()
     (folder / "out").mkdir(exist_ok=True)
     printed = child.manage(job, folder, *arguments, "--json", environment=further)
     result: dict[str, object] = json.loads(printed)
@@ -151,18 +151,12 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
 
 
 def _models(names: Sequence[str]) -> list[RegisteredModel]:
-    """Return the registered models. Raises Refusal for a missing model, a changed file, and models
-    whose classes differ: a pool has one list of classes.
+    """Return the registered models. Raises Refusal for a missing model, and for models whose
+    classes differ: a pool has one list of classes.
     """
     if not 1 <= len(names) <= MOST_MODELS:
         raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
-    by_name = {model.name: model for model in registering.usable().filter(name__in=names)}
-    if missing := [name for name in names if name not in by_name]:
-        raise Refusal(
-            f"No model is registered as {missing[0][:100]!r}. Choose one of those that are listed.",
-            field="models",
-        )
-    models = [by_name[name] for name in names]
+    models = registering.models_named(names, "models")
     if different := next((each for each in models if each.classes != models[0].classes), None):
         raise Refusal(
             f"{different.name} has other classes than {models[0].name}. Make a pool for each.",

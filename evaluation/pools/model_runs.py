@@ -21,7 +21,7 @@ from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.submissions import locked
-from evaluation.models import Benchmark, ModelRun, Pool, RegisteredModel
+from evaluation.models import Benchmark, ModelRun, Pool
 from evaluation.pools import registering, work_folders
 from labeling.csv_rows import nfc
 from labeling.datasets.images import open_original
@@ -42,7 +42,7 @@ def use_of(benchmark: Benchmark) -> ModelUse:
     """Return how models become submissions. Raises Refusal if they cannot."""
     use = kind_of(benchmark).model_use
     if use is None:
-        raise Refusal("Benchmarks of this kind take files alone: models are not run for them.")
+        raise Refusal("Benchmarks of this kind take only files. Run the model elsewhere.")
     return use
 
 
@@ -58,14 +58,14 @@ def pools_of(benchmark: Benchmark) -> list[tuple[Pool, str]]:
 def request(
     benchmark: Benchmark, actor: User, name: str, *, pool: int | None = None, method: str = ""
 ) -> ModelRun:
-    """Return the queued run of this model: a new one with its job, or the one that waits.
+    """Return the queued run of this model: a new one with its job, or the waiting one.
 
-    pool: take the model's predictions there instead. method: of score maps; needed where the kind
-    has several. Raises Refusal with the field.
+    pool: the pool whose predictions are submitted, instead of running the model. method: of score
+    maps; required if the kind has several. Raises Refusal with the field.
     """
     use, made = use_of(benchmark), None
     if pool is None:
-        model = _model(name)
+        [model] = registering.models_named([name], "model")
         if fault := use.fault(model.spec):
             raise Refusal(f"{name} cannot be run here. {fault}", field="model")
     else:
@@ -73,9 +73,12 @@ def request(
             (row for row, each in pools_of(benchmark) if (row.pk, each) == (pool, name)), None
         )
         if made is None:
-            raise Refusal(f"No pool {pool} of {name} can be used here.", field="pool")
+            raise Refusal(
+                f"Pool {pool} has no predictions of {name} that this benchmark takes.", field="pool"
+            )
     if method not in (use.methods or ("",)):
-        raise Refusal(f"Choose one of {', '.join(use.methods) or 'no methods'}.", field="method")
+        cure = f"Choose one of {', '.join(use.methods)}." if use.methods else "Give no method here."
+        raise Refusal(cure, field="method")
     with transaction.atomic():
         benchmark = locked(benchmark)
         waiting = benchmark.model_runs.filter(
@@ -137,19 +140,9 @@ def sweep() -> None:
     work_folders.sweep(FOLDER, ModelRun.objects.all())
 
 
-def _model(name: str) -> RegisteredModel:
-    model = registering.usable().filter(name=name).first()
-    if model is None:
-        raise Refusal(
-            f"No model is registered as {name[:100]!r}. Choose one of those that are listed.",
-            field="model",
-        )
-    return model
-
-
 def _predicted(job: Job, run: ModelRun, folder: Path, result: dict[str, object]) -> Path:
     """Return the output of the kind's command, and add what it printed to the result."""
-    model = _model(run.model)
+    [model] = registering.models_named([run.model], "model")
     registering.write_classes(model, folder / CLASSES)
     kind = kind_of(run.benchmark)
     work = kind.model_work(run.benchmark, folder, run.method, model.classes)
@@ -162,7 +155,7 @@ def _predicted(job: Job, run: ModelRun, folder: Path, result: dict[str, object])
         *(flag for flag in model.options if work.may_crop or not flag.startswith("--fit=")),
         f"--device={scoring_device()}",
         "--json",
-        environment=registering.wordnet_place(),
+        environment=registering.wordnet_variables(),
     )
     result |= {key: value for key, value in json.loads(printed).items() if key in KEPT}
     result["sha256"] = model.source.get("sha256")

@@ -1,4 +1,4 @@
-"""Registered models: the networks that the site may name. A model is a program.
+"""Registered models: the networks that users of the site may choose. A model is a program.
 
 The only writer of RegisteredModel. Any kind of network is registered by the command. Administrators
 may also upload ONNX files: a job opens such a file in a child process with limits before it may be
@@ -59,8 +59,19 @@ def check_name(name: str) -> str:
 
 
 def usable() -> QuerySet[RegisteredModel]:
-    """Return the models that may run: all but uploaded files that were not opened."""
+    """Return the models that may run: all except uploaded files that no job has opened yet."""
     return RegisteredModel.objects.filter(Q(job=None) | Q(job__state=Job.State.DONE))
+
+
+def models_named(names: Sequence[str], field: str) -> list[RegisteredModel]:
+    """Return the usable models of these names, in order. Raises Refusal for a missing one."""
+    by_name = {model.name: model for model in usable().filter(name__in=names)}
+    if missing := [name for name in names if name not in by_name]:
+        raise Refusal(
+            f"No model is registered as {missing[0][:100]!r}. Choose one from the list of models.",
+            field=field,
+        )
+    return [by_name[name] for name in names]
 
 
 def runtime_fault() -> str:
@@ -160,7 +171,7 @@ def execute(job: Job) -> None:
                 *command.split(),
                 f"--model={spec_in(model, folder)}",
                 *model.options,
-                environment=wordnet_place(),
+                environment=wordnet_variables(),
                 limits=LIMITS,
             )
         except (Refusal, child.ChildFailed) as fault:
@@ -168,7 +179,7 @@ def execute(job: Job) -> None:
                 raise Refusal(
                     f"It needs over {LIMITS.memory // child.GIB} GiB of memory."
                 ) from fault
-            # A failure is the file's; trying again would fail the same way.
+            # The file caused the failure: another attempt would fail the same way.
             raise Refusal(str(fault)) from fault
 
 
@@ -177,20 +188,18 @@ def spec_in(model: RegisteredModel, folder: Path) -> str:
 
     Raises Refusal for a file that is missing or differs from the registered one.
     """
-    path: Path | None = Path(model.spec)
-    if model.job_id is not None:
-        path = hashed_files.find(model.spec)
-    stated = model.source.get("sha256")
-    if stated is None:
+    sha256 = model.source.get("sha256")
+    if sha256 is None:
         return model.spec
-    if path is None or not path.is_file() or file_sha256(path) != stated:
+    path = Path(model.spec) if model.job_id is None else hashed_files.find(model.spec)
+    if path is None or not path.is_file() or file_sha256(path) != sha256:
         raise Refusal(
-            f"The file of the model {model.name} is not on this machine, or not the one that was "
-            "registered. Ask whoever runs the site to register it again."
+            f"The file of the model {model.name} is not on this machine, or has changed since it "
+            "was registered. Ask whoever runs the site to register it again."
         )
     if model.job_id is None:
         return model.spec
-    # By its name, which results state, instead of its hash.
+    # Results state the file's name: link it under the model's name, not under its hash.
     link = folder / f"{model.name}.onnx"
     link.unlink(missing_ok=True)
     link.symlink_to(path.absolute())
@@ -202,9 +211,10 @@ def write_classes(model: RegisteredModel, path: Path) -> None:
     path.write_text("".join(f"{wnid}\n" for wnid in model.classes), encoding="utf-8")
 
 
-def wordnet_place() -> dict[str, str]:
-    """Return the variable by which a child process finds WordNet: its ASSAY_DATA is a folder of its
-    work.
+def wordnet_variables() -> dict[str, str]:
+    """Return the environment variable by which a child process finds WordNet.
+
+    Without it, the child would look in its ASSAY_DATA, which is its working folder.
     """
     folder = Path(settings.DATA_DIR) / "wordnet"
     if "ASSAY_WORDNET" in os.environ or not folder.is_dir():
@@ -280,7 +290,7 @@ def _prepared(preparing: Mapping[str, str]) -> dict[str, object]:
             try:
                 read[key] = preparing_value(key, text)
             except ValueError as error:
-                raise Refusal(f"It has the {error}.", field=key) from error
+                raise Refusal(f"The {error}.", field=key) from error
     if not all(value > 0 for value in read.get("std", ())):  # type: ignore[attr-defined]
         raise Refusal("Give deviations above 0.", field="std")
     return read
@@ -308,5 +318,5 @@ def _wnids(text: str) -> list[str]:
             )
         first[wnid] = number
     if not first:
-        raise Refusal("List a class a line, in the order of the outputs.", field="classes")
+        raise Refusal("List one class per line, in the order of the outputs.", field="classes")
     return list(first)

@@ -19,16 +19,20 @@ from labeling.web.serializers.derived import FormBody, RowSerializer, body_of, r
 
 
 class RegisteredModelSerializer(serializers.ModelSerializer):
-    classes = serializers.SerializerMethodField(help_text="How many it tells apart.")
+    classes = serializers.SerializerMethodField(help_text="Number of its classes.")
     sha256 = serializers.CharField(
-        source="source.sha256", default="", help_text="Of its file; empty if it is no file."
+        source="source.sha256",
+        default="",
+        help_text="Of its file; empty for a model without a file.",
     )
-    is_uploaded = serializers.SerializerMethodField(help_text="An administrator sent its file.")
+    is_uploaded = serializers.SerializerMethodField(
+        help_text="Whether an administrator uploaded its file."
+    )
     state = serializers.ChoiceField(
         Job.State.choices,
         source="job.state",
         default=Job.State.DONE,
-        help_text="Of opening an uploaded file. It may be used once that is done.",
+        help_text="Of the job that opens an uploaded file; a model is usable once it is done.",
     )
     error = serializers.CharField(
         source="job.error", default="", help_text="Why it cannot be used."
@@ -125,9 +129,9 @@ OverlapSerializer = rows_of(SelectionOverlap, "SelectionOverlap")
 
 class PoolSelectionSerializer(_OfJob):
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
-    settings = serializers.DictField(help_text="Those of `mad select`.")
+    settings = serializers.DictField(help_text="Options of `mad select`.")
     summary = AnyField(
-        help_text="Counts, and near-duplicates among the chosen images; {} until it is made."
+        help_text="Counts, and near-duplicates among the chosen images; {} until the job is done."
     )
 
     class Meta:
@@ -144,12 +148,14 @@ class SelectedCompetitionSerializer(NewBenchmarkSerializer):
 
 class NewModelRunSerializer(Body):
     model = serializers.CharField(max_length=100, help_text="Name of a registered model.")
-    pool = Key(required=False, help_text="Take its predictions in this pool; do not run it.")
+    pool = Key(
+        required=False, help_text="Submit its predictions in this pool instead of running it."
+    )
     method = serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=40,
-        help_text="Of score maps, as `scoremaps --method`.",
+        help_text="Method of score maps, as `scoremaps --method` (wsol).",
     )
 
 

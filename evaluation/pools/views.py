@@ -52,7 +52,7 @@ def model_remove(request: SignedIn, model: str) -> HttpResponse:
     check_administrator(request.user)
     with refusals_shown(request):
         registering.remove_uploaded(request.user, model)
-        messages.success(request, f"{model} was removed. What it predicted stays.")
+        messages.success(request, f"{model} was removed. Its predictions stay.")
     return redirect("evaluation:models")
 
 

@@ -111,7 +111,7 @@ def test_the_baseline_is_submitted_and_seen_beside_other_maps(
     photographs.scored(row, alice, tmp_path, alpha=0.95)
     page.goto(site("/benchmarks/wsol/submissions/"))
     page.get_by_label("Classifier").fill("center")
-    page.get_by_label("The center-Gaussian baseline in place of a file").check()
+    page.get_by_label("Submit the center-Gaussian baseline, without a file").check()
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/benchmarks/wsol/")
 

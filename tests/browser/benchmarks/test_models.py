@@ -55,7 +55,7 @@ def test_a_model_becomes_a_submission_by_mouse(
     )
 
     page.reload()
-    page.get_by_role("button", name="Make a submission").click()
+    page.get_by_role("button", name="Create submission").click()
     page.get_by_text("Waiting for a worker").wait_for()
     queue.run_all()
     page.get_by_text("Submitted as colours").wait_for()

@@ -293,7 +293,10 @@ def test_page_and_api_take_a_zip(dataset, folder, as_alice):
     )
 
     assert sent.status_code == 302
-    assert "3 of the dataset without predictions" in as_alice.get(sent["Location"]).content.decode()
+    assert (
+        "3 images of the dataset without predictions"
+        in as_alice.get(sent["Location"]).content.decode()
+    )
     assert made.status_code == 201, made.json()
     assert (made.json()["state"], made.json()["error"], made.json()["exit_code"]) == (
         "done",

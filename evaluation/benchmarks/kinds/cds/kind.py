@@ -37,6 +37,7 @@ class Cds(CdsScoring, CdsPages):
         "needs a campaign in which people draw parts."
     )
     counted = "object"
+    model_use = ModelUse()
     templates = "evaluation/cds/{part}.html"
     styles = ("css/cds.css",)
     urls = "evaluation.benchmarks.kinds.cds.urls"
@@ -79,10 +80,6 @@ class Cds(CdsScoring, CdsPages):
             benchmarks.remove_later(row)
             row.delete()
         return row.name
-
-    @property
-    def model_use(self) -> ModelUse:
-        return ModelUse()
 
     def model_work(
         self, benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]

@@ -157,11 +157,11 @@ class LabeledPredictionsForm(NamedSubmissionForm):
         if is_wsol:
             field.required = False
             field.help_text = (
-                "A zip with one .npy for each image. With predictions.csv (id,class rows of a "
-                "classifier) in it, top-1 localization is scored too."
+                "A zip with one .npy per image. Add predictions.csv (id,class rows of a "
+                "classifier) to score top-1 localization too."
             )
             self.fields["baseline"] = forms.BooleanField(
-                required=False, label="The center-Gaussian baseline in place of a file"
+                required=False, label="Submit the center-Gaussian baseline, without a file"
             )
         if benchmark.kind == CLASSIFICATION:
             accept += ",.zip,application/zip"

@@ -2,8 +2,9 @@
 
 import heapq
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -70,7 +71,13 @@ def scored_by(
     if part is not None and row.version != number and history.benchmark.kind == WSOL:
         part &= history.images_at(row.version)
     with scoring.called(path, row.name, truth.path):
-        return scoring.score(history.benchmark.kind, truth.path, path, settings, device, part)
+        scored = scoring.score(history.benchmark.kind, truth.path, path, settings, device, part)
+
+    def outcomes() -> Iterator[ImageOutcome]:
+        with scoring.called(path, row.name, truth.path):
+            yield from scored.outcomes()
+
+    return replace(scored, outcomes=outcomes)
 
 
 def score(
@@ -112,21 +119,19 @@ def score(
             if shared:
                 scored = scored_by(history, truth, number, row, settings, device, shared)
                 same_images.submissions.append(_submission(row, scored))
-                with scoring.called(paths.submission_path(row), row.name, truth.path):
-                    lines = [*scored.outcomes()]
+                lines = [*scored.outcomes()]
                 outcomes = {line["image"]: line["outcome"] for line in lines}
             if every and every <= covered:
                 # With equal images, the scores above are those of all images too.
                 if every != shared:
                     scored = scored_by(history, truth, number, row, settings, device)
-                    with scoring.called(paths.submission_path(row), row.name, truth.path):
-                        lines = [*scored.outcomes()]
+                    lines = [*scored.outcomes()]
                 whole.append(_submission(row, scored))
             effects.append(_effect(opening, row, _outcomes(images, row.name), outcomes))
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
             files.append(parts / f"{row.position}.jsonl")
-            write_lines(files[-1], _sorted(row.name, lines))
+            write_lines(files[-1], named(row.name, sorted(lines, key=itemgetter("image"))))
         merged = _merged(
             [row.name for row in rows],
             files,
@@ -150,14 +155,23 @@ def score(
     )
 
 
-def _sorted(name: str, lines: list[ImageOutcome]) -> Iterator[OutcomesLine]:
-    for line in sorted(lines, key=itemgetter("image")):
+def named(name: str, lines: Iterable[ImageOutcome]) -> Iterator[OutcomesLine]:
+    """Yield the lines with the outcome under the submission's name."""
+    for line in lines:
         yield {
             "image": line["image"],
             "classes": line["classes"],
             "truth": line["truth"],
             "outcomes": {name: line["outcome"]},
         }
+
+
+def joined(lines: Sequence[OutcomesLine], names: Sequence[str]) -> OutcomesLine:
+    """Return the lines of an image as one; later lines win, None where no line has the name."""
+    outcomes: dict[str, Outcome | None] = {}
+    for line in lines:
+        outcomes |= line["outcomes"]
+    return {**lines[0], "outcomes": {name: outcomes.get(name) for name in names}}
 
 
 def _merged(
@@ -173,12 +187,9 @@ def _merged(
         if earlier is not None:
             each.append(_lines(opened.enter_context(earlier.open(encoding="utf-8")), kept))
         for _, group in groupby(heapq.merge(*each, key=itemgetter("image")), itemgetter("image")):
-            lines = [*group]
-            outcomes = dict[str, Outcome | None].fromkeys(names)
-            for line in lines:
-                outcomes |= line["outcomes"]
-            if any(outcomes.values()):
-                yield {**lines[0], "outcomes": outcomes}
+            line = joined([*group], names)
+            if any(line["outcomes"].values()):
+                yield line
 
 
 def _lines(file: Iterable[str], names: list[str] | None = None) -> Iterator[OutcomesLine]:

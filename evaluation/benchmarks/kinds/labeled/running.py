@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -338,10 +338,11 @@ def _written(
     scores = _Scores(Analyst(benchmark.kind, truth, settings))
     kept = [row for row in rows if earlier is not None and earlier.has(row)]
     new = [row for row in rows if row not in kept]
-    parts: list[Path] = []
+    earlier_files, parts = list[Path](), list[Path]()
     opening = TruthFolder(truth)
     if earlier is not None and kept:
         scores.keep(kept, earlier)
+        earlier_files.append(earlier.folder / IMAGES)
     try:
         with history.folder_at(FIRST) as with_later_images:
             for row in new:
@@ -349,18 +350,13 @@ def _written(
                 scored = newest_truth.scored_by(history, scored_by, FIRST, row, settings, device)
                 scores.add(row, scored)
                 parts.append(folder / f"{row.position}.part.jsonl")
-                with scoring.called(paths.submission_path(row), row.name, scored_by.path):
-                    lines = scored.outcomes()
-                    if benchmark.kind == WSOL and row.version != FIRST:
-                        lines = newest_truth.with_uncovered(lines, history.opening)
-                    write_lines(parts[-1], lines)
+                lines = scored.outcomes()
+                if benchmark.kind == WSOL and row.version != FIRST:
+                    lines = newest_truth.with_uncovered(lines, history.opening)
+                write_lines(parts[-1], newest_truth.named(row.name, lines))
         scores.put_in_order(rows)
-        if earlier is not None and kept:
-            parts.append(earlier.folder / IMAGES)
-        write_lines(
-            folder / IMAGES,
-            _merged([row.name for row in rows], [row.name for row in new], parts),
-        )
+        merged = _merged([row.name for row in rows], [*earlier_files, *parts])
+        write_lines(folder / IMAGES, merged)
         write_errors(folder / ERRORS, scores.errors)
         # Build the index here, so that no page waits for it.
         image_index.index(folder / IMAGES, benchmark.kind)
@@ -368,29 +364,19 @@ def _written(
             with atomic_write(folder / CURVES) as file:
                 file.write(to_json(scores.curves))
     finally:
-        for part in parts[: len(new)]:
+        for part in parts:
             part.unlink(missing_ok=True)
     return scores
 
 
-def _merged(names: list[str], new: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
+def _merged(names: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
     """Yield the outcomes of every classifier image by image; one line per file is held in
-    memory.
-
-    parts: a file for each of the new ones, then the last run's, if it has some of the others.
+    memory. Outcomes of later files replace those of earlier ones.
     """
     with ExitStack() as files:
         opened = [files.enter_context(part.open(encoding="utf-8")) for part in parts]
         for lines in zip(*opened, strict=True):
-            rows: list[Any] = [json.loads(line) for line in lines]
-            outcomes = dict(rows[-1].get("outcomes", {}))
-            outcomes |= {name: row["outcome"] for name, row in zip(new, rows, strict=False)}
-            yield {
-                "image": rows[0]["image"],
-                "classes": rows[0]["classes"],
-                "truth": rows[0]["truth"],
-                "outcomes": {name: outcomes[name] for name in names},
-            }
+            yield newest_truth.joined([json.loads(line) for line in lines], names)
 
 
 def _notes(settings: LabeledSettings, submissions: list[ScoredSubmission]) -> Iterator[str]:

@@ -52,7 +52,7 @@ def test_page_of_a_pair_ranks_case_three_and_counts_the_unknown(all_wrong, as_al
 
     images = [entry.selection.image for entry in answer.context["page_obj"]]
     assert images == ["alpha-beta-2.png", "shared.png", "alpha-beta-3.png"]
-    assert "1 of 3 without a known distance" in text_of(answer)
+    assert "The distance of 1 of 3 is unknown" in text_of(answer)
 
 
 def test_case_three_as_csv_has_every_pair(all_wrong, as_alice):
