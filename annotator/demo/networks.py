@@ -21,12 +21,12 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine
 from evaluation.readers.shipped import classes_file
-from labeling.datasets import images
 from labeling.files import BadInput, text_lines
-from labeling.models import Campaign, Dataset, User
+from labeling.models import Campaign, User
 
 SOURCE = Path(__file__).resolve().parent / "networks.npz"
 DATASET = "demo-crops"
+DESCRIPTION = "The photographs of “demo” and crops of them."
 COMPETITION, REVEALED, MAPS = "demo-networks", "demo-cds-networks", "demo-maps-networks"
 TITLES = {
     COMPETITION: "MAD demo: EfficientNet-Lite 0, 1, 2 (real predictions, simulated answers)",
@@ -69,15 +69,16 @@ def load(users: dict[str, User], owner: User, instructions: str) -> None:
         )
 
 
-def photographs() -> Iterator[tuple[str, dict[str, str], bytes]]:
-    """Yield the name, the row of images.csv and the content of each photograph and each crop."""
+def photographs() -> Iterator[pools.Photograph]:
+    """Yield each photograph and each crop."""
     for row in graph.read_rows("images.csv"):
         path = pools.photograph(row["package"], row["image"])
         yield row["image"], row, path.read_bytes()
         if row["image"] in CROPPED:
+            cropped = row | {"source": f"a crop of {row['source']}"}
             with Image.open(path) as image:
                 for name, corner in CORNERS.items():
-                    yield f"{path.stem}-{name}.png", row, _crop(image, *corner)
+                    yield f"{path.stem}-{name}.png", cropped, _crop(image, *corner)
 
 
 def _crop(image: Image.Image, left: float, top: float) -> bytes:
@@ -96,21 +97,6 @@ def frames_of(lines: list[SequenceLine]) -> list[str]:
 def ilsvrc_classes() -> list[str]:
     """Return the wnids of the networks' 1,000 outputs."""
     return list(text_lines(classes_file("ilsvrc")))
-
-
-def _make_dataset(owner: User) -> Dataset:
-    dataset, _ = Dataset.objects.get_or_create(
-        name=DATASET,
-        defaults={"owner": owner, "description": "The photographs of “demo” and crops of them."},
-    )
-    held = set(dataset.images.values_list("name", flat=True))
-    for name, row, content in photographs():
-        if name not in held:
-            source = row["source"] if name == row["image"] else f"a crop of {row['source']}"
-            images.add_file(
-                dataset, name, io.BytesIO(content), licence=row["licence"], source=source
-            )
-    return dataset
 
 
 def _compete(
@@ -135,7 +121,7 @@ def _compete(
     competition.load(
         users,
         owner,
-        _make_dataset(owner),
+        pools.make_dataset(owner, DATASET, DESCRIPTION, photographs()),
         lines,
         instructions,
         name=COMPETITION,

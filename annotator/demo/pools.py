@@ -1,6 +1,7 @@
 """Photographs of installed packages, and pools of predictions on them."""
 
 import importlib.util
+import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +12,12 @@ import numpy as np
 from django.core.management import call_command
 from numpy.typing import NDArray
 
+from labeling.datasets import images
 from labeling.files import BadInput, atomic_write
+from labeling.models import Dataset, User
 
+# Name, row of images.csv with licence and source, content.
+Photograph = tuple[str, dict[str, str], bytes]
 PHOTOGRAPHS = {"skimage": "data", "sklearn": "datasets/images"}
 
 
@@ -24,9 +29,23 @@ def photograph(package: str, name: str) -> Path:
     return Path(spec.submodule_search_locations[0], PHOTOGRAPHS[package], name)
 
 
+def make_dataset(owner: User, name: str, description: str, rows: Iterable[Photograph]) -> Dataset:
+    """Return the dataset of that name with these photographs, created on the first call."""
+    dataset, _ = Dataset.objects.get_or_create(
+        name=name, defaults={"owner": owner, "description": description}
+    )
+    held = set(dataset.images.values_list("name", flat=True))
+    for image, row, content in rows:
+        if image not in held:
+            images.add_file(
+                dataset, image, io.BytesIO(content), licence=row["licence"], source=row["source"]
+            )
+    return dataset
+
+
 def write(
     folder: Path,
-    images: Iterable[str],
+    names: Iterable[str],
     classes: Iterable[str],
     arrays: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
 ) -> Path:
@@ -35,8 +54,8 @@ def write(
     arrays: labels (indices into classes) and confidences by classifier.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("images.txt", images), ("classes.txt", classes)):
-        with atomic_write(folder / name) as text:
+    for file_name, lines in (("images.txt", names), ("classes.txt", classes)):
+        with atomic_write(folder / file_name) as text:
             text.write("".join(f"{line}\n" for line in lines))
     for classifier, (labels, confidences) in arrays.items():
         for name, values in (("labels", labels), ("confidences", confidences)):

@@ -292,12 +292,9 @@ def _arguments(settings: Mapping[str, Any], folder: Path) -> list[str]:
             (folder / distance).write_bytes(file.read())
         distance = folder / distance
     arguments = ["mad", "select", f"--predictions={folder}", f"--distance={distance}"]
-    for key in RULE:
-        option = f"--{key.replace('_', '-')}"
-        if key == "unique_pairs":
-            arguments += [option] * settings[key]
-        else:
-            arguments.append(f"{option}={settings[key]}")
+    numbers = [key for key in RULE if key != "unique_pairs"]
+    arguments += [f"--{key.replace('_', '-')}={settings[key]}" for key in numbers]
+    arguments += ["--unique-pairs"] * settings["unique_pairs"]
     if settings["classifiers"]:
         arguments.append(f"--classifiers={','.join(settings['classifiers'])}")
     return arguments

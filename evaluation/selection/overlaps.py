@@ -1,7 +1,6 @@
-"""Count what selections have: images of each pair, and what two selections share. No Django."""
+"""Count the images of each pair in a selection, and what two selections share. No Django."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,12 +11,13 @@ from evaluation.metrics.mad.selection import PoolPredictions, SelectionRule
 from evaluation.readers.selections import RankedSelection
 from labeling.records import Record
 
+# Images per step of counting.
 STRETCH = 1 << 20
 
 
 @dataclass(kw_only=True)
 class PairCount(Record):
-    """How many images a pair of classifiers has."""
+    """The number of images of a pair of classifiers."""
 
     pair: tuple[str, str]
     images: int
@@ -35,7 +35,7 @@ class PairOverlap:
 
 @dataclass(frozen=True)
 class SelectionOverlap:
-    """What two selections share. images: distinct ones; lines: of an image and a pair."""
+    """What two selections share. images: distinct images. lines: (image, pair) combinations."""
 
     images_first: int
     images_second: int
@@ -87,10 +87,13 @@ def pair_counts(selection: RankedSelection) -> list[PairCount]:
 
 def overlap(first: RankedSelection, second: RankedSelection) -> SelectionOverlap:
     """Return what the chosen images of two selections share; reserves are left out."""
-    lines = [_lines(chosen_of(each)) for each in (first, second)]
-    images = [{image for _, image in each} for each in lines]
+    lines = [
+        {(frozenset(line.pair), line.image) for line in chosen_of(each)} for each in (first, second)
+    ]
+    lines.append(lines[0] & lines[1])
+    images = [{image for _, image in each} for each in lines[:2]]
     names = list(dict.fromkeys([*first.classifiers, *second.classifiers]))
-    counts = [_by_pair(each) for each in (*lines, lines[0] & lines[1])]
+    counts = [Counter(pair for pair, _ in each) for each in lines]
     pairs = []
     for pair in combinations(names, 2):
         numbers = [count[frozenset(pair)] for count in counts]
@@ -102,14 +105,6 @@ def overlap(first: RankedSelection, second: RankedSelection) -> SelectionOverlap
         len(images[0] & images[1]),
         len(lines[0]),
         len(lines[1]),
-        len(lines[0] & lines[1]),
+        len(lines[2]),
         pairs,
     )
-
-
-def _lines(chosen: Sequence[SelectedImage]) -> set[tuple[frozenset[str], str]]:
-    return {(frozenset(line.pair), line.image) for line in chosen}
-
-
-def _by_pair(lines: Iterable[tuple[frozenset[str], str]]) -> Counter[frozenset[str]]:
-    return Counter(pair for pair, _ in lines)

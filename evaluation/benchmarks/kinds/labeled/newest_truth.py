@@ -131,7 +131,7 @@ def score(
             effects[-1].images = len(every & covered)
             effects[-1].ignored = len(covered - every)
             files.append(parts / f"{row.position}.jsonl")
-            write_lines(files[-1], named(row.name, sorted(lines, key=itemgetter("image"))))
+            write_lines(files[-1], with_name(row.name, sorted(lines, key=itemgetter("image"))))
         merged = _merged(
             [row.name for row in rows],
             files,
@@ -155,7 +155,7 @@ def score(
     )
 
 
-def named(name: str, lines: Iterable[ImageOutcome]) -> Iterator[OutcomesLine]:
+def with_name(name: str, lines: Iterable[ImageOutcome]) -> Iterator[OutcomesLine]:
     """Yield the lines with the outcome under the submission's name."""
     for line in lines:
         yield {

@@ -353,7 +353,7 @@ def _written(
                 lines = scored.outcomes()
                 if benchmark.kind == WSOL and row.version != FIRST:
                     lines = newest_truth.with_uncovered(lines, history.opening)
-                write_lines(parts[-1], newest_truth.named(row.name, lines))
+                write_lines(parts[-1], newest_truth.with_name(row.name, lines))
         scores.put_in_order(rows)
         merged = _merged([row.name for row in rows], [*earlier_files, *parts])
         write_lines(folder / IMAGES, merged)

@@ -3,7 +3,6 @@
 Shows current answers; scores only use frozen releases (runs.py).
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -118,11 +117,10 @@ def entries_of(benchmark: Benchmark, rows: Iterable[Selection]) -> list[GalleryE
 
 def by_distance(gallery_entries: Iterable[GalleryEntry]) -> list[GalleryEntry]:
     """Return the entries with the farthest labels first, those without a known label last."""
-
-    def order(entry: GalleryEntry) -> float:
-        return math.inf if entry.mean_distance is None else -entry.mean_distance
-
-    return sorted(gallery_entries, key=order)
+    return sorted(
+        gallery_entries,
+        key=lambda entry: (entry.mean_distance is None, -(entry.mean_distance or 0)),
+    )
 
 
 def case_three(benchmark: Benchmark) -> list[GalleryEntry]:
