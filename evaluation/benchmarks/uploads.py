@@ -41,9 +41,23 @@ def uploaded(file: Any) -> Iterator[Path]:
 
 def read_file(field: str, file: Any, read: Callable[[Path], T]) -> T:
     """Return what `read` makes of an uploaded file. Raises Refusal with the field and the line."""
-    with uploaded(file) as path:
-        try:
-            return read(path)
-        except BadInput as bad:
-            fault = BadInput(bad.message, None, bad.line, bad.cure)
-            raise Refusal(f"{fault}.", field=field, code="bad_input") from bad
+    with uploaded(file) as path, refusing(field):
+        return read(path)
+
+
+@contextmanager
+def refusing(field: str) -> Iterator[None]:
+    """Convert BadInput into Refusal with the field. Files are named without their folder, except
+    folders and temporary files, which have no extension.
+    """
+    try:
+        yield
+    except BadInput as bad:
+        raise Refusal(f"{without_folder(bad)}.", field=field, code="bad_input") from bad
+
+
+def without_folder(bad: BadInput, cure: str | None = None) -> BadInput:
+    """Return the fault without the server's folder, and with another cure if one is given."""
+    file = Path(bad.file or "")
+    name = file.name if file.suffix else None
+    return BadInput(bad.message, name, bad.line, cure or bad.cure)

@@ -18,7 +18,7 @@ from django.core.files.storage import storages
 from django.db import transaction
 
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.benchmarks.uploads import load_wordnet, uploaded
+from evaluation.benchmarks.uploads import load_wordnet, uploaded, without_folder
 from evaluation.metrics.mad.selection import SelectionRule
 from evaluation.metrics.wordnet.distances import OF_WORDNET
 from evaluation.models import Pool, PoolSelection
@@ -266,11 +266,10 @@ def _opened(chosen: PoolSettings) -> Iterator[PredictionPool]:
 
 
 def _refusal(bad: BadInput, chosen: PoolSettings) -> Refusal:
-    name = Path(bad.file).name if bad.file else None
-    if name == "classes.txt" and not chosen.content:
+    fault = without_folder(bad)
+    if fault.file == "classes.txt" and not chosen.content:
         cure = "choose zero-one, which takes any class names, or give a tree or a matrix"
-        return Refusal(f"{BadInput(bad.message, name, bad.line, cure)}.", field="distance")
-    fault = BadInput(bad.message, name, bad.line, bad.cure)
+        return Refusal(f"{without_folder(bad, cure)}.", field="distance")
     return Refusal(f"{fault}.", field="distances")
 
 

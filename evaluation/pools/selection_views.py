@@ -29,11 +29,16 @@ def selections(request: SignedIn, name: str, pk: int) -> HttpResponse:
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = SelectionForm(*data, user=request.user, pool=pool)
     plan = None
+
+    def select() -> HttpResponse:
+        row = choosing.request(choosing.settings_of(pool, form.cleaned_data), request.user)
+        return redirect("evaluation:pool_selection", name, pk, row.pk)
+
     if form.is_bound:
         check_may_open(request.user)
         if "plan" in request.POST:
             plan = _plan(form, pool)
-        elif response := carried_out(form, lambda: _requested(request, form, pool)):
+        elif response := carried_out(form, select):
             return response
     context = {
         "dataset": pool.dataset,
@@ -55,12 +60,6 @@ def _plan(form: SelectionForm, pool: Pool) -> SelectionPlan | None:
     # The next step needs the file again.
     form.keep_files()
     return plan
-
-
-def _requested(request: SignedIn, form: SelectionForm, pool: Pool) -> HttpResponse:
-    chosen = choosing.settings_of(pool, form.cleaned_data)
-    row = choosing.request(chosen, request.user)
-    return redirect("evaluation:pool_selection", pool.dataset.name, pool.pk, row.pk)
 
 
 @login_required

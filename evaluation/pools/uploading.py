@@ -4,7 +4,6 @@ import secrets
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import storages
 
+from evaluation.benchmarks.uploads import refusing
 from evaluation.models import Pool
 from evaluation.pools import making
 from evaluation.pools.registering import check_name
@@ -69,7 +69,7 @@ def from_bucket(dataset: Dataset, actor: User, address: str) -> Pool:
     if not address.startswith(S3):
         raise Refusal("Give the address as s3://BUCKET/PREFIX/pool.jsonl.", field="address")
     with saying_full(), tempfile.TemporaryDirectory(prefix="pool-") as scratch:
-        with _refusing("address"):
+        with refusing("address"):
             _fetch(address, Path(scratch))
         return _stored(dataset, actor, Path(scratch), "address")
 
@@ -94,22 +94,20 @@ def _fetch(address: str, folder: Path) -> None:
 
 
 def _stored(dataset: Dataset, actor: User, folder: Path, field: str) -> Pool:
-    with _refusing(field):
-        result, names = _checked(dataset, folder, field)
+    with refusing(field):
+        result = _checked(dataset, folder, field)
     packed = folder / "pool.zip"
-    files = [CLASSES, IMAGES, *(name + end for name in names for end in ENDS)]
+    files = [CLASSES, IMAGES, *(name + end for name in result for end in ENDS)]
     making.pack(packed, {file: folder / file for file in files})
     with packed.open("rb") as file:
         stored = storages["data"].save(f"pools/{secrets.token_hex(8)}.zip", File(file))
     return Pool.objects.create(
-        dataset=dataset, names=names, file=stored, result=result, created_by=actor
+        dataset=dataset, names=[*result], file=stored, result=result, created_by=actor
     )
 
 
-def _checked(
-    dataset: Dataset, folder: Path, field: str
-) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Return the counts of each classifier, and the names. Raises BadInput, Refusal."""
+def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, int]]:
+    """Return the counts of each classifier. Raises BadInput, Refusal."""
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             raise Refusal(
@@ -159,20 +157,9 @@ def _checked(
             field=field,
         )
     counts = {"images": pool.total, "missing": len(known) - pool.total}
-    return dict.fromkeys(pool.predictions, counts), list(pool.predictions)
+    return dict.fromkeys(pool.predictions, counts)
 
 
 def _ids(pool: PredictionPool) -> Iterator[bytes]:
     for start in range(0, len(pool.images), BATCH):
         yield from pool.images.take(np.arange(start, min(start + BATCH, len(pool.images))))
-
-
-@contextmanager
-def _refusing(field: str) -> Iterator[None]:
-    """Raise Refusal with the field for BadInput, naming the file without its folder."""
-    try:
-        yield
-    except BadInput as bad:
-        name = Path(bad.file).name if bad.file else None
-        fault = BadInput(bad.message, None if name == "pool" else name, bad.line, bad.cure)
-        raise Refusal(f"{fault}.", field=field, code="bad_input") from bad

@@ -175,16 +175,13 @@ def read_named(
 
 
 def class_rights(path: Path, images: list[WsolImage]) -> dict[str, bool]:
-    """Return the same of rows that were read before, by a later truth: rows of images that it lacks
-    are ignored, and images without a row are wrong.
+    """Return what `read_named` does, for rows that it has checked against an earlier truth.
+
+    Rows of other images are ignored; images without a row are wrong.
     """
-    labels = {name: label.strip() for _, text in _lines(path) for name, label in [_cut(text)]}
+    cells = (text.rpartition(",") for _, text in _lines(path))
+    labels = {name: label.strip() for name, _, label in cells}
     return {image.name: labels.get(image.name) == image.label for image in images}
-
-
-def _cut(text: str) -> tuple[str, str]:
-    name, _, label = text.rpartition(",")
-    return name, label
 
 
 class ScoreMaps:

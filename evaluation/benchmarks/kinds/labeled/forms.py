@@ -180,15 +180,11 @@ class LabeledPredictionsForm(NamedSubmissionForm):
         super().clean()
         if self.has_error("file"):
             return
-        if (
-            "baseline" in self.fields
-            and bool(self.cleaned_data.get("file")) == (self.cleaned_data["baseline"])
-        ):
-            self.add_error("file", "Choose a file, or the baseline.")
-        if "release" not in self.fields:
-            return
-        if bool(self.cleaned_data.get("file")) == bool(self.cleaned_data.get("release")):
-            self.add_error("file", "Choose a file, or a release of what people named.")
+        sources = [self.cleaned_data.get(name) for name in ("file", "baseline", "release")]
+        if sum(map(bool, sources)) != 1:
+            is_wsol = "baseline" in self.fields
+            choice = "the baseline" if is_wsol else "a release of what people named"
+            self.add_error("file", f"Choose a file, or {choice}.")
         if self.cleaned_data.get("annotator") and not self.cleaned_data.get("release"):
             self.add_error("annotator", "Choose the release that this pseudonym is from.")
 

@@ -275,10 +275,8 @@ def read_submissions(
 
     part: the images to read, in NFC; None for all. Raises BadInput, FileNotFoundError.
     """
-    opening, settings = (
-        paths.truth_folder(history.benchmark),
-        benchmarks.chosen_of(history.benchmark),
-    )
+    opening = paths.truth_folder(history.benchmark)
+    settings = benchmarks.chosen_of(history.benchmark)
     classified = {}
     with history.folder_at(number) as with_others:
         for row in rows:
