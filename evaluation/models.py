@@ -426,8 +426,8 @@ class PoolSelection(models.Model):
 
 
 class ModelRun(models.Model):
-    """A registered model that is run for a benchmark, or whose pool is read: a submission, once its
-    job is done.
+    """A run of a registered model for a benchmark, or its predictions in a pool. It is a submission
+    once its job is done.
     """
 
     benchmark = models.ForeignKey(
@@ -435,7 +435,7 @@ class ModelRun(models.Model):
     )
     # Name of the registered model.
     model = models.CharField(max_length=100)
-    # Where its predictions come from, unless it is run.
+    # The pool whose predictions are submitted; null if the model is run.
     pool = models.ForeignKey(
         Pool, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -60,7 +60,7 @@ class BenchmarkKind(Generic[ResultT]):
     # On the page of all benchmarks: the button's key, and the purpose of such a benchmark.
     key: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
-    # What its truth has: an image, or an object (both take "an").
+    # What its truth counts: image or object (pages write "an" before it).
     counted: ClassVar[str] = "image"
     # Its templates; missing ones fall back to the framework's (evaluation/{part}.html).
     templates: ClassVar[str] = "evaluation/{part}.html"
@@ -134,7 +134,7 @@ class BenchmarkKind(Generic[ResultT]):
 
     @property
     def baseline(self) -> Path | None:
-        """Return what is submitted for a baseline that needs no file of the participant's."""
+        """Return the folder that is submitted as the baseline; None if the kind has none."""
         return None
 
     @property

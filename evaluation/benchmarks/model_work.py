@@ -9,7 +9,7 @@ from pathlib import Path
 class ModelUse:
     """How the benchmarks of a kind use models.
 
-    methods: to choose from; empty: there is no choice. takes_pools: whether the predictions of a
+    methods: the choices; empty if there is no choice. takes_pools: whether the predictions of a
     pool may be a submission. onnx_fault: why an ONNX file cannot be run, or "".
     """
 

@@ -39,7 +39,7 @@ BATCH = 100_000
 # A plan counts the labels of each pair of classifiers by class.
 MOST_CLASSES = 100_000
 MOST_CLASSES_BYTES = 16 << 20
-# Bytes of a label and a confidence at most.
+# Most bytes of a label with its confidence.
 BYTES_EACH = 8
 ENDS = (".labels.npy", ".confidences.npy")
 
@@ -52,7 +52,7 @@ def from_zip(dataset: Dataset, actor: User, file: Any) -> Pool:
         raise TooLarge(f"The file is larger than {most >> 20:,} MiB.", field="file")
     limits = ZipLimits(
         (".npy", ".txt"),
-        # A pool of the site has a table of each model too.
+        # A pool.zip that the site made also has a CSV per model.
         3 * MOST_CLASSIFIERS + 3,
         most,
         "Send fewer classifiers.",

@@ -1,4 +1,4 @@
-"""Folders of jobs that run models: a job that a dead worker left continues in its folder."""
+"""Working folders of jobs that run models. A job that is tried again continues in its folder."""
 
 import shutil
 from collections.abc import Iterator

@@ -285,8 +285,8 @@ def _of_all(
 def _of_person(
     release: Frozen, annotator: str, vocabulary: Collection[str]
 ) -> Iterator[tuple[int, str, list[str | None]]]:
-    """Yield the same of each image that this person answered. The last revision counts. Raises
-    BadInput for an unknown pseudonym.
+    """Yield what _of_all does, for each image that this person answered; the last revision counts.
+    Raises BadInput for an unknown pseudonym.
     """
     ranked: dict[str, tuple[int, list[str | None]]] = {}
     counts: Counter[str] = Counter()

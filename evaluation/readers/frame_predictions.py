@@ -175,7 +175,7 @@ def _fill_missing(
     frames: dict[str, int],
     optional: Collection[str],
 ) -> dict[str, list[int]]:
-    """Note optional frames as not asked, the others as NOTHING; return the latter by classifier."""
+    """Mark missing frames as NOT_ASKED if optional, else as NOTHING; return the latter."""
     places = [frames[frame] for frame in optional if frame in frames]
     missing = {}
     for classifier, answers in by_classifier.items():

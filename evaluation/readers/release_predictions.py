@@ -40,7 +40,7 @@ MAX_BYTES = 2 * 1024**3
 
 
 def is_release(path: Path) -> bool:
-    """Return whether the path is a release, a folder with release.json or a zip, or a person in
+    """Return whether the path is a release (a folder with release.json, or a zip) or a person in
     one.
     """
     path, _ = split(path)
@@ -102,7 +102,7 @@ def annotator_of(path: Path) -> str | None:
 
 
 def name_person(archive: Path, annotator: str) -> None:
-    """Add the person whose answers count to the zip of a release."""
+    """Write into the zip of a release which person's answers count."""
     with zipfile.ZipFile(archive, "a") as file:
         # A fixed date, so that writing the zip again gives the same bytes.
         file.writestr(zipfile.ZipInfo(PERSON), annotator)

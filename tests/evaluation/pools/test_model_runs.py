@@ -194,7 +194,7 @@ def test_other_kinds_take_files_alone(cats, alice, as_alice: Client, tmp_path, k
     register(tmp_path)
     benchmark = labeled_world.make(alice, cats, kind)
 
-    with pytest.raises(Refusal, match="take files alone"):
+    with pytest.raises(Refusal, match="take only files"):
         model_runs.request(benchmark, alice, "colours")
     assert "Score a registered model" not in as_alice.get(f"/benchmarks/{kind}/").content.decode()
 

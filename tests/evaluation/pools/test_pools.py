@@ -161,7 +161,7 @@ def test_a_file_that_is_not_the_registered_one_is_not_run(dataset, model, tmp_pa
     pool = make(dataset, "colours")
 
     assert pool.job.state == Job.State.FAILED
-    assert "not the one that was registered" in pool.job.error
+    assert "has changed since it was registered" in pool.job.error
     assert pool.job.exit_code is None
 
 

@@ -166,9 +166,11 @@ def test_an_uploaded_model_makes_a_pool(admin, lake, tmp_path, size):
         making.request(lake, admin, ["colours"])
     job = opened(model)
     pool = making.request(lake, admin, ["colours"])
-    queue.run(pool.job_id)
+    assert pool.job is not None
+    queue.run(pool.job.pk)
 
-    pool.refresh_from_db()
+    pool.job.refresh_from_db()
+    pool.refresh_from_db(fields=["result"])
     assert (job.state, job.error) == (Job.State.DONE, "")
     assert model.classes == networks.CLASSES
     assert (pool.job.state, pool.job.error) == (Job.State.DONE, "")
@@ -257,10 +259,12 @@ def test_a_kept_file_that_changed_is_not_run(admin, lake, tmp_path):
         file.write(b" ")
 
     pool = making.request(lake, admin, ["colours"])
-    queue.run(pool.job_id)
+    assert pool.job is not None
+    queue.run(pool.job.pk)
 
-    pool.refresh_from_db()
-    assert "not the one that was registered" in pool.job.error
+    pool.job.refresh_from_db()
+    pool.refresh_from_db(fields=["result"])
+    assert "has changed since it was registered" in pool.job.error
     assert pool.job.exit_code is None
 
 

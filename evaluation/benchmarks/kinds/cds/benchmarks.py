@@ -182,7 +182,7 @@ def add_predictions(
                 for classifier, sha256 in hashes.items()
                 if classifier not in rows or rows[classifier].sha256 != sha256
             ]
-            # The same file covers the newest truth as well if it lacks nothing of it.
+            # An unchanged file also covers the newest truth if it has all frames of it.
             whole = hashes.keys() - changed - missing.keys()
             for classifier in changed:
                 row = rows.get(classifier) or enter(benchmark, actor, classifier)

@@ -1,6 +1,4 @@
-"""Scores of the last run that still hold: of the same submission by the same truth, settings and
-code.
-"""
+"""Scores that a run takes over from the last one: same submission, truth, settings and code."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,7 +31,7 @@ CURVES, ERRORS = "curves.json", "errors.npz"
 
 @dataclass(frozen=True)
 class ImageErrors:
-    """Which images a submission has wrong, with their classes. settled: see SubmissionScores."""
+    """Per image, whether a submission is wrong, and its class. settled: see SubmissionScores."""
 
     wrong: NDArray[np.bool_]
     classes: list[str]
@@ -62,7 +60,7 @@ def read_curves(path: Path) -> dict[str, KindCurves]:
 
 @dataclass(frozen=True)
 class EarlierScores:
-    """The result of the last run. submissions: name, hash and attempts as its fingerprint has."""
+    """The result of the last run. submissions: [name, SHA-256, attempts] in its fingerprint."""
 
     result: LabeledResult
     folder: Path
@@ -70,7 +68,7 @@ class EarlierScores:
 
     @classmethod
     def of(cls, run: Run | None) -> "EarlierScores | None":
-        """Return the scores of a run that differs in submissions or later truth at most."""
+        """Return the scores of a run that differs at most in submissions or in later truth."""
         if run is None:
             return None
         result = LabeledResult.from_json(run.result or {})
@@ -88,7 +86,7 @@ class EarlierScores:
         return bool(known) and (self.folder / ERRORS).is_file()
 
     def newest(self, sha256: str) -> NewestTruth | None:
-        """Return the scores by the newest truth; None if they are by another, or lack images."""
+        """Return the scores by this newest truth; None without them or their newest.jsonl."""
         newest = self.result.newest
         if newest is None or newest.sha256 != sha256:
             return None

@@ -11,7 +11,7 @@ from evaluation.metrics.attribution.recipes import METHODS
 from evaluation.models import Benchmark
 from evaluation.readers.wsol_folders import read_labels
 
-# The likeliest classes that a submission has of each image.
+# Number of likeliest classes per image in a submission.
 TOP = 5
 USES: Mapping[str, ModelUse] = {
     CLASSIFICATION: ModelUse(takes_pools=True),
@@ -43,7 +43,7 @@ def work(benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]
         "--metadata=metadata",
         f"--classes={CLASSES}",
         "--out=maps",
-        # A map of another class than the image's, where the model does not know that class.
+        # Maps of the predicted class if the model lacks a class of the truth.
         f"--target={'true' if labels <= set(classes) else 'predicted'}",
     ]
     return ModelWork(truth.images, command, folder / "maps")

@@ -87,13 +87,13 @@ def score(
     images: Path,
     earlier: EarlierScores | None = None,
 ) -> NewestTruth:
-    """Return every submission by the newest truth, and write newest.jsonl beside `images`, which
-    is images.jsonl by the opening truth.
+    """Return every submission's scores by the newest truth, and write newest.jsonl.
 
-    earlier: scores of the last run, which are kept if they are by the same truth.
+    images: images.jsonl by the opening truth; newest.jsonl goes beside it. earlier: scores of the
+    last run, which are kept if they are by the same truth.
     """
     benchmark, settings, number = history.benchmark, opening.settings, history.newest
-    # One that came while the opening was scored waits for the next run.
+    # A submission added while the opening was scored waits for the next run.
     known = {submission.name for submission in opening.submissions}
     rows = [row for row in rows if row.name in known]
     version = newest(benchmark)
@@ -177,10 +177,10 @@ def joined(lines: Sequence[OutcomesLine], names: Sequence[str]) -> OutcomesLine:
 def _merged(
     names: list[str], files: list[Path], earlier: Path | None, kept: list[str]
 ) -> Iterator[OutcomesLine]:
-    """Yield the images of files that are ordered by image, with the outcome of every submission;
+    """Merge files that are ordered by image: yield each image with the outcome of every submission,
     None where it was not scored. One line per file is held in memory.
 
-    earlier: a file of which the outcomes of the kept submissions are taken.
+    earlier: the last run's file, for the outcomes of the submissions in `kept`.
     """
     with ExitStack() as opened:
         each = [_lines(opened.enter_context(file.open(encoding="utf-8"))) for file in files]
@@ -193,7 +193,7 @@ def _merged(
 
 
 def _lines(file: Iterable[str], names: list[str] | None = None) -> Iterator[OutcomesLine]:
-    """Yield the lines, with the outcomes of these submissions alone."""
+    """Yield the lines with the outcomes of only these submissions; of all by default."""
     for text in file:
         line: OutcomesLine = json.loads(text)
         if names is not None:

@@ -19,9 +19,9 @@ MAX_UNPACKED_BYTES = 16 * 1024**3
 MORE_FILES = 1000
 ENDING = ".npy"
 PREDICTIONS = "predictions.csv"
-# Of its bytes: it is read as a whole.
+# Most bytes of it: it is read as a whole.
 MOST_PREDICTIONS = 64 * 1024**2
-# The only file of a folder that stands for the center-Gaussian baseline, and such a folder.
+# A folder with only this file stands for the center-Gaussian baseline.
 BASELINE = "center-gaussian.txt"
 BASELINE_FOLDER = Path(__file__).parent / "baseline"
 

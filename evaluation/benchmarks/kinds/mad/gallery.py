@@ -116,7 +116,7 @@ def entries_of(benchmark: Benchmark, rows: Iterable[Selection]) -> list[GalleryE
 
 
 def by_distance(gallery_entries: Iterable[GalleryEntry]) -> list[GalleryEntry]:
-    """Return the entries with the farthest labels first, those without a known label last."""
+    """Return the entries by mean distance, largest first; unknown distances come last."""
     return sorted(
         gallery_entries,
         key=lambda entry: (entry.mean_distance is None, -(entry.mean_distance or 0)),

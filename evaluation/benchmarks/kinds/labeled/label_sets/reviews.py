@@ -318,7 +318,9 @@ def _newest_inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: W
     for number in {row.version for row in rows}:
         covered &= {*map(nfc, history.released(number).images)}
     if not covered:
-        raise BadInput("no image of the newest truth is covered by every model", cure="name others")
+        raise BadInput(
+            "no image of the newest truth is covered by every model", cure="choose other models"
+        )
     return Inputs(
         classified=read_submissions(history, rows, newest, frozenset(covered)),
         sha256={row.name: row.sha256 for row in rows},
