@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 827,
-    "docs": 5_579,
+    "docs": 5_580,
     "evaluation": 621,
     "evaluation/benchmarks": 12_799,
     "evaluation/classifiers": 2_267,
