@@ -335,6 +335,7 @@ ROWS = (
         GET,POST benchmarks/<slug:name>/accuracies/
         POST benchmarks/<slug:name>/true-labels/
         GET benchmarks/<slug:name>/case-iii.csv
+        GET benchmarks/<slug:name>/classes/
         GET,POST benchmarks/<slug:name>/failure-tags/
         POST benchmarks/<slug:name>/failure-tags/<int:selection>/
         GET benchmarks/<slug:name>/failure-tags.csv

@@ -48,6 +48,7 @@ PRESSED = {
         "test_results::test_true_label_is_asked_from_the_gallery"
     ),
     "evaluation/mad/_tags.html": "test_results::test_wrong_images_are_tagged_by_keyboard",
+    "evaluation/mad/class_gallery.html": "test_results::test_a_class_is_chosen_over_all_pairs",
     "evaluation/mad/failure_tags.html": "test_results::test_wrong_images_are_tagged_by_keyboard",
     "evaluation/mad/accuracies.html": HERE,
     "evaluation/_score_now.html": "test_demo::score",

@@ -52,6 +52,7 @@ def test_pages_of_a_competition_look_right(browser_as, site, looked_at, research
         "result": "birds/",
         "gallery": "birds/pairs/0/1/",
         "failure-tags": "birds/failure-tags/",
+        "class": f"birds/classes/?class={COOT}",
         "accuracies": "birds/accuracies/",
         "submissions": "birds/submissions/",
     }.items():
@@ -113,3 +114,14 @@ def test_wrong_images_are_tagged_by_keyboard(browser_as, site, researcher, score
     page.get_by_role("button", name="Save the tags").click()
     page.get_by_text("Saved.").wait_for()
     assert page.get_by_role("rowheader", name="occlusion").count() == scored.submissions.count()
+
+
+def test_a_class_is_chosen_over_all_pairs(browser_as, site, researcher, scored):
+    page = browser_as(researcher)
+    page.goto(site("/benchmarks/birds/classes/"))
+
+    page.get_by_label("Class").select_option(DRAKE)
+    page.get_by_role("button", name="Show the class").click()
+
+    page.get_by_role("heading", name="Wrong: 1").wait_for()
+    assert page.locator("img[alt='alpha-beta-3.png']").count() == 1

@@ -68,11 +68,11 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     pool = pool_of(benchmark)
     if pool is None:
         return {}
-    last = _given(benchmark).order_by("-pk").values_list("pk", flat=True).first()
+    last = given_labels(benchmark).order_by("-pk").values_list("pk", flat=True).first()
     settled = Question.objects.filter(
         campaign=benchmark.naming_id, state__in=[Question.State.SETTLED, Question.State.DROPPED]
     )
-    return {"alike": [pool.pk, _given(benchmark).count(), last, settled.count()]}
+    return {"alike": [pool.pk, given_labels(benchmark).count(), last, settled.count()]}
 
 
 def alike_and_wrong(benchmark: Benchmark) -> AlikeResult | None:
@@ -91,7 +91,8 @@ def alike_and_wrong(benchmark: Benchmark) -> AlikeResult | None:
     return None
 
 
-def _given(benchmark: Benchmark) -> QuerySet[GivenLabel]:
+def given_labels(benchmark: Benchmark) -> QuerySet[GivenLabel]:
+    """Return the labels of whole images of the dataset."""
     return GivenLabel.objects.filter(
         item__image__dataset=benchmark.campaign.dataset,
         item__region__isnull=True,
@@ -101,7 +102,7 @@ def _given(benchmark: Benchmark) -> QuerySet[GivenLabel]:
 
 def _given_truths(benchmark: Benchmark) -> Mapping[str, set[str]]:
     truths: defaultdict[str, set[str]] = defaultdict(set)
-    rows = _given(benchmark).filter(value="yes").values_list("item__image__name", "key")
+    rows = given_labels(benchmark).filter(value="yes").values_list("item__image__name", "key")
     for image, key in rows.iterator():
         truths[image].add(key)
     return truths

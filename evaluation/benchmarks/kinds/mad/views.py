@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.benchmarks import access, downloads, forms, runs
-from evaluation.benchmarks.kinds.mad import competitions, failure_tags, pages
+from evaluation.benchmarks.kinds.mad import class_gallery, competitions, failure_tags, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
 from evaluation.benchmarks.kinds.mad.forms import AccuracyForm, FailureTagsForm
 from evaluation.benchmarks.kinds.mad.true_labels import ask_true_label, both_wrong
@@ -87,6 +87,22 @@ def case_three(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
     content = galleries.CASE_THREE.content(galleries.case_three(row))
     return downloads.text(as_csv(*content), "text/csv; charset=utf-8", f"{row.name}-case-iii.csv")
+
+
+@login_required
+@require_GET
+def class_images(request: SignedIn, name: str) -> HttpResponse:
+    """Render the chosen images of one class over all pairs."""
+    row = access.benchmark_for(request.user, name, MAD)
+    classes, chosen = class_gallery.classes(row), request.GET.get("class", "")
+    is_known = chosen in dict(classes)
+    context = {
+        "benchmark": row,
+        "classes": classes,
+        "chosen": chosen,
+        "gallery": class_gallery.of_class(row, chosen) if is_known else None,
+    }
+    return render(request, "evaluation/mad/class_gallery.html", context)
 
 
 @login_required

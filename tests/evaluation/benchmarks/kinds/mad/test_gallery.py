@@ -5,7 +5,9 @@ from io import StringIO
 
 import pytest
 
-from evaluation.benchmarks.kinds.mad import gallery, true_labels
+from evaluation.benchmarks.kinds.mad import class_gallery, gallery, true_labels
+from labeling.models import GivenLabel, Item
+from tests import factories
 from tests.clients import text_of
 from tests.evaluation import crowd
 from tests.evaluation.crowd import DRAKE, TENCH
@@ -66,3 +68,37 @@ def test_case_three_as_csv_has_every_pair(all_wrong, as_alice):
     ]
     assert len(lines) == 9
     assert (lines[0]["true_label"], lines[-1]["mean_distance"]) == (TENCH, "")
+
+
+def test_class_over_all_pairs_is_grouped_beside_reference_images(all_wrong, as_alice):
+    dataset = all_wrong.campaign.dataset
+    labeled = factories.make_image(dataset, "labeled.png")
+    item, _ = Item.objects.get_or_create(image=labeled, region__isnull=True)
+    GivenLabel.objects.create(item=item, key=TENCH, source="list.csv")
+    GivenLabel.objects.create(item=item, key=DRAKE, value="no", source="list.csv")
+
+    tench = class_gallery.of_class(all_wrong, TENCH)
+    drake = class_gallery.of_class(all_wrong, DRAKE)
+
+    [(heading, images)] = tench.groups
+    assert heading == "Wrong"
+    assert {row.name for row in images} == {
+        "shared.png",
+        *(f"{pair}-{rank}.png" for pair in ("alpha-gamma", "beta-gamma") for rank in (2, 3)),
+    }
+    assert next(row for row in images if row.name == "shared.png").classifiers == ["gamma"]
+    # By the dataset's label, and as the true label that people chose.
+    assert [row.name for row in tench.references] == ["alpha-beta-2.png", "labeled.png"]
+    assert drake.references == []
+    page = as_alice.get(f"{PAGE}classes/", {"class": TENCH})
+    assert "Reference images: 2" in text_of(page)
+    assert as_alice.get(f"{PAGE}classes/", {"class": "n9"}).context["gallery"] is None
+
+
+def test_class_of_right_answers_is_under_right(birds, people, wordnet):
+    crowd.answer(birds.campaign, people, crowd.right_is(DRAKE))
+
+    [(heading, images)] = class_gallery.of_class(birds, DRAKE).groups
+
+    assert (heading, len(images)) == ("Right", 5)
+    assert class_gallery.classes(birds)[0][1] == "American coot"
