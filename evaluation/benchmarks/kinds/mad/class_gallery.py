@@ -73,7 +73,7 @@ def _with_class(benchmark: Benchmark, key: str) -> set[str]:
     answered = settled.filter(
         question__campaign=benchmark.campaign, question__topic=key, value="yes"
     )
-    named = settled.filter(question__campaign=benchmark.naming_id, value__key=key)
-    images = (answered | named).values_list("question__item__image__name", flat=True)
+    true = settled.filter(question__campaign=benchmark.naming_id, value__key=key)
+    images = (answered | true).values_list("question__item__image__name", flat=True)
     labels = alike.given_labels(benchmark).filter(key=key, value="yes")
     return {*images, *labels.values_list("item__image__name", flat=True)}
