@@ -73,7 +73,7 @@ def preparing_value(key: str, value: object) -> object:
 
 
 EXPECTED = {
-    "size": "pixels, such as 224 or [240, 320]",
+    "size": "pixels, such as 224 or 240x320",
     "mean": "three numbers",
     "std": "three numbers",
     "fit": f"one of {', '.join(FITS)}",

@@ -88,7 +88,10 @@ def request(
             return waiting
         last = ModelRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         job = queue.enqueue(
-            KIND, f"benchmark {benchmark.pk} after {last}", campaign=benchmark.campaign
+            KIND,
+            f"benchmark {benchmark.pk} after {last}",
+            {"pool": pool},
+            campaign=benchmark.campaign,
         )
         return ModelRun.objects.create(
             benchmark=benchmark, model=name, pool=made, method=method, job=job, created_by=actor
@@ -117,6 +120,8 @@ def execute(job: Job) -> None:
     )
     if run is None or run.result:
         return
+    if run.pool is None and job.payload.get("pool"):
+        raise Refusal(f"Pool {job.payload['pool']} was removed. Choose another one.")
     benchmark, actor, name = run.benchmark, run.created_by, f"{run.model} {run.method}".strip()
     with work_folders.working(FOLDER, run.pk, job) as folder:
         result: dict[str, object] = {"classifier": name}

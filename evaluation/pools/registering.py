@@ -22,6 +22,7 @@ from evaluation.benchmarks.uploads import load_wordnet, uploaded
 from evaluation.classifiers.model_lists import EXPECTED, preparing_value
 from evaluation.metrics.wordnet.nouns import UnknownLabel
 from evaluation.models import RegisteredModel
+from evaluation.readers.class_files import LONGEST_LABEL
 from evaluation.readers.shipped import CLASSES
 from labeling import onnx_files
 from labeling.campaigns.access import check_administrator
@@ -290,7 +291,7 @@ def _prepared(preparing: Mapping[str, str]) -> dict[str, object]:
             try:
                 read[key] = preparing_value(key, text)
             except ValueError as error:
-                raise Refusal(f"The {error}.", field=key) from error
+                raise Refusal(f"Give {EXPECTED[key]}, not {text[:40]!r}.", field=key) from error
     if not all(value > 0 for value in read.get("std", ())):  # type: ignore[attr-defined]
         raise Refusal("Give deviations above 0.", field="std")
     return read
@@ -298,6 +299,7 @@ def _prepared(preparing: Mapping[str, str]) -> dict[str, object]:
 
 def _wnids(text: str) -> list[str]:
     """Return the wnids of a list of classes. Raises Refusal with the line."""
+    text = text.removeprefix("\ufeff")
     if text.strip() in CLASSES:
         text = CLASSES[text.strip()].read_text()
     wordnet, lines = load_wordnet(), text.strip().splitlines()
@@ -305,6 +307,11 @@ def _wnids(text: str) -> list[str]:
         raise Refusal(f"List at most {MOST_CLASSES:,} classes.", field="classes")
     first: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST_LABEL:
+            raise Refusal(
+                f"Line {number} has {len(line):,} characters. Give a wnid such as n02084071.",
+                field="classes",
+            )
         try:
             wnid = wordnet.wnid(wordnet.find(line))
         except UnknownLabel as error:

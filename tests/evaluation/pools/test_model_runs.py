@@ -150,6 +150,23 @@ def test_predictions_of_a_pool_become_a_submission(cats, alice, tmp_path):
     assert cats.dataset.images.count() > species.settings["truth"]["images"]
 
 
+def test_a_run_whose_pool_was_removed_does_not_run_the_model(cats, alice, tmp_path):
+    register(tmp_path)
+    species = labeled_world.make(alice, cats, "classification")
+    pool = making.request(cats.dataset, alice, ["colours"])
+    queue.run(pool.job_id)
+    run = model_runs.request(species, alice, "colours", pool=pool.pk)
+    number = pool.pk
+    pool.delete()
+
+    queue.run(run.job_id)
+
+    run.job.refresh_from_db()
+    assert run.job.state == Job.State.FAILED
+    assert run.job.error == f"Pool {number} was removed. Choose another one."
+    assert not species.submissions.exists()
+
+
 @pytest.mark.parametrize(
     ("classes", "target"),
     [((CAT, COW, networks.DOG), "true"), ((networks.DOG, COW, networks.COOT), "predicted")],

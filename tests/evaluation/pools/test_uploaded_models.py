@@ -324,6 +324,26 @@ def test_wrong_fields_are_refused_by_name(admin, tmp_path, how, field):
     assert not RegisteredModel.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"classes": "a" * 100_000}, "Line 1 has 100,000 characters. Give a wnid"),
+        ({"size": "9" * 5000}, f"Give pixels, such as 224 or 240x320, not '{'9' * 40}'."),
+    ],
+)
+def test_long_texts_are_not_sent_back(admin, tmp_path, how, message):
+    with pytest.raises(Refusal) as refused:
+        sent(admin, networks.onnx(tmp_path / "x.onnx"), **how)
+
+    assert refused.value.message.startswith(message)
+
+
+def test_a_byte_order_mark_before_the_classes_is_ignored(admin, tmp_path):
+    model = sent(admin, networks.onnx(tmp_path / "x.onnx"), classes=f"\ufeff{WNIDS}\r\n")
+
+    assert model.classes == networks.CLASSES
+
+
 def test_large_files_are_refused(admin, tmp_path, monkeypatch):
     monkeypatch.setattr(registering, "MAX_BYTES", 100)
 
