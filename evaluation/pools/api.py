@@ -58,7 +58,7 @@ class ModelViewSet(BaseViewSet):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, name: str) -> Response:
-        """Remove an uploaded model and its file; for administrators. Its predictions stay."""
+        """Remove an uploaded model and its file; for administrators. Predictions stay."""
         registering.remove_uploaded(self.user, name)
         return Response(status=204)
 

@@ -1,4 +1,4 @@
-"""Images that both classifiers of a pair name alike and wrongly: MAD never chooses them.
+"""Images for which both classifiers of a pair predict the same wrong class; MAD never chooses them.
 
 Needs a pool of the classifiers on the competition's dataset, and a truth: labels of its images, or
 without them the true labels of the chosen images.
@@ -32,7 +32,7 @@ OF_CHOSEN = "true labels of chosen images, not a random sample"
 
 @dataclass(kw_only=True)
 class AlikeRow(Record):
-    """A pair. images: those with a truth; alike: named alike; wrong: alike and wrongly.
+    """A pair. images: those with a truth; alike: same predicted class; wrong: same wrong class.
 
     share: wrong / images, with its Clopper-Pearson interval [low, high] at 95 %.
     """

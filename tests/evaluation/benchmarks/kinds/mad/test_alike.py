@@ -94,7 +94,7 @@ def test_page_and_csv_have_the_table_only_with_a_truth(
     first = runs.request(birds, alice)
     run_jobs()
     page = as_alice.get("/benchmarks/birds/")
-    assert "needs a pool of these classifiers" in text_of(page)
+    assert "add a pool of these classifiers" in text_of(page)
     assert f"runs/{first.pk}/alike.csv" not in html_of(page)
 
     request.getfixturevalue("pool")
@@ -104,7 +104,7 @@ def test_page_and_csv_have_the_table_only_with_a_truth(
 
     assert second.pk != first.pk
     page = as_alice.get("/benchmarks/birds/")
-    assert f"by the {alike.OF_DATASET}" in text_of(page)
+    assert f"the truth is the {alike.OF_DATASET}" in text_of(page)
     table = as_alice.get(f"/benchmarks/birds/runs/{second.pk}/alike.csv").content.decode()
     assert table.splitlines()[:2] == [
         "first,second,images,alike,wrong,share,low,high",
