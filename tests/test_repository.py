@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/pages": 1_359,
     "benchmarks": 4053,
     "deploy": 827,
-    "docs": 5_581,
+    "docs": 5_582,
     "evaluation": 621,
     "evaluation/benchmarks": 12_867,
     "evaluation/classifiers": 2_267,
