@@ -41,7 +41,10 @@ ALLOWED = {
     # Figures of drawings, in what is sent out alone.
     "with_model": "ProposalFiguresSerializer",
     "without_model": "ProposalFiguresSerializer",
+    # Of predictions in a bucket; refused unless an administrator sends it.
+    "address": "PredictionsForm UploadedPoolSerializer",
     # Names of registered models, and of submissions.
+    "model": "NewModelRunSerializer ModelRunSerializer",
     "models": "PoolForm NewPoolSerializer PoolSerializer OpenReviewForm NewMistakeReviewSerializer",
 }
 # Of which nothing else speaks.

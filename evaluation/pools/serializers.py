@@ -71,7 +71,10 @@ class UploadedPoolSerializer(FormBody):
         return attrs
 
 
-class _OfJob(serializers.ModelSerializer):
+JOB_FIELDS = ("state", "error", "seen_at", "exit_code", "last_line")
+
+
+class _OfJob(serializers.Serializer):
     """Fields of the job with a child process; uploaded predictions have none."""
 
     error = serializers.CharField(
@@ -93,11 +96,8 @@ class _OfJob(serializers.ModelSerializer):
         source="job.last_line", default="", help_text="The last line that the process printed."
     )
 
-    class Meta:
-        fields: tuple[str, ...] = ("state", "error", "seen_at", "exit_code", "last_line")
 
-
-class PoolSerializer(_OfJob):
+class PoolSerializer(_OfJob, serializers.ModelSerializer):
     models = serializers.ListField(child=serializers.CharField(), source="names")
     state = serializers.ChoiceField(Job.State.choices)
     result = AnyField(
@@ -107,7 +107,7 @@ class PoolSerializer(_OfJob):
 
     class Meta:
         model = Pool
-        fields = ("id", "models", *_OfJob.Meta.fields, "result", "created_at")
+        fields = ("id", "models", *JOB_FIELDS, "result", "created_at")
 
 
 class NewSelectionSerializer(FormBody):
@@ -127,7 +127,7 @@ class SelectionPlanSerializer(RowSerializer):
 OverlapSerializer = rows_of(SelectionOverlap, "SelectionOverlap")
 
 
-class PoolSelectionSerializer(_OfJob):
+class PoolSelectionSerializer(_OfJob, serializers.ModelSerializer):
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
     settings = serializers.DictField(help_text="Options of `mad select`.")
     summary = AnyField(
@@ -136,7 +136,7 @@ class PoolSelectionSerializer(_OfJob):
 
     class Meta:
         model = PoolSelection
-        fields = ("id", "settings", *_OfJob.Meta.fields, "summary", "created_at")
+        fields = ("id", "settings", *JOB_FIELDS, "summary", "created_at")
 
 
 class SelectedCompetitionSerializer(NewBenchmarkSerializer):
@@ -159,10 +159,10 @@ class NewModelRunSerializer(Body):
     )
 
 
-class ModelRunSerializer(_OfJob):
+class ModelRunSerializer(_OfJob, serializers.ModelSerializer):
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
     result = AnyField(help_text="Name of the submission (classifier), preparation, device, sha256.")
 
     class Meta:
         model = ModelRun
-        fields = ("id", "model", "pool", "method", *_OfJob.Meta.fields, "result", "created_at")
+        fields = ("id", "model", "pool", "method", *JOB_FIELDS, "result", "created_at")
