@@ -45,6 +45,14 @@ def result() -> MadResult:
         "top_k": 4,
         "pending": 1,
         "release": {"number": 1, "sha256": ""},
+        "alike": {
+            "pool": 1,
+            "truth": "labels of the dataset",
+            "pairs": [
+                {"first": "a", "second": "b", "images": 4, "alike": 2, "wrong": 1}
+                | {"share": 0.25, "low": 0.01, "high": 0.81}
+            ],
+        },
     }
     return MadResult.from_json(raw)
 
