@@ -50,6 +50,10 @@ def settlements_in_force(campaign):
     return settlements
 
 
+def has_further_votes(earlier, later):
+    return later is not None and set(earlier[2]) < set(later[2])
+
+
 def consistent(campaign):
     """Whether what stands is what the answers give."""
     return list(settling.rebuild(campaign)) == []
@@ -438,7 +442,9 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
 
     now = settlements_in_force(world.campaign)
     for pk, (state, settlement) in was.items():
-        # What was open may have been answered to the end meanwhile.
-        if state != "open":
-            assert now[pk] == (state, settlement)
+        # What was open may have been answered to the end meanwhile. What the votes did not decide
+        # (review) is asked again while a vote is blocked, and the further vote may decide it.
+        if state == "open" or (state == "review" and has_further_votes(settlement, now[pk][1])):
+            continue
+        assert now[pk] == (state, settlement)
     assert calibrations.in_force(world.campaign).voided == frozenset()
