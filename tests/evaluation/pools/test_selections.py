@@ -251,6 +251,15 @@ def test_the_page_plans_selects_and_makes_a_competition(pool, as_alice):
     assert Benchmark.objects.count() == 1
 
 
+def test_a_selection_without_images_offers_no_competition(pool, as_alice):
+    row = select(pool, min_confidence=1.0)
+
+    page = as_alice.get(f"{PAGE.format(pool.pk)}{row.pk}/").content.decode()
+
+    assert "No image is chosen" in page
+    assert "Create competition" not in page
+
+
 def test_the_api_plans_selects_and_makes_a_competition(pool, as_alice):
     api = f"/api/v1{PAGE.format(pool.pk)}"
 
