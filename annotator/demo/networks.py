@@ -83,9 +83,10 @@ def photographs() -> Iterator[pools.Photograph]:
 
 def _crop(image: Image.Image, left: float, top: float) -> bytes:
     width, height = image.size
-    box = (width * left, height * top, width * (left + SIDE), height * (top + SIDE))
+    x0, x1 = (round(width * share) for share in (left, left + SIDE))
+    y0, y1 = (round(height * share) for share in (top, top + SIDE))
     out = io.BytesIO()
-    image.crop(tuple(map(round, box))).save(out, "PNG")  # type: ignore[arg-type]
+    image.crop((x0, y0, x1, y1)).save(out, "PNG")
     return out.getvalue()
 
 

@@ -84,8 +84,11 @@ def test_a_box_reaches_detection_localization_and_wsol(
     factories.join(bob, campaign)
 
     rules = {"draw": boxers.box(BOX), "check": "good", "cover": "complete"}
-    others = lambda: boxers.work(campaign, people, lambda task, _: rules[task.step])  # noqa: E731
-    while run_jobs() + len(others()):
+
+    def answer_rest():
+        return boxers.work(campaign, people, lambda task, _: rules[task.step])
+
+    while run_jobs() + len(answer_rest()):
         pass
     made = {kind: opened(alice, campaign, kind) for kind in ("detection", "localization", "wsol")}
     factories.make_image(dataset, LATE)
@@ -95,7 +98,7 @@ def test_a_box_reaches_detection_localization_and_wsol(
     box_hands.draw(page, BOX)
     box_hands.send_by(page, "[data-do=send-box]:visible")
     bobs_box = Answer.objects.latest("created_at").value["box"]
-    while run_jobs() + len(others()):
+    while run_jobs() + len(answer_rest()):
         pass
     morning(*made.values())
 
@@ -155,7 +158,10 @@ def test_a_yes_reaches_a_competition_and_a_classification(
 
     run = runs.latest(benchmark)
     page = browser_as(alice, accept_downloads=True)
-    read = lambda path: page.request.get(site(f"/benchmarks/birds/{path}")).text()  # noqa: E731
+
+    def read(path):
+        return page.request.get(site(f"/benchmarks/birds/{path}")).text()
+
     answers = list(map(json.loads, read(f"runs/{run.pk}/answers.jsonl").splitlines()))
     is_there = {(row["image"], row["wnid"]): row["contains"] for row in answers}
     assert is_there[left] is True

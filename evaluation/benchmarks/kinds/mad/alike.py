@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from django.core.files.storage import storages
-from django.db.models import QuerySet
+from django.db.models import Count, Max, QuerySet
 from numpy.typing import NDArray
 
 from evaluation.benchmarks.kinds.mad import true_labels
@@ -59,7 +59,7 @@ class AlikeResult(Record):
 def pool_of(benchmark: Benchmark) -> Pool | None:
     """Return the newest pool on the dataset with two or more of the classifiers."""
     names = set(benchmark.submissions.values_list("name", flat=True))
-    pools = benchmark.campaign.dataset.pools.exclude(file="").order_by("-pk")
+    pools = benchmark.campaign.dataset.pools.exclude(file="").defer("result").order_by("-pk")
     return next((pool for pool in pools if len(names.intersection(pool.names)) > 1), None)
 
 
@@ -68,11 +68,12 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     pool = pool_of(benchmark)
     if pool is None:
         return {}
-    last = given_labels(benchmark).order_by("-pk").values_list("pk", flat=True).first()
+    # In one query: this is asked every minute, and a dataset may have a million labels.
+    labels = given_labels(benchmark).aggregate(count=Count("pk"), last=Max("pk"))
     settled = Question.objects.filter(
         campaign=benchmark.naming_id, state__in=[Question.State.SETTLED, Question.State.DROPPED]
     )
-    return {"alike": [pool.pk, given_labels(benchmark).count(), last, settled.count()]}
+    return {"alike": [pool.pk, labels["count"], labels["last"], settled.count()]}
 
 
 def alike_and_wrong(benchmark: Benchmark) -> AlikeResult | None:

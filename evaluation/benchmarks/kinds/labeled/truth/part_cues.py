@@ -38,12 +38,12 @@ class PartCues:
         """
         foreground, background = REGIONS
         lines: list[tuple[str | int, ...]] = []
+        cues = sorted(cue for cue, _ in self.total.most_common(MOST_CUES))
         for key, counts in sorted(self.in_images.items()):
             own_parts = self.of_objects[key]
-            cues = [cue for cue, _ in self.total.most_common(MOST_CUES)]
-            if not own_parts & set(cues) or own_parts >= set(cues):
+            if own_parts.isdisjoint(cues) or own_parts.issuperset(cues):
                 continue
-            for cue in sorted(cues):
+            for cue in cues:
                 region = foreground if cue in own_parts else background
                 lines.append((key, cue, region, counts[cue], self.total[cue] - counts[cue]))
         if lines:
