@@ -648,9 +648,8 @@ def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, 
     assert "(IoU)" in page.inner_text(".boxes-verdict")
     looked_at(page, "boxes-training-feedback")
     page.click("[data-next]")
+    page.wait_for_selector(".label-bar [data-done]:has-text('1')")
     hands.wait(page)
-
-    assert page.inner_text(".label-bar [data-done]") == "1"
 
 
 def test_the_preview_shows_each_step(browser_as, alice, campaign, shown_step, site, looked_at):

@@ -135,7 +135,7 @@ def test_training_works_without_scripts(browser_as, alice, bob, dataset, site):
     page.click("button[value=no]")
     page.click("text=Start labeling")
 
-    assert page.is_visible("text=Does this image contain")
+    page.wait_for_selector("text=Does this image contain")
     assert stage_of(bob) == "working"
 
 
