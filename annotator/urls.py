@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("language/", language.set_language, name="set_language"),
     path("language/<str:language>-<str:version>.js", Catalog.as_view(), name="catalog"),
+    path("photographs/", home.try_photographs, name="try_photographs"),
     path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
     # Before the campaigns' own pages: "label" is a page inside a campaign, not a campaign's name.

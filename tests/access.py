@@ -228,6 +228,7 @@ ROWS = (
         GET models/
         GET datasets/
         GET,POST datasets/new/
+        POST photographs/
         GET,POST benchmarks/new/
         GET,POST benchmarks/new/cds/
         GET,POST benchmarks/new/released/

@@ -175,16 +175,16 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_033,
+    "annotator": 2_034,
     "annotator/demo": 1_019,
     "annotator/kinds": 948,
     "annotator/management": 62,
-    "annotator/pages": 1_359,
+    "annotator/pages": 1_524,
     "benchmarks": 4053,
     "deploy": 827,
     "docs": 5_582,
     "evaluation": 621,
-    "evaluation/benchmarks": 12_867,
+    "evaluation/benchmarks": 12_871,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -216,12 +216,12 @@ BUDGETS = {
     "labeling/jobs": 899,
     "labeling/kinds": 1981,
     "labeling/management": 1_312,
-    "labeling/migrations": 2_767,
-    "labeling/models": 1_119,
+    "labeling/migrations": 2_779,
+    "labeling/models": 1_120,
     "labeling/near_duplicates": 313,
     "labeling/parts": 653,
     "labeling/promptable": 617,
-    "labeling/quality": 3_260,
+    "labeling/quality": 3_266,
     "labeling/question_graph": 1_350,
     "labeling/release_files": 1_086,
     "labeling/releases": 1407,
@@ -230,7 +230,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7_808,
-    "tests": 77_112,
+    "tests": 77_260,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}

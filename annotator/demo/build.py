@@ -142,14 +142,14 @@ def _write_passwords(passwords: dict[str, str]) -> None:
         os.umask(old)
 
 
-def make_dataset(owner: User) -> Dataset:
+def make_dataset(owner: User, name: str = NAME) -> Dataset:
     """Return the photographs that come with scikit-image and scikit-learn."""
     rows = (
         (row["image"], row, pools.photograph(row["package"], row["image"]).read_bytes())
         for row in graph.read_rows("images.csv")
     )
     description = "Photographs that come with scikit-image and scikit-learn."
-    return pools.make_dataset(owner, NAME, description, rows)
+    return pools.make_dataset(owner, name, description, rows)
 
 
 def write_predictions(folder: Path) -> Path:

@@ -11,14 +11,16 @@ from django.shortcuts import redirect, render
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from annotator.accounts import person
+from annotator.demo import build
+from annotator.pages import open_tasks
 from annotator.pages.worded import all_worded, campaign_for
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import Waiting, waiting_for
-from labeling.campaigns.access import RESEARCHER, check_role
+from labeling.campaigns.access import RESEARCHER, check_may_open, check_role
 from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.kinds import KINDS, policies
@@ -79,11 +81,27 @@ def home(request: HttpRequest) -> HttpResponse:
         if card.membership.role != researcher and card.campaign.state != draft
     ]
     to_label.sort(key=lambda card: card.rank)
+    user = person(request)
+    campaigns = [card.campaign for card in to_run]
     context = {
         "to_label": to_label,
         "to_run": to_run,
+        "steps": open_tasks.first_steps(user, campaigns) if user.may_open_campaigns else [],
+        "tasks": open_tasks.open_tasks(campaigns) if campaigns else [],
     }
     return render(request, "annotator/home.html", context)
+
+
+@login_required
+@require_POST
+def try_photographs(request: HttpRequest) -> HttpResponse:
+    """Create a dataset with the demonstration's photographs and show it."""
+    user = person(request)
+    check_may_open(user)
+    name = f"photographs-{user.pk}"
+    dataset = build.make_dataset(user, name)
+    messages.success(request, f"{dataset.images.count()} photographs were added.")
+    return redirect("labeling:dataset", name)
 
 
 @login_required

@@ -29,7 +29,7 @@ from labeling.db import question_counts
 from labeling.errors import Conflict, StoreAway
 from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
-from labeling.quality import auditing, monitoring, verifying
+from labeling.quality import auditing, gold, monitoring, verifying
 from labeling.records import Record
 from labeling.releases import freezing
 
@@ -332,7 +332,11 @@ def _settle(campaign: Campaign) -> int:
 
 
 def _watch(campaign: Campaign) -> int:
-    return len(monitoring.watch_all(campaign)) if campaign.state in AT_WORK else 0
+    if campaign.state not in AT_WORK:
+        return 0
+    changed = len(monitoring.watch_all(campaign))
+    gold.note_failing(campaign)
+    return changed
 
 
 def _calibrate(campaign: Campaign) -> bool:

@@ -68,6 +68,8 @@ class Campaign(models.Model):
     # Questions settled by last night. People see no newer number, which would reveal which of their
     # answers counted.
     settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
+    # Gold questions that most people failed, as of last night.
+    gold_failing = models.PositiveIntegerField(default=0, db_default=0)
     # Settled questions to audit each night; 0 for none.
     nightly_audit = models.PositiveIntegerField(default=0, db_default=0)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")

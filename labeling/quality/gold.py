@@ -519,6 +519,18 @@ def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
     return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:limit]
 
 
+def note_failing(campaign: Campaign) -> None:
+    """Save how many active gold questions most people failed, trusted or not, for home.
+
+    `retire_failed` takes only those that trusted people failed.
+    """
+    policy = policies.of(campaign)
+    people, share = policy["gold_fail_people"], policy["gold_fail_share"]
+    rows = failing_lately(campaign, SUSPECTS)
+    count = sum(row.met >= people and row.failed > share * row.met for row in rows)
+    Campaign.objects.filter(pk=campaign.pk).update(gold_failing=count)
+
+
 def _answered(
     campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
 ) -> list[tuple[Any, ...]]:

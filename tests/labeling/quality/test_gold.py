@@ -20,6 +20,7 @@ from labeling.quality.gold import (
     failing,
     failing_lately,
     gold_from_settled,
+    note_failing,
     retire_failed,
     retire_gold,
 )
@@ -181,6 +182,9 @@ def test_too_few_trusted_people_retire_no_gold(coots, gold):
     assert retire_failed(coots) == []
     [met] = failing(coots)
     assert (met.met, met.failed, met.trusted, met.trusted_failed) == (10, 10, 4, 4)
+    note_failing(coots)
+    coots.refresh_from_db()
+    assert coots.gold_failing == 1
 
 
 def test_a_page_reads_the_latest_answers_to_gold_and_then_only_what_failed_in_them(
