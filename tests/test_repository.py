@@ -179,7 +179,7 @@ BUDGETS = {
     "annotator/demo": 1_019,
     "annotator/kinds": 948,
     "annotator/management": 62,
-    "annotator/pages": 1_524,
+    "annotator/pages": 1_526,
     "benchmarks": 4053,
     "deploy": 827,
     "docs": 5_582,
