@@ -73,8 +73,11 @@ def label_what_is_there(page, site, campaign: Campaign) -> None:
     wait_for_chip(page, "All saved")
 
 
-def box_what_is_asked(page, site, campaign: Campaign) -> int:
-    """How many boxes, checks and looks this person has sent, until nothing waits for them."""
+def box_what_is_asked(page, site, campaign: Campaign, boxes=INSTANCES, loose: bool = True) -> int:
+    """How many boxes, checks and looks this person has sent, until nothing waits for them.
+
+    loose: draw the first box too large.
+    """
     page.goto(site(f"/campaigns/{campaign.name}/label/"))
     sent = 0
     while True:
@@ -84,14 +87,14 @@ def box_what_is_asked(page, site, campaign: Campaign) -> int:
         hands.wait(page)
         seat = hands.seat_of(page)
         seats = Seat.objects.select_related("question__item__image")
-        _box(page, seats.get(token=seat))
+        _box(page, seats.get(token=seat), boxes, loose)
         page.wait_for_selector(f"{hands.READY}:not([data-seat='{seat}']), {FINISHED}")
         sent += 1
 
 
-def is_good(question: Question) -> bool:
+def is_good(question: Question, boxes=INSTANCES) -> bool:
     """Whether the box that the question asks about is the instance's."""
-    box = INSTANCES[question.item.image.name, question.topic]
+    box = boxes[question.item.image.name, question.topic]
     return iou(tuple(question.content["box"]), tuple(box)) > 0.9
 
 
@@ -104,20 +107,20 @@ def says(question: Question, person: User) -> object:
     return boxers.box(INSTANCES[question.item.image.name, question.topic])
 
 
-def _box(page, seat: Seat) -> None:
+def _box(page, seat: Seat, boxes, loose: bool) -> None:
     """Answers one step with the mouse."""
     question = seat.question
     image = question.item.image
-    box = INSTANCES[image.name, question.topic]
+    box = boxes[image.name, question.topic]
     if question.step == CHECK:
-        hands.send_by(page, "[data-do=good]" if is_good(question) else "[data-reason=loose]")
+        hands.send_by(page, "[data-do=good]" if is_good(question, boxes) else "[data-reason=loose]")
     elif question.step == COVER:
         hands.send_by(page, "[data-do=complete]")
     else:
         answers = Answer.objects.filter(assignment__question__campaign=question.campaign_id)
         x0, y0, x1, y1 = box
-        loose = [x0 / 2, y0 / 2, (x1 + image.width) / 2, (y1 + image.height) / 2]
-        hands.draw(page, box if answers.exists() else loose)
+        larger = [x0 / 2, y0 / 2, (x1 + image.width) / 2, (y1 + image.height) / 2]
+        hands.draw(page, larger if loose and not answers.exists() else box)
         hands.send_by(page, "[data-do=send-box]:visible")
 
 
