@@ -91,12 +91,12 @@ def test_programs_take_parts_to_the_cds_of_three_networks(alice, run_jobs, shell
     posted(alices, "campaigns/", body | {"policy": policy})
     posted(alices, "campaigns/parts/objects/")
     [person] = open_campaign(alices, "parts", 1)
-    asked = {row["key"]: [part["key"] for part in row["parts"]] for row in words["categories"]}
+    part_keys = {row["key"]: [part["key"] for part in row["parts"]] for row in words["categories"]}
     objects = alices.get(f"{API}datasets/photographs/objects/").json()["results"]
     drawn = {row["image"]: {part["key"] for part in row["parts"]} for row in objects}
 
     def value_of(seat, image):
-        missing = [key for key in asked[seat["topic"]] if key not in drawn[image]]
+        missing = [key for key in part_keys[seat["topic"]] if key not in drawn[image]]
         return {"parts": {key: {"state": "not_visible"} for key in missing}, "half": True}
 
     assert answer_all(person, "parts", value_of) == 4
