@@ -462,12 +462,13 @@ ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.cds.kind.Cds",
     "evaluation.benchmarks.kinds.labeled.kind.Labeled",
 ]
-# Functions in evaluation that labeling calls by path: descriptions of classes, and links on a
-# campaign's page.
+# Functions in evaluation that labeling calls by path: descriptions of classes, links on a
+# campaign's page, and images of sealed parts.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
 ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
+ASSAY_SEALED_IMAGES = "evaluation.hooks.sealed_images"
 # The page that makes a campaign from a selection; New campaign links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"

@@ -10,7 +10,8 @@ from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.models import Benchmark
+from evaluation.models import Benchmark, ReleaseSplit
+from evaluation.release_splits import parts
 from labeling.campaigns.lifecycle import Sibling, TopicFields
 from labeling.models import Campaign
 
@@ -93,3 +94,12 @@ def links_of(campaign: Campaign) -> list[dict[str, str]]:
         {"title": f"benchmark {row.title}", "url": reverse("evaluation:benchmark", args=[row.name])}
         for row in Benchmark.objects.filter(Q(campaign=campaign) | Q(naming=campaign))
     ]
+
+
+def sealed_images(campaign: Campaign) -> frozenset[str]:
+    """Return the names of the images in sealed parts of the campaign's splits, in NFC.
+
+    Raises Conflict while a sealed split is being made.
+    """
+    rows = ReleaseSplit.objects.filter(release__campaign=campaign, sealed_by__isnull=False)
+    return frozenset().union(*(parts.images_of(row, row.names[-1]) for row in rows))

@@ -223,6 +223,7 @@ BUDGETS = {
     "labeling/promptable": 617,
     "labeling/quality": 3_266,
     "labeling/question_graph": 1_350,
+    "labeling/publishing": 600,
     "labeling/release_files": 1_086,
     "labeling/releases": 1407,
     "labeling/reports": 2478,

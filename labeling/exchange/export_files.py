@@ -1,6 +1,6 @@
 """Exports of a release as zip: written immediately, or by a job if large.
 
-The zip holds the folder that `labels export` writes, and its bytes are reproducible.
+The zip holds the folder that `labels export` or `publish` writes; its bytes are reproducible.
 """
 
 import hashlib
@@ -11,11 +11,12 @@ import zipfile
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from labeling.datasets import images
 from labeling.disk_full import saying_full
@@ -24,8 +25,10 @@ from labeling.files import BadInput
 from labeling.jobs import queue, shared_files
 from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH, OBJECTS
-from labeling.models import Image, Job, Release
+from labeling.models import Campaign, Image, Job, Release
+from labeling.publishing import folder
 from labeling.release_files import exporting
+from labeling.release_files.exporting import PUBLISHED
 from labeling.releases import freezing
 
 KIND = "export labels"
@@ -34,6 +37,8 @@ AT_ONCE = 200_000
 # An object with its parts takes as long as this many labels.
 AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
 OTHERWISE = 400
+# A photograph to publish, likewise.
+A_PHOTOGRAPH = 200
 # Lifetime of a job's zip; later it is rebuilt on request.
 KEPT = timedelta(days=7)
 # Their folder in the store.
@@ -41,7 +46,7 @@ STORED = "labels"
 # The strongest compression of labels takes three times as long to save a tenth.
 LEVEL = 3
 # Pictures are already compressed.
-AS_IT_IS = (".png",)
+AS_IT_IS = (".png", ".parquet")
 # Version of the formats; zips of earlier versions are not reused.
 LAYOUT = 3
 
@@ -54,7 +59,7 @@ def fetch(
     Repeated calls return the same job. Raises Refusal for an unknown format or option, and if the
     release's files are gone.
     """
-    known = exporting.formats_of(release.campaign.kind)
+    known = formats_of(release.campaign)
     if format_name not in known:
         raise Refusal(
             f"This release has no format {format_name[:40]!r}. Choose one of: {', '.join(known)}.",
@@ -69,7 +74,7 @@ def fetch(
         return open(shared_files.find(path, _stored_name(path)), "rb")
     if not freezing.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
-    if work(release, format_name) > AT_ONCE:
+    if work(release, format_name, options) > AT_ONCE:
         return _ask(release, format_name, options)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:
@@ -86,9 +91,19 @@ def _sentence(text: str | None) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def work(release: Release, format_name: str) -> int:
+def formats_of(campaign: Campaign) -> list[str]:
+    """Return the formats of the campaign's releases, with the folder to publish."""
+    return [*exporting.formats_of(campaign.kind), PUBLISHED]
+
+
+def work(
+    release: Release, format_name: str, options: exporting.FormatOptions = exporting.DEFAULT
+) -> int:
     """Return an upper bound of the work, in labels or what takes as long."""
     counts = release.counts
+    if format_name == PUBLISHED:
+        photographs = int(counts["images"]) * A_PHOTOGRAPH if options.with_images else 0
+        return photographs + int(counts["votes"]) + work(release, "csv")
     says = KINDS[release.campaign.kind].release
     if says == OBJECTS:
         return int(counts["objects"]) * AN_OBJECT.get(format_name, OTHERWISE)
@@ -111,7 +126,7 @@ def write(
 
     Raises Refusal if the release's files changed, or if a photograph for pictures is missing.
     """
-    folder = f"{release.campaign.name}-{release.number}"
+    top = f"{release.campaign.name}-{release.number}"
     date = release.created_at.timetuple()[:6]
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
         out = Path(scratch) / "labels"
@@ -121,10 +136,19 @@ def write(
             raise Refusal(
                 "The files of this release were changed after it was frozen. Freeze it again."
             ) from None
-        exporting.export(frozen, format_name, out, images_of(release), options)
+        if format_name == PUBLISHED:
+            folder.publish(
+                frozen,
+                out,
+                images_of(release),
+                with_images=options.with_images,
+                **publishing_options(release),
+            )
+        else:
+            exporting.export(frozen, format_name, out, images_of(release), options)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
             for path in sorted(path for path in out.rglob("*") if path.is_file()):
-                name = f"{folder}/{path.relative_to(out).as_posix()}"
+                name = f"{top}/{path.relative_to(out).as_posix()}"
                 entry = zipfile.ZipInfo(name, date)
                 stored = path.suffix in AS_IT_IS
                 entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
@@ -132,6 +156,22 @@ def write(
                 with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as goal:
                     while part := source.read(1 << 20):
                         goal.write(part)
+
+
+class PublishingOptions(TypedDict):
+    """Options of `folder.publish` that the database knows."""
+
+    sealed: frozenset[str]
+    started: str
+
+
+def publishing_options(release: Release) -> PublishingOptions:
+    """Return the images that a split of the campaign seals, and the campaign's start.
+
+    Raises Conflict while a sealed split is being made.
+    """
+    sealed = import_string(settings.ASSAY_SEALED_IMAGES)(release.campaign)
+    return {"sealed": sealed, "started": release.campaign.created_at.date().isoformat()}
 
 
 def images_of(release: Release) -> exporting.Open:
@@ -218,7 +258,11 @@ def _folder() -> Path:
 
 
 def _place(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
-    how = _digest([LAYOUT, options.of(format_name, release.campaign.kind)])
+    content: list[Any] = [LAYOUT, options.of(format_name, release.campaign.kind)]
+    if format_name == PUBLISHED:
+        # A part may be sealed after a zip was made.
+        content.append(sorted(publishing_options(release)["sealed"]))
+    how = _digest(content)
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
 
 

@@ -291,4 +291,5 @@ WORDS = {
     "pascal-part": "PASCAL-Part",
     "png": "indexed PNG",
     "pictures": "pictures to look at",
+    "huggingface": "folder to publish",
 }

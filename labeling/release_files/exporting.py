@@ -45,6 +45,9 @@ COCO_NOTE = (
     "image. CSV and Label Studio JSON state labels of whole images."
 )
 
+# The folder to publish (labeling/publishing), which is no format to read back.
+PUBLISHED = "huggingface"
+
 # Opens an image by its name, where pixels are available.
 Open = Callable[[str], IO[bytes]]
 
@@ -55,11 +58,13 @@ class FormatOptions:
 
     names: of COCO's categories, one of NAMES. rest: whether COCO includes what no part covers.
     image_base: prefix of image addresses for Label Studio; "" for files of its own machine.
+    with_images: whether a folder to publish includes the photographs.
     """
 
     names: str = NAMES[0]
     rest: bool = False
     image_base: str = ""
+    with_images: bool = False
 
     def of(self, format_name: str, kind: str) -> dict[str, object]:
         """Return the options of the format for a campaign of that kind.
@@ -82,6 +87,7 @@ OPTION_USES = {
     "names": "it names the categories of coco",
     "rest": "it is for coco of objects with parts",
     "image_base": "it is for label-studio",
+    "with_images": f"it is for {PUBLISHED}",
 }
 
 
@@ -89,7 +95,7 @@ def options_of(format_name: str, kind: str) -> tuple[str, ...]:
     """Return the names of the Options that a format has, for a campaign of that kind."""
     if format_name == "coco":
         return ("names", "rest") if KINDS[kind].release == OBJECTS else ("names",)
-    return ("image_base",) if format_name == "label-studio" else ()
+    return {"label-studio": ("image_base",), PUBLISHED: ("with_images",)}.get(format_name, ())
 
 
 def formats_of(kind: str) -> dict[str, ModuleType]:

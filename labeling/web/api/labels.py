@@ -36,11 +36,12 @@ WAIT_SECONDS = "2"
 
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
-OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
+OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS, exporting.PUBLISHED]))
 
 
 NAMES_HELP = "coco: each category by a name of its own (cat head), or plain (head, of every class)."
 REST_HELP = "coco of objects with parts: with what no part covers."
+IMAGES_HELP = "huggingface: with the photographs."
 BASE_HELP = (
     "label-studio: what stands before an image's name in its address, such as "
     "https://host/images/ or s3://bucket/folder/; else files of the machine Label Studio runs on."
@@ -54,6 +55,7 @@ class LabelFormatSerializer(Body):
     image_base = serializers.CharField(
         default="", allow_blank=True, max_length=LONGEST_BASE, help_text=BASE_HELP
     )
+    with_images = serializers.BooleanField(default=False, help_text=IMAGES_HELP)
 
 
 BroughtInSerializer = rows_of(BroughtIn, "BroughtIn")
@@ -106,6 +108,7 @@ class ReleaseLabelViewSet(CampaignViewSet):
             OpenApiParameter("names", enum=NAMES, default="unique", description=NAMES_HELP),
             OpenApiParameter("rest", bool, default=False, description=REST_HELP),
             OpenApiParameter("image_base", str, description=BASE_HELP),
+            OpenApiParameter("with_images", bool, default=False, description=IMAGES_HELP),
         ],
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
@@ -114,9 +117,10 @@ class ReleaseLabelViewSet(CampaignViewSet):
 
         COCO has only objects: its readers find 0 annotations for labels of whole images. csv and
         label-studio have both. The zip includes the release, so it can be imported with its
-        provenance. Up to 200,000 labels, 500 objects with parts or pictures of 33 are returned
-        immediately. A job writes larger zips: the answer is 202 with the job; repeat the request
-        later (see Retry-After). If the job failed, `jobs/<id>/retry/` repeats it.
+        provenance; huggingface is the folder that `manage.py publish` writes. Up to 200,000 labels,
+        500 objects with parts or pictures of 33 are returned immediately. A job writes larger zips:
+        the answer is 202 with the job; repeat the request later (see Retry-After). If the job
+        failed, `jobs/<id>/retry/` repeats it.
         """
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         query = LabelFormatSerializer(data=request.query_params.dict())

@@ -91,6 +91,12 @@ class ExportOptionsForm(WordedForm):
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
     )
 
+    with_images = forms.BooleanField(
+        required=False,
+        label="Include the photographs",
+        help_text="Check that their licences allow it; the folder states each.",
+    )
+
     def __init__(self, *args: Any, format_name: str, kind: str, **more: Any) -> None:
         super().__init__(*args, **{"auto_id": f"id_{format_name}_%s", **more})
         known = exporting.options_of(format_name, kind)

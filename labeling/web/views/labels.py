@@ -14,7 +14,6 @@ from labeling.exchange.prior_labels import BroughtIn
 from labeling.formats.reading import skipped_sentence
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
-from labeling.release_files import exporting
 from labeling.releases import freezing
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
@@ -100,7 +99,7 @@ def _options(
 ) -> HttpResponse:
     """Show the page of options. sent: the faulty form, by its format."""
     rows = []
-    for format_name in exporting.formats_of(campaign.kind):
+    for format_name in export_files.formats_of(campaign):
         form = sent.get(format_name)
         form = form or ExportOptionsForm(format_name=format_name, kind=campaign.kind)
         if form.fields:

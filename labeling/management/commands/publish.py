@@ -1,0 +1,51 @@
+"""`publish`: a release as a folder for Hugging Face, Croissant and DataCite."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeling.exchange import export_files
+from labeling.management.contract import ContractCommand, refusals
+from labeling.management.options import option
+from labeling.management.release_options import ReleaseOptions, find_release, images_in
+from labeling.plurals import count_of
+from labeling.publishing import folder
+from labeling.release_files.exporting import Open
+
+
+@dataclass(kw_only=True)
+class PublishOptions(ReleaseOptions):
+    out: Path = option("a folder that is not there yet", metavar="DIR")
+    with_images: bool = option("with the photographs as people saw them, in data/images.parquet")
+
+
+class Command(ContractCommand):
+    help = "A release as a folder to publish: Parquet, card, Croissant, datasheet, DataCite."
+
+    def action(self, options: PublishOptions) -> folder.Published:
+        frozen, stored = find_release(options.release, options.number)
+        open_image: Open | None = None
+        if options.images is not None:
+            open_image = images_in(options.images)
+        elif stored is not None:
+            open_image = export_files.images_of(stored)
+        with refusals():
+            if stored is None:
+                made = folder.publish(
+                    frozen, options.out, open_image, with_images=options.with_images
+                )
+            else:
+                made = folder.publish(
+                    frozen,
+                    options.out,
+                    open_image,
+                    with_images=options.with_images,
+                    **export_files.publishing_options(stored),
+                )
+        if made.unknown_licence:
+            self.warn(
+                f"{count_of(made.unknown_licence, 'image has', 'images have')} no stated licence: "
+                "state it, or ask before you publish"
+            )
+        if made.sealed:
+            self.warn(f"{count_of(made.sealed, 'image')} of sealed parts left out")
+        return made

@@ -1,0 +1,1 @@
+"""A frozen release as a folder to publish: Parquet, Croissant, card, datasheet, DataCite. Pure."""
