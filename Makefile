@@ -18,7 +18,7 @@ setup: $(VENV)/.installed $(VENV)/.compiled var/wordnet/.installed  ## .venv wit
 
 setup-dev: setup $(VENV)/.installed-dev
 
-exchange: setup-dev $(VENV)/exchange/.installed  ## readers of others, in which tests open our exports (80 MB)
+exchange: setup-dev $(VENV)/exchange/.installed  ## readers of others, in which tests open our exports (140 MB)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or later, and no python3 here is. \

@@ -4,12 +4,11 @@ Croissant 1.1 and RAI 1.0 by MLCommons.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from labeling.publishing.facts import UNKNOWN, Facts
-from labeling.publishing.tables import COLUMNS, COUNT, NUMBER, TEXT, TRUTH
+from labeling.publishing.tables import COLUMNS, COUNT, NUMBER, TEXT, TRUTH, TableHead
 
-Json = dict[str, Any]
+Json = dict[str, object]
 
 CONTEXT: Json = {
     "@language": "en",
@@ -58,8 +57,8 @@ CONTEXT: Json = {
 TYPES = {TEXT: "sc:Text", NUMBER: "sc:Float", COUNT: "sc:Integer", TRUTH: "sc:Boolean"}
 
 
-def describe(facts: Facts, files: Mapping[str, Json]) -> Json:
-    """Return croissant.json. files: rows, bytes and SHA-256 of each table."""
+def describe(facts: Facts, files: Mapping[str, TableHead]) -> Json:
+    """Return croissant.json. files: the head of each table."""
     rai = {f"rai:{name}": text for name, text in facts.statements().items()}
     days = [day[:10] for day in (facts.started, facts.frozen) if day]
     return {
@@ -109,17 +108,16 @@ def _record_set(name: str, with_images: bool) -> Json:
         for column, text in COLUMNS[name].items()
     ]
     if name == "images" and with_images:
-        image = _field(name, "image", "sc:ImageObject")
-        image["source"]["transform"] = {"jsonPath": "bytes"}
-        fields.insert(0, image)
+        fields.insert(0, _field(name, "image", "sc:ImageObject", transform={"jsonPath": "bytes"}))
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _field(table: str, column: str, data_type: str) -> Json:
+def _field(table: str, column: str, data_type: str, **source: object) -> Json:
     return {
         "@type": "cr:Field",
         "@id": f"{table}/{column}",
         "name": f"{table}/{column}",
         "dataType": data_type,
-        "source": {"fileObject": {"@id": f"{table}.parquet"}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": f"{table}.parquet"}, "extract": {"column": column}}
+        | source,
     }

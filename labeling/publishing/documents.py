@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import yaml
 
 from labeling.publishing.facts import NOT_STATED, UNKNOWN, Facts
+from labeling.publishing.tables import TableHead
 
 # Identifiers of licences on Hugging Face by their usual name in lower case, hyphens for spaces.
 KNOWN_LICENCES = re.compile(
@@ -25,9 +25,9 @@ COLUMN_NOTES = {
 }
 
 
-def card(facts: Facts, files: Mapping[str, Mapping[str, Any]]) -> str:
+def card(facts: Facts, files: Mapping[str, TableHead]) -> str:
     """Return README.md, with the YAML by which Hugging Face loads the folder."""
-    head: dict[str, Any] = {
+    head: dict[str, object] = {
         "pretty_name": facts.title,
         **_licence(facts),
         "task_categories": [facts.task],
@@ -155,7 +155,7 @@ Licence of the labels: {UNKNOWN}.
 """
 
 
-def datacite(facts: Facts) -> dict[str, Any]:
+def datacite(facts: Facts) -> dict[str, object]:
     """Return metadata by the schema of DataCite 4, which Zenodo reads too.
 
     Creators and publisher are for the researchers to fill in.

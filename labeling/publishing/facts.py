@@ -7,6 +7,7 @@ from typing import Any
 
 from labeling.kinds.base import BOXES, OBJECTS
 from labeling.plurals import count_of
+from labeling.release_files.frozen import PolicyHead
 
 UNKNOWN = "unknown"
 NOT_STATED = "Unknown: the researchers stated nothing about this on the site."
@@ -33,9 +34,9 @@ class Facts:
     dataset: str
     instructions: str
     classes: Mapping[str, str]
-    policies: Sequence[Mapping[str, Any]]
+    policies: Sequence[PolicyHead]
     stated_error: Mapping[str, Any] | None
-    stated_boxes: Mapping[str, Any] | None
+    stated_boxes: Mapping[str, object] | None
     open_questions: int
     code_version: str
     with_images: bool

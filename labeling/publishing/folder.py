@@ -12,7 +12,7 @@ from labeling.files import BadInput, StrPath
 from labeling.kinds.base import OBJECTS
 from labeling.publishing import croissant, documents, tables
 from labeling.publishing.facts import UNKNOWN, Facts
-from labeling.publishing.tables import Row, Table
+from labeling.publishing.tables import ParquetTable, Row
 from labeling.records import Record
 from labeling.release_files import exporting, frozen
 from labeling.release_files.exporting import Open
@@ -61,7 +61,7 @@ def publish(
         data = unfinished / "data"
         data.mkdir()
         written = {
-            name: Table(data, name, with_images)
+            name: ParquetTable(data, name, with_images)
             for name in ("images", "labels", "objects", "votes")
         }
         _write_images(release, facts, written, open_image if with_images else None, sealed)
@@ -120,7 +120,7 @@ def _facts(release: Frozen, with_images: bool, started: str) -> Facts:
 def _write_images(
     release: Frozen,
     facts: Facts,
-    written: dict[str, Table],
+    written: dict[str, ParquetTable],
     open_image: Open | None,
     sealed: Collection[str],
 ) -> None:

@@ -8,7 +8,7 @@ pixels of the upright image, as in COCO.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from labeling.files import file_sha256
 from labeling.formats.label import Label
@@ -79,10 +79,18 @@ COLUMNS: dict[str, dict[str, str]] = {
 # Rows and bytes that are kept in memory before they are written.
 BATCH_ROWS = 10_000
 BATCH_BYTES = 32 << 20
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
-class Table:
+class TableHead(TypedDict):
+    """The rows of a finished table, and its file."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class ParquetTable:
     """A Parquet file that grows row by row. with_images: has a column of image files."""
 
     def __init__(self, folder: Path, name: str, with_images: bool = False) -> None:
@@ -105,8 +113,8 @@ class Table:
         if len(self.rows) >= BATCH_ROWS or self.bytes >= BATCH_BYTES:
             self._flush()
 
-    def close(self) -> Row:
-        """Finish the file and return its rows, bytes and SHA-256."""
+    def close(self) -> TableHead:
+        """Write the rest of the file and return its head."""
         if self.rows:
             self._flush()
         self.writer.close()

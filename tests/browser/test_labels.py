@@ -1,5 +1,7 @@
 """Labels in and out as a researcher sees them: brought in from a file, taken out of a release."""
 
+import zipfile
+
 import pytest
 
 from labeling.exchange import export_files
@@ -54,6 +56,22 @@ def test_a_large_release_is_waited_for_and_then_downloaded(
     with page.expect_download() as waiting:
         page.click("text=Download PASCAL VOC")
     assert waiting.value.suggested_filename == "home-1-voc.zip"
+
+
+def test_a_release_is_published_with_its_photographs(browser_as, alice, home, site, looked_at):
+    page = browser_as(alice, accept_downloads=True)
+    page.goto(site("/campaigns/home/releases/"))
+    page.click("a:has-text('Publish')")
+    page.check("#id_huggingface_with_images")
+    looked_at(page, "labels-publish")
+
+    with page.expect_download() as waiting:
+        page.click("button:has-text('Download folder to publish')")
+
+    assert waiting.value.suggested_filename == "home-1-huggingface.zip"
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert "home-1/croissant.json" in archive.namelist()
+        assert "home-1/data/images.parquet" in archive.namelist()
 
 
 def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, looked_at, run_jobs):

@@ -108,6 +108,72 @@ def label_studio(folder: str) -> Any:
     }
 
 
+def datumaro(folder: str, format_name: str) -> Any:
+    from datumaro.components.annotation import AnnotationType
+    from datumaro.components.dataset import Dataset
+
+    dataset = Dataset.import_from(folder, format_name)
+    names = [each.name for each in dataset.categories()[AnnotationType.label].items]
+    shapes = (AnnotationType.bbox, AnnotationType.polygon, AnnotationType.mask)
+    return {
+        "classes": names,
+        "images": {
+            item.id: [
+                [names[each.label], list(each.get_bbox()), each.get_area()]
+                for each in item.annotations
+                if each.type in shapes
+            ]
+            for item in dataset
+        },
+    }
+
+
+def huggingface(cache: str, *folders: str) -> Any:
+    """Rows of every table of published folders; of images, their sizes."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    rows: dict[str, dict[str, Any]] = {}
+    for folder in folders:
+        tables = rows[Path(folder).name] = {}
+        for name in datasets.get_dataset_config_names(folder):
+            table = datasets.load_dataset(folder, name, cache_dir=f"{cache}/{Path(folder).name}")
+            tables[name] = [
+                {**row, "image": list(row["image"].size)} if name == "images" else row
+                for row in table["train"]
+            ]
+    return rows
+
+
+def croissant(*folders: str) -> Any:
+    """Rows of every record set of published folders, with what the validation says."""
+    import mlcroissant
+
+    seen: dict[str, Any] = {"issues": [], "rows": {}}
+    for folder in folders:
+        dataset = mlcroissant.Dataset(os.path.join(folder, "croissant.json"))
+        issues = dataset.metadata.ctx.issues
+        seen["issues"] += [*issues.errors, *issues.warnings]
+        seen["rows"][Path(folder).name] = {
+            each.id: [
+                {key.rpartition("/")[2]: _plain(value) for key, value in row.items()}
+                for row in dataset.records(each.id)
+            ]
+            for each in dataset.metadata.record_sets
+        }
+    return seen
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if hasattr(value, "size") and hasattr(value, "mode"):
+        return list(value.size)
+    return value.item() if hasattr(value, "item") else value
+
+
 READERS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
@@ -117,6 +183,9 @@ READERS: dict[str, Callable[..., Any]] = {
         torchvision_coco,
         torchvision_voc,
         label_studio,
+        datumaro,
+        huggingface,
+        croissant,
     )
 }
 

@@ -1,5 +1,6 @@
-"""What the readers of others see in our exports: pycocotools, supervision, torchvision's datasets
-and label-studio-sdk's converter, in a process that has them (`make exchange`)."""
+"""What the readers of others see in our exports: pycocotools, supervision, torchvision's datasets,
+label-studio-sdk's converter, and of published folders Hugging Face's datasets and
+mlcroissant, in a process that has them (`make exchange`)."""
 
 import json
 import os
@@ -10,14 +11,19 @@ from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
+from pyarrow import parquet
 
+from labeling.exchange import export_files
 from labeling.formats import FORMATS
 from labeling.formats.label import ExportContext, Instance, Label, bounds
 from labeling.parts.model import Photograph
+from labeling.publishing import folder
 from labeling.release_files import exporting
 from labeling.releases import freezing
+from tests import factories
 from tests.conftest import skip_or_fail
 from tests.labeling import part_releases as cats
+from tests.labeling.publishing import releases
 
 HERE = Path(__file__).parent
 EXCHANGE = Path(sys.prefix) / "exchange"
@@ -72,7 +78,12 @@ def seen(reader, *paths):
         skip_or_fail("the readers of others are not here; run make exchange")
     done = subprocess.run(
         [sys.executable, HERE / "exchange_readers.py", reader, *map(str, paths)],
-        env={**os.environ, "PYTHONPATH": str(EXCHANGE), "PYTHONWARNINGS": "ignore"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(EXCHANGE),
+            "PYTHONWARNINGS": "ignore",
+            "HF_HUB_OFFLINE": "1",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -196,3 +207,29 @@ def test_readers_of_others_open_objects_with_parts(alice, bob, dataset, tmp_path
     assert len(tasks["COCO"]["images"]) == 3
     voc = ElementTree.parse(tmp_path / "voc" / "Annotations" / "cats" / "0.xml")
     assert {node.text for node in voc.iterfind("object/name")} == {"cat", "cow"}
+
+
+@pytest.mark.ci
+@pytest.mark.django_db
+def test_readers_of_others_open_published_folders(alice, bob, tmp_path):
+    """0 differences of count, id, class and order between three readers of the same tables."""
+    written = {}
+    for kind, make in releases.KINDS.items():
+        row = make(alice, bob, factories.make_dataset(alice, f"of-{kind}"))
+        out, images = tmp_path / kind, export_files.images_of(row)
+        folder.publish(freezing.read(row), out, images, with_images=True)
+        written[kind] = {
+            path.stem: parquet.read_table(path).to_pylist() for path in (out / "data").iterdir()
+        }
+        for image in written[kind]["images"]:
+            image["image"] = [image["width"], image["height"]]
+    folders = [tmp_path / kind for kind in written]
+
+    assert seen("huggingface", tmp_path / "cache", *folders) == written
+    records = seen("croissant", *folders)
+    assert records["issues"] == []
+    for tables in written.values():
+        # Croissant has the boxes in the record set of objects.
+        for image in tables["images"]:
+            del image["objects"]
+    assert records["rows"] == written

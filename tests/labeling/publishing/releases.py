@@ -44,7 +44,9 @@ def naming(owner: User, annotator: User, dataset: Dataset) -> Release:
     )
     lifecycle.launch(campaign, owner)
     factories.join(annotator, campaign)
-    crowd.answer(campaign, [annotator], lambda image, _: {"key": DOG} if image == "a.png" else "none")
+    crowd.answer(
+        campaign, [annotator], lambda image, _: {"key": DOG} if image == "a.png" else "none"
+    )
     return freezing.freeze(campaign, owner)
 
 

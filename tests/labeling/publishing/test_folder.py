@@ -249,9 +249,7 @@ def test_the_command_prints_counts_and_warns_of_unknown_licences(
 def test_a_release_folder_is_published_without_its_site(alice, bob, dataset, tmp_path, shell):
     row = releases.yes_or_no(alice, bob, dataset)
 
-    status, out, _ = shell(
-        "publish", freezing.folder_of(row), "--out", tmp_path / "out", "--json"
-    )
+    status, out, _ = shell("publish", freezing.folder_of(row), "--out", tmp_path / "out", "--json")
 
     assert (status, json.loads(out)["votes"]) == (0, 4)
     assert "image" not in rows(tmp_path / "out", "images")[0]
