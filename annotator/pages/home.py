@@ -87,7 +87,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "to_label": to_label,
         "to_run": to_run,
         "steps": open_tasks.first_steps(user, campaigns) if user.may_open_campaigns else [],
-        "tasks": open_tasks.open_tasks(campaigns) if campaigns else [],
+        "tasks": open_tasks.open_tasks(user, campaigns) if campaigns else [],
     }
     return render(request, "annotator/home.html", context)
 

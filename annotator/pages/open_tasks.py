@@ -105,8 +105,11 @@ def _url(page: str, row: Dataset | Campaign | None) -> str:
     return reverse(f"labeling:{page}", args=[row.name]) if row else ""
 
 
-def open_tasks(campaigns: Sequence[Campaign]) -> list[OpenTask]:
-    """Return the open tasks of these campaigns and their benchmarks. Six queries."""
+def open_tasks(user: User, campaigns: Sequence[Campaign]) -> list[OpenTask]:
+    """Return the open tasks of campaigns that the user runs, and of their benchmarks.
+
+    Seven queries.
+    """
     counts = question_counts.of_campaigns([campaign.pk for campaign in campaigns])
     failed, flags, suspects = (
         _by_campaign(rows, campaigns)
@@ -155,7 +158,7 @@ def open_tasks(campaigns: Sequence[Campaign]) -> list[OpenTask]:
             for count, singular, plural, page in rows
             if count
         ]
-    return tasks + _news(campaigns)
+    return tasks + _news(user, campaigns)
 
 
 def _by_campaign(rows: QuerySet[Any], campaigns: Sequence[Campaign]) -> dict[int, int]:
@@ -163,15 +166,16 @@ def _by_campaign(rows: QuerySet[Any], campaigns: Sequence[Campaign]) -> dict[int
     return dict(counts.annotate(Count("pk")))
 
 
-def _news(campaigns: Sequence[Campaign]) -> list[OpenTask]:
-    """Return new submissions and new or failed scores of the campaigns' benchmarks."""
+def _news(user: User, campaigns: Sequence[Campaign]) -> list[OpenTask]:
+    """Return others' new submissions and new or failed scores of the campaigns' benchmarks."""
     since = timezone.now() - NEW
     sent = Submission.objects.filter(benchmark__campaign__in=campaigns, created_at__gte=since)
     runs = Run.objects.filter(benchmark__campaign__in=campaigns, finished_at__gte=since)
+    new = runs.filter(state=Run.State.DONE).exclude(requested_by=user)
     groups = [
         (runs.filter(state=Run.State.FAILED), "failed score", "failed scores", "benchmark"),
-        (sent, "new submission", "new submissions", "submissions"),
-        (runs.filter(state=Run.State.DONE), "new score", "new scores", "benchmark"),
+        (sent.exclude(submitted_by=user), "new submission", "new submissions", "submissions"),
+        (new, "new score", "new scores", "benchmark"),
     ]
     tasks = []
     for rows, singular, plural, page in groups:

@@ -12,6 +12,7 @@ from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Followi
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
+from labeling.web.forms.common import CampaignField
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
@@ -65,7 +66,7 @@ class NamedForm(KeepsFiles):
 class NewBenchmarkForm(NamedForm):
     """A new benchmark on the answers of a campaign."""
 
-    campaign = forms.ModelChoiceField(
+    campaign = CampaignField(
         Campaign.objects.none(),
         to_field_name="name",
         help_text="Its latest release is used; without one, one is frozen now.",

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from django import forms
 from django.db.models import QuerySet
 
 from evaluation.readers import release_predictions
@@ -12,6 +11,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CLASS
 from labeling.models import Release, User
 from labeling.releases import freezing
+from labeling.web.forms.common import ReleaseField
 
 
 def releases_for(user: User) -> QuerySet[Release]:
@@ -25,8 +25,8 @@ def releases_for(user: User) -> QuerySet[Release]:
     )
 
 
-def release_field(user: User) -> forms.ModelChoiceField:
-    return forms.ModelChoiceField(
+def release_field(user: User) -> ReleaseField:
+    return ReleaseField(
         releases_for(user),
         label="… or a release of a naming campaign",
         required=False,

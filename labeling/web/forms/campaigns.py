@@ -19,7 +19,15 @@ from labeling.question_graph.graph import QuestionGraph, build
 from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, known_number
-from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
+from labeling.web.forms.common import (
+    NAME_HELP,
+    TALL,
+    ListsForm,
+    ReleaseField,
+    WordedForm,
+    list_file,
+    list_text,
+)
 from labeling.web.forms.graph import (
     SOURCES,
     graph_file,
@@ -107,7 +115,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "CSV with wnid,name,definition,synonyms,url in each line. Classes without a line get their "
         "names from WordNet, if it is installed.",
     )
-    release = forms.ModelChoiceField(
+    release = ReleaseField(
         label="Labels of a release",
         queryset=Release.objects.none(),
         required=False,

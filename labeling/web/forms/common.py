@@ -6,14 +6,30 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
 
 from labeling.errors import Refusal
+from labeling.models import Campaign, Release
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_LIST_BYTES = 64 * 1024 * 1024
 TALL = {"rows": 6, "spellcheck": "true"}
 LIST = {"rows": 6, "spellcheck": "false", "autocapitalize": "off"}
 NAME_HELP = "Part of the page’s address. Use lower-case letters, digits, - and _."
+
+
+class CampaignField(forms.ModelChoiceField):
+    """A campaign to choose; the name tells those of equal titles apart."""
+
+    def label_from_instance(self, obj: Campaign) -> str:
+        return f"{obj.title} ({obj.name})"
+
+
+class ReleaseField(forms.ModelChoiceField):
+    """A release to choose, with its date."""
+
+    def label_from_instance(self, obj: Release) -> str:
+        return f"{obj.campaign.title} ({obj}, {date_format(obj.created_at, 'j M Y')})"
 
 
 def add_refusal(form: forms.Form, refusal: Refusal) -> None:

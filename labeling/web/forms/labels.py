@@ -9,15 +9,10 @@ from labeling.files import BadInput
 from labeling.formats.label_studio_project import LOCAL_FILES, LONGEST_BASE, check_base
 from labeling.models import Campaign
 from labeling.release_files import exporting
-from labeling.web.forms.common import WordedForm
+from labeling.web.forms.common import CampaignField, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 BY_NAME = ("", "As the file’s name says")
-
-
-class CampaignField(forms.ModelChoiceField):
-    def label_from_instance(self, obj: Campaign) -> str:
-        return obj.title
 
 
 class KnownLabelsForm(KeepsFiles, WordedForm):

@@ -24,8 +24,9 @@ def benchmark(coots, alice):
     )
 
 
-def tasks_of(*campaigns):
-    return {(task.count, task.words): task.url for task in open_tasks.open_tasks(campaigns)}
+def tasks_of(campaign):
+    tasks = open_tasks.open_tasks(campaign.created_by, [campaign])
+    return {(task.count, task.words): task.url for task in tasks}
 
 
 def test_each_open_task_has_a_number_and_its_page(client, coots, alice, bob, benchmark):
@@ -40,6 +41,8 @@ def test_each_open_task_has_a_number_and_its_page(client, coots, alice, bob, ben
     now = timezone.now()
     for state in ("done", "done", "failed"):
         Run.objects.create(benchmark=benchmark, state=state, finished_at=now)
+    Run.objects.create(benchmark=benchmark, state="done", finished_at=now, requested_by=alice)
+    Submission.objects.create(benchmark=benchmark, name="b", position=1, submitted_by=alice)
     Run.objects.create(benchmark=benchmark, state="done", finished_at=now - open_tasks.NEW * 2)
 
     urls = tasks_of(coots)

@@ -148,6 +148,37 @@ def test_result_looks_right(page, site, full, looked_at, screenshots):
             screenshots(page, f"cds-result-{name}-{size['width']}")
 
 
+SCROLLED = """() => [...document.querySelectorAll(".table-scroll, .plot-scroll")]
+  .filter((region) => region.clientWidth && region.scrollWidth > region.clientWidth + 1)
+  .map((region) => region.ariaLabel)"""
+
+
+def test_phones_show_tables_as_cards_and_scroll_nothing_sideways(page, site, full):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(site("/benchmarks/reveal/"))
+    page.wait_for_selector(".cards-when-narrow")
+
+    assert page.evaluate(SCROLLED) == []
+    cell = page.locator("[aria-label='Table of CDS by content scheme'] td").first
+    assert cell.get_attribute("data-column") == "object only"
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == '"object only"'
+    assert page.get_by_role("columnheader", name="object only").count()
+
+
+def test_contents_stay_and_figures_are_beside_their_tables(page, site, full):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(site("/benchmarks/reveal/"))
+    page.wait_for_selector(".cards-when-narrow")
+    table = page.locator("[aria-label='Table of CDS by content scheme']").bounding_box()
+    figure = page.locator("figure:has-text('CDS at each content scheme')").first.bounding_box()
+
+    assert figure["x"] > table["x"] + table["width"]
+    assert abs(figure["y"] - table["y"]) < 2
+    page.click(".on-page a:has-text('Files and conventions')")
+    assert page.locator(".on-page").bounding_box()["y"] == 0
+    assert page.locator("[data-open-when-wide]").first.get_attribute("open") is not None
+
+
 def test_empty_page_says_what_to_do(page, site, reveal, looked_at):
     page.goto(site("/benchmarks/reveal/"))
 

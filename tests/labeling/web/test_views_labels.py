@@ -67,7 +67,7 @@ def test_the_campaigns_offered_are_those_that_ask_by_a_graph(desk, alice, datase
     files.home_release(alice, dataset)
 
     page = text_of(desk.get(f"/datasets/{dataset.name}/labels/"))
-    assert '<option value="home">Home</option>' in page
+    assert '<option value="home">Home (home)</option>' in page
     assert "Coots" not in page
     assert "question graph of" not in text_of(desk.get(LABELS))
 

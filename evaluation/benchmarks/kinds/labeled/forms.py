@@ -16,6 +16,7 @@ from evaluation.models import Benchmark
 from evaluation.release_splits.parts import part_choices
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
+from labeling.web.forms.common import CampaignField
 from labeling.web.forms.kept import KeptFileInput
 
 WSOL = "wsol"
@@ -24,7 +25,7 @@ WSOL = "wsol"
 class TruthCampaignForm(forms.Form):
     """The campaign whose labels become the truth."""
 
-    campaign = forms.ModelChoiceField(
+    campaign = CampaignField(
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",

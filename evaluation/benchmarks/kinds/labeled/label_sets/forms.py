@@ -9,6 +9,7 @@ from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.kinds import policies
 from labeling.models import Campaign, User
+from labeling.web.forms.common import CampaignField
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 
@@ -52,7 +53,7 @@ class OpenReviewForm(forms.Form):
 class ApplyReviewForm(KeepsFiles):
     """The campaign whose answers become label sets."""
 
-    campaign = forms.ModelChoiceField(
+    campaign = CampaignField(
         Campaign.objects.none(),
         to_field_name="name",
         empty_label="Choose …",

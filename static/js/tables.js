@@ -1,0 +1,41 @@
+/* Numbers beside a figure are open where there is room (<details data-open-when-wide>).
+   Tables become cards on narrow screens: names each cell after its column, for assay.css to show. Roles
+   keep the table a table for screen readers, whatever its display. A table whose head is no single row of
+   names, or with cells over several rows, stays as it is. */
+function label(table) {
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.innerText.trim());
+  table.role = "table";
+  for (const group of [table.tHead, ...table.tBodies]) group.role = "rowgroup";
+  for (const row of table.rows) row.role = "row";
+  for (const cell of table.tHead.rows[0].cells) if (cell.matches("th")) cell.role = "columnheader";
+  for (const body of table.tBodies) {
+    for (const row of body.rows) {
+      [...row.cells].forEach((cell, index) => {
+        cell.dataset.column = cell.colSpan > 1 ? "" : (heads[index] ?? "");
+        cell.role = cell.matches("th") ? "rowheader" : "cell";
+        cell.classList.toggle("blank", !cell.innerText.trim() && !cell.querySelector("img, svg, input"));
+      });
+    }
+  }
+  table.classList.add("cards-when-narrow");
+}
+
+function labelAll() {
+  for (const table of document.querySelectorAll(".table-scroll > table:not(.cards-when-narrow)")) {
+    if (table.tHead?.rows.length === 1 && !table.querySelector("thead [colspan], [rowspan], tfoot")) label(table);
+  }
+}
+
+const wide = matchMedia("(min-width: 1200px)");
+
+function openDetails() {
+  for (const details of document.querySelectorAll("[data-open-when-wide]")) details.open = wide.matches;
+}
+
+labelAll();
+openDetails();
+wide.addEventListener("change", openDetails);
+document.addEventListener("htmx:afterSettle", () => {
+  labelAll();
+  openDetails();
+});
