@@ -469,6 +469,8 @@ ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
 ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 ASSAY_SEALED_IMAGES = "evaluation.hooks.sealed_images"
+ASSAY_IMAGE_USES = ["evaluation.hooks.uses_of_image"]
+ASSAY_IMAGE_PREDICTIONS = "evaluation.hooks.images_predicted"
 # The page that makes a campaign from a selection; New campaign links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"

@@ -3,20 +3,25 @@
 import contextlib
 from collections.abc import Container, Sequence
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
+from evaluation.benchmarks.access import benchmarks_for
+from evaluation.benchmarks.kind import families, kind_of
 from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.models import Benchmark, ReleaseSplit
+from evaluation.models import Benchmark, ReleaseSplit, Selection
 from evaluation.release_splits import parts
 from labeling.campaigns.lifecycle import Sibling, TopicFields
-from labeling.models import Campaign
+from labeling.models import Campaign, Dataset, Image, User
+from labeling.reports.image_page import ImageUse
 
 # Siblings of a class to show: first those in the campaign, then others by name.
 SIBLINGS = 8
+# The newest benchmarks that the page of an image looks into.
+BENCHMARKS = 20
 
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicFields]:
@@ -103,3 +108,26 @@ def sealed_images(campaign: Campaign) -> frozenset[str]:
     """
     rows = ReleaseSplit.objects.filter(release__campaign=campaign, sealed_by__isnull=False)
     return frozenset().union(*(parts.images_of(row, row.names[-1]) for row in rows))
+
+
+def uses_of_image(user: User, image: Image) -> list[ImageUse]:
+    """Return what the newest benchmarks of this person made of the image, without sealed ones."""
+    rows = benchmarks_for(user).filter(campaign__dataset=image.dataset).select_related("campaign")
+    by_family: dict[str, list[Benchmark]] = {}
+    for row in rows.order_by("-pk")[:BENCHMARKS]:
+        if not kind_of(row).hides_images(row, user):
+            by_family.setdefault(kind_of(row).family, []).append(row)
+    known = families()
+    return [
+        use
+        for family, benchmarks in by_family.items()
+        for use in known[family].uses_of_image(benchmarks, image.name)
+    ]
+
+
+def images_predicted(user: User, dataset: Dataset, keys: Sequence[str]) -> Exists:
+    """Return the condition that a classifier of a competition predicts one of these classes."""
+    rows = benchmarks_for(user).filter(campaign__dataset=dataset)
+    predicted = Q(first_label__in=keys) | Q(second_label__in=keys)
+    lines = Selection.objects.filter(benchmark__in=rows, image=OuterRef("name"))
+    return Exists(lines.filter(predicted))

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from labeling.web import image_views
 from labeling.web.views import (
     audit,
     boxes,
@@ -138,6 +139,11 @@ urlpatterns = [
     path(D + "imports/", imports.dataset_imports, name="dataset_imports"),
     path(D + "imports/<int:pk>/", imports.import_report, name="import_report"),
     path(D + "imports/<int:pk>/retry/", imports.import_retry, name="import_retry"),
+    path(D + "images/", image_views.dataset_images, name="dataset_images"),
+    path(D + "images/views/", image_views.view_save, name="view_save"),
+    path(D + "images/views/<int:pk>/remove/", image_views.view_remove, name="view_remove"),
+    path(D + "images/<int:pk>/", image_views.image, name="image"),
+    path(D + "images/<int:pk>/display", image_views.image_display, name="image_display"),
     path(D + "images/<int:pk>/thumbnail", datasets.thumbnail, name="thumbnail"),
     path(D + "objects/", objects.dataset_objects, name="dataset_objects"),
     path(D + "objects/import/", part_imports.parts_import, name="parts_import"),

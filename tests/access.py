@@ -74,6 +74,7 @@ FILL = (
     (r"calibrations/(<int:number>)", "1"),
     (r"files/(<str:file>)", "answers.jsonl"),
     (r"images/(<int:pk>)", "image"),
+    (r"images/views/(<int:pk>)", "saved view"),
     (r"runs/(<int:pk>)", "run"),
     (r"new/(<slug:family>)", "mad"),
     (r"runs/(?:<int:pk>|\d+)/(<file:file>)", "answers.jsonl"),
@@ -308,6 +309,11 @@ ROWS = (
         GET datasets/<slug:name>/imports/
         GET datasets/<slug:name>/imports/<int:pk>/
         POST datasets/<slug:name>/imports/<int:pk>/retry/
+        GET datasets/<slug:name>/images/
+        GET datasets/<slug:name>/images/<int:pk>/
+        GET datasets/<slug:name>/images/<int:pk>/display
+        POST datasets/<slug:name>/images/views/
+        POST datasets/<slug:name>/images/views/<int:pk>/remove/
         GET datasets/<slug:name>/images/<int:pk>/thumbnail
         GET datasets/<slug:name>/objects/
         GET,POST datasets/<slug:name>/objects/import/

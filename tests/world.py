@@ -294,6 +294,7 @@ def _furnish(world: World) -> None:
         "counterexample": Selection.objects.filter(benchmark__name="coots").earliest("pk").pk,
         "model run": model_runs.request(classes, alice, "colours", pool=pool.pk).pk,
         "flag": note.pk,
+        "saved view": world.alice.saved_views.create(dataset=world.dataset, name="kept").pk,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,

@@ -27,6 +27,7 @@ from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
 from labeling.releases import freezing
+from labeling.reports.image_page import ImageUse
 
 # Key of the fingerprint, if the truth has a later version.
 NEWEST_TRUTH = "newest_truth"
@@ -213,6 +214,10 @@ class BenchmarkKind(Generic[ResultT]):
     def hides_images(self, benchmark: Benchmark, user: User) -> bool:
         """Return whether this user sees counts and scores only."""
         return False
+
+    def uses_of_image(self, benchmarks: Sequence[Benchmark], image: str) -> list[ImageUse]:
+        """Return what these benchmarks of this family made of the image, in few queries."""
+        return []
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
         """Delete the files of the interim runs in `gone`, which `run` replaces."""

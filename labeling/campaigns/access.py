@@ -6,7 +6,7 @@ Campaigns, datasets and benchmarks of others answer as if they did not exist.
 from django.utils.translation import gettext
 
 from labeling.errors import NotAllowed, NotYours
-from labeling.models import Campaign, Dataset, Membership, User
+from labeling.models import Campaign, Dataset, Image, Membership, User
 
 RESEARCHER = Membership.Role.RESEARCHER
 REVIEWER = Membership.Role.REVIEWER
@@ -59,6 +59,16 @@ def dataset_for(user: User, name: str) -> Dataset:
     if dataset is None:
         raise NotYours("There is no such dataset, or it is not yours.")
     return dataset
+
+
+def image_for(user: User, name: str, pk: int) -> Image:
+    """Return an image, with its dataset, if this person may see the dataset. Raises NotYours."""
+    datasets = Dataset.objects.visible_to(user).filter(name=name)
+    rows = Image.objects.filter(pk=pk, dataset__in=datasets.values("pk"))
+    image = rows.select_related("dataset").first()
+    if image is None:
+        raise NotYours("There is no such image, or its dataset is not yours.")
+    return image
 
 
 def check_may_open(user: User) -> None:

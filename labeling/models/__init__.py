@@ -3,7 +3,7 @@
 | file | nouns |
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
-| images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
+| images.py | Dataset, Image, SavedView, Import, Item, GivenLabel, Vocabulary |
 | campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Seat, Answer, Draft, SentBack, |
 | | Settlement, Audit |
@@ -32,7 +32,15 @@ from labeling.models.campaigns import (
 )
 from labeling.models.candidates import Candidate, Verification
 from labeling.models.flags import Flag
-from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
+from labeling.models.images import (
+    Dataset,
+    GivenLabel,
+    Image,
+    Import,
+    Item,
+    SavedView,
+    Vocabulary,
+)
 from labeling.models.naming import NamedProposal, SecondAnswer
 from labeling.models.people import (
     ApiToken,
@@ -87,6 +95,7 @@ __all__ = [
     "Quota",
     "Release",
     "ReplacedRelease",
+    "SavedView",
     "Seat",
     "SecondAnswer",
     "SegmentationNetwork",

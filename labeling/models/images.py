@@ -34,7 +34,9 @@ class Dataset(models.Model):
 class Image(models.Model):
     """A file of a dataset. `name`, a relative path, is its id in lists and predictions."""
 
-    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="images")
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.CASCADE, related_name="images", db_index=False
+    )
     name = models.CharField(max_length=400)
     sha256 = models.CharField(max_length=64)
     file = models.FileField(upload_to="images/", max_length=200)
@@ -67,6 +69,33 @@ class Image(models.Model):
             models.UniqueConstraint(
                 fields=["dataset", "sha256"], name="one_image_per_dataset_and_content"
             ),
+        ]
+        # For the browser, which reads on from the last image of a page in each of its orders.
+        indexes = [
+            models.Index(fields=["dataset", "id"], name="image_by_id"),
+            models.Index(fields=["dataset", "bytes", "id"], name="image_by_size"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SavedView(models.Model):
+    """One person's filter and order of a dataset's images, under a name."""
+
+    user = models.ForeignKey(
+        "labeling.User", on_delete=models.CASCADE, related_name="saved_views", db_index=False
+    )
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=80)
+    # The query string of the browser's address.
+    query = models.CharField(max_length=2000, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "dataset", "name"], name="one_saved_view_per_user_and_name"
+            )
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from labeling.consensus import settling
 from labeling.consensus.votes import votes_on_page
 from labeling.db.sql import in_runs
@@ -112,7 +114,7 @@ def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
     latest = question.settlements.order_by("-pk").first()
     if latest is None or latest.value is None:
         return None
-    return SettlementRow(latest, _settled_words(latest, campaign, value_words(campaign)))
+    return SettlementRow(latest, settled_words(latest, campaign))
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,7 @@ class QuestionHistory:
 
 
 def question_history(campaign: Campaign, question: Question) -> QuestionHistory:
-    words = value_words(campaign)
-    answers = answers_to([question.pk])
+    answers = list(answers_to([question.pk]))
     settlements = list(question.settlements.select_related("policy").order_by("pk"))
     counted = set(settlements[-1].answers) if settlements else set()
     decisions = campaign.decisions.filter(
@@ -150,30 +151,31 @@ def question_history(campaign: Campaign, question: Question) -> QuestionHistory:
     ).select_related("actor")
     return QuestionHistory(
         answers=answer_rows(campaign, answers, counted),
-        settlements=[
-            SettlementRow(row, _settled_words(row, campaign, words)) for row in settlements
-        ],
+        settlements=[SettlementRow(row, settled_words(row, campaign)) for row in settlements],
         decisions=in_words(decisions),
     )
 
 
-def answers_to(question_ids: Sequence[int]) -> list[Answer]:
+def answers_to(question_ids: Sequence[int]) -> QuerySet[Answer]:
     """Return every answer to these questions in order."""
-    return list(
-        Answer.objects.filter(assignment__question__in=question_ids)
-        .select_related("assignment__annotator")
-        .order_by("created_at", "revision", "pk")
-    )
+    rows = Answer.objects.filter(assignment__question__in=question_ids)
+    return rows.select_related("assignment__annotator").order_by("created_at", "revision", "pk")
 
 
 def answer_rows(
-    campaign: Campaign, answers: Sequence[Answer], counted: Collection[str]
+    campaign: Campaign,
+    answers: Sequence[Answer],
+    counted: Collection[str],
+    void: Collection[int] | None = None,
 ) -> list[QuestionAnswerRow]:
-    """Return a row for each answer. counted: ids of those that settled their question."""
+    """Return a row for each answer. counted: ids of those that settled their question. void: the
+    blocked people, read if None.
+    """
     kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
-    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
-    void = set(blocked.values_list("user", flat=True))
+    if void is None:
+        blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
+        void = set(blocked.values_list("user", flat=True))
     return [
         QuestionAnswerRow(
             value=kind.tally_name(answer.value),
@@ -189,7 +191,9 @@ def answer_rows(
     ]
 
 
-def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
+def settled_words(settlement: Settlement, campaign: Campaign) -> str:
+    """Return the value of a settlement in words."""
+    words = value_words(campaign)
     if settlement.value is None:
         return "no majority; sent to a reviewer"
     if settlement.value == "dropped":

@@ -14,6 +14,7 @@ from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, Image, Job
+from labeling.reports import image_browser, image_page
 from labeling.web.api.base import (
     BaseViewSet,
     BoundedMultiPartParser,
@@ -25,6 +26,7 @@ from labeling.web.api.imports import ImportSerializer
 from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
     DatasetSerializer,
+    ImageFactsSerializer,
     ImageSerializer,
     NewDatasetSerializer,
     NewImagesSerializer,
@@ -112,10 +114,13 @@ class ImageViewSet(InDataset):
         row = imports.of_uploads(goal, self.user, files, **details, against=against)
         return self.answer(ImportSerializer, row, 202)
 
-    @extend_schema(responses=ImageSerializer)
+    @extend_schema(responses=ImageFactsSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
-        """Return the details of one image."""
-        return self.answer(ImageSerializer, self.image())
+        """Return one image with its labels, votes, objects and uses, as on its page."""
+        image: Any = self.image()
+        campaigns = image_browser.watched_campaigns(self.user, image.dataset)
+        image.facts = image_page.facts(self.user, image, campaigns)
+        return self.answer(ImageFactsSerializer, image)
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-display")

@@ -47,6 +47,71 @@ class ImageSerializer(serializers.ModelSerializer):
         )
 
 
+class ImageAnswerSerializer(Plain):
+    person = serializers.CharField(source="pseudonym")
+    answer = serializers.CharField(source="words")
+    answered_at = serializers.DateTimeField(source="answer.created_at")
+    late = serializers.BooleanField(source="answer.late")
+    counted = serializers.BooleanField()
+    void = serializers.BooleanField(help_text="Of a blocked person.")
+    replaced = serializers.BooleanField(help_text="By a later answer of the same person.")
+
+
+class ImageSettlementSerializer(Plain):
+    label = serializers.CharField(source="words")  # type: ignore[assignment]
+    answers = serializers.ListField(source="settlement.answers", child=serializers.CharField())
+    reviewed = serializers.BooleanField(source="settlement.reviewed")
+    settled_at = serializers.DateTimeField(source="settlement.created_at")
+
+
+class ImageLabelSerializer(Plain):
+    campaign = serializers.CharField(source="campaign.name")
+    question = serializers.IntegerField(source="question.pk")
+    topic = serializers.CharField(source="question.topic")
+    topic_name = serializers.CharField(source="topic")
+    state = serializers.CharField(source="question.state")
+    label = serializers.CharField(  # type: ignore[assignment]
+        help_text='In words; "" unless it is settled.'
+    )
+    probability = serializers.FloatField(allow_null=True)
+    answers = ImageAnswerSerializer(many=True)
+    settlements = ImageSettlementSerializer(many=True)
+
+
+class KnownLabelSerializer(Plain):
+    key = serializers.CharField()
+    value = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
+
+
+class ImageObjectSerializer(Plain):
+    id = serializers.IntegerField(source="pk")
+    name = serializers.CharField()
+    box = serializers.ListField(source="region", child=serializers.FloatField())
+
+
+class ImageUseSerializer(Plain):
+    title = serializers.CharField()
+    page = serializers.CharField(source="url")
+    words = serializers.CharField(help_text="What the benchmark made of the image.")
+
+
+class ImageFactsSerializer(ImageSerializer):
+    """An image with its labels and votes in your campaigns, and the results that use it."""
+
+    labels = ImageLabelSerializer(source="facts.questions", many=True, required=False)
+    more_labels = serializers.BooleanField(
+        source="facts.more", required=False, help_text="Whether further questions are left out."
+    )
+    known = KnownLabelSerializer(source="facts.given", many=True, required=False)
+    objects = ImageObjectSerializer(source="facts.objects", many=True, required=False)
+    uses = ImageUseSerializer(source="facts.uses", many=True, required=False)
+
+    class Meta:
+        model = Image
+        fields = (*ImageSerializer.Meta.fields, "labels", "more_labels", "known", "objects", "uses")
+
+
 class NewImagesSerializer(FormBody):
     """Files (named by `names` or their own names), a zip, or a path on the server.
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
 from labeling.datasets import candidates, images
 from labeling.datasets import datasets as pools
+from labeling.db.cached import cached
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, GivenLabel, Job
 from labeling.web.forms.common import carried_out
@@ -61,13 +62,8 @@ def dataset_new(request: SignedIn) -> HttpResponse:
 @login_required
 @require_GET
 def dataset(request: SignedIn, name: str) -> HttpResponse:
-    """Show the dataset's images as thumbnails, filtered by name."""
+    """Show the dataset's totals, its imports and its first images."""
     dataset = dataset_for(request.user, name)
-    search = request.GET.get("q", "").strip()[:200]
-    rows = dataset.images.order_by("name")
-    if search:
-        rows = rows.filter(name__icontains=search)
-    page = page_of(request, rows, TILES)
     recent_imports = imports_shown(dataset)
     waiting = images.derivative_jobs(dataset).exclude(state=Job.State.DONE)
     return render(
@@ -75,17 +71,7 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
         "labeling/dataset.html",
         {
             "dataset": dataset,
-            "totals": dataset.images.aggregate(
-                count=Count("pk"),
-                bytes=Sum("bytes"),
-                unlicensed=Count("pk", filter=Q(licence="")),
-            ),
-            "licences": dataset.images.exclude(licence="")
-            .order_by()
-            .values("licence")
-            .annotate(count=Count("pk"))
-            .order_by("-count")[:5],
-            "known": GivenLabel.objects.filter(item__image__dataset=dataset).count(),
+            **cached(f"dataset-totals-{dataset.pk}", lambda: _totals(dataset)),
             "campaigns": dataset.campaigns.filter(
                 memberships__user=request.user,
                 memberships__role__in=WATCHERS,
@@ -95,15 +81,26 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
                 "waiting": waiting.exclude(state=Job.State.FAILED).count(),
                 "failed": list(waiting.filter(state=Job.State.FAILED)[:3]),
             },
-            "page_obj": page,
-            "query": query_of(request),
-            "search": search,
+            "images": dataset.images.order_by("name")[:TILES],
             "has_candidates": candidates.has_any(dataset),
             "may_add": pools.may_add(request.user, dataset),
             "imports": recent_imports,
             "importing": any(row.job.state not in Job.ENDED for row in recent_imports),
         },
     )
+
+
+def _totals(dataset: Dataset) -> dict[str, object]:
+    licences = dataset.images.exclude(licence="").order_by().values("licence")
+    return {
+        "totals": dataset.images.aggregate(
+            count=Count("pk"),
+            bytes=Sum("bytes"),
+            unlicensed=Count("pk", filter=Q(licence="")),
+        ),
+        "licences": list(licences.annotate(count=Count("pk")).order_by("-count")[:5]),
+        "known": GivenLabel.objects.filter(item__image__dataset=dataset).count(),
+    }
 
 
 @login_required

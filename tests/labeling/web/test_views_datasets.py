@@ -187,12 +187,12 @@ def test_images_are_found_by_name(desk, dataset):
     for name in ("coot.png", "drake.png"):
         factories.make_image(dataset, name)
 
-    page = text_of(desk.get("/datasets/pond/?q=drake"))
-    nothing = text_of(desk.get("/datasets/pond/?q=whale"))
+    page = text_of(desk.get("/datasets/pond/images/?q=drake"))
+    nothing = text_of(desk.get("/datasets/pond/images/?q=whale"))
 
     assert "drake.png" in page
     assert "coot.png" not in page
-    assert "No image name contains “whale”" in nothing
+    assert "No matching image" in nothing
 
 
 def test_thumbnail_is_a_small_picture(desk, dataset):

@@ -48,6 +48,8 @@ class AnswerIndex:
     # (image, object) → (part scheme, content scheme) → line
     numbers: dict[tuple[str, str], dict[tuple[str, str], int]] = field(default_factory=dict)
     objects: list[Thing] = field(default_factory=list)
+    # image → line of its first sequence
+    first_of_image: dict[str, int] = field(default_factory=dict)
 
     def add(self, head: Line) -> None:
         entry = SequencePlace(
@@ -63,6 +65,7 @@ class AnswerIndex:
         if key not in self.numbers:
             self.numbers[key] = {}
             self.objects.append(Thing(*key, entry.category))
+            self.first_of_image.setdefault(entry.image, entry.number)
         self.numbers[key][entry.part_scheme, entry.content_scheme] = entry.number
 
     def line(self, number: int) -> AnsweredSequence:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kind import BenchmarkKind
-from evaluation.benchmarks.kinds.cds import benchmarks, running
+from evaluation.benchmarks.kinds.cds import benchmarks, running, sequence_pages
 from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, parts_asked
 from evaluation.benchmarks.kinds.cds.pages import CdsPages
 from evaluation.benchmarks.kinds.cds.running import CdsScoring
@@ -23,6 +23,7 @@ from evaluation.sequences.part_orders import as_text
 from labeling.errors import Refusal
 from labeling.models import User
 from labeling.releases import freezing
+from labeling.reports.image_page import ImageUse
 
 GONE = "The sequences of this run are no longer on this server. Score the benchmark again."
 
@@ -104,6 +105,9 @@ class Cds(CdsScoring, CdsPages):
         ]
         images = {line.image for line in read_sequences(folder / "sequences.jsonl")}
         return ModelWork(images, command, folder / "predictions.csv")
+
+    def uses_of_image(self, benchmarks: Sequence[Benchmark], image: str) -> list[ImageUse]:
+        return sequence_pages.uses_of_image(benchmarks, image)
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """Return the whole result as in docs/explanation/cds.md, with sequences from the run's

@@ -21,6 +21,7 @@ from labeling.geometry import crops
 from labeling.geometry.svg import view_box
 from labeling.image_files import THUMBNAIL_PX
 from labeling.models import Item
+from labeling.reports.image_page import ImageUse
 
 PAGE = 30
 CAPTCHAS = 24
@@ -159,6 +160,21 @@ def answers_of(row: Benchmark, run: Run) -> AnswerIndex:
         ) from None
 
 
+def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
+    """Return the first sequence of the image in the newest result of each benchmark."""
+    done = Run.objects.filter(benchmark__in=rows, state=Run.State.DONE).defer("result")
+    runs = {run.benchmark_id: run for run in done.order_by("pk")}
+    image_uses = []
+    for row in rows:
+        if row.pk not in runs or not (folders.run_folder(row, runs[row.pk].pk) / ANSWERS).is_file():
+            continue
+        number = answers_of(row, runs[row.pk]).first_of_image.get(image)
+        if number is not None:
+            url = reverse("evaluation:cds_viewer", args=[row.name, runs[row.pk].pk, number])
+            image_uses.append(ImageUse(row.title, url, "reveals its objects part by part"))
+    return image_uses
+
+
 def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
     """Return the objects that match the query, with their scores at one part and content scheme."""
     index = answers_of(row, run)
@@ -240,6 +256,7 @@ def viewer(
     )
     return {
         "place": entry,
+        "image_url": _image_url(row, entry.image),
         "category": tables.category_name(result, entry.category),
         "line": line,
         "frames": frames,
@@ -251,6 +268,12 @@ def viewer(
         "ways": _ways(index, entry, result),
         "has_mapping": result.mapping is not None,
     }
+
+
+def _image_url(row: Benchmark, name: str) -> str | None:
+    dataset = row.campaign.dataset
+    pk = dataset.images.filter(name=name).values_list("pk", flat=True).first()
+    return reverse("labeling:image", args=[dataset.name, pk]) if pk else None
 
 
 def _frames(row: Benchmark, run: Run, number: int, line: AnsweredSequence) -> list[Frame]:

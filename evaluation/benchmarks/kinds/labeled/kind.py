@@ -9,6 +9,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.access import check_images
 from evaluation.benchmarks.kinds.labeled import benchmarks, model_runs, paths, scoremap_zips
+from evaluation.benchmarks.kinds.labeled.images import pages as images
 from evaluation.benchmarks.kinds.labeled.pages import LabeledPages, images_of
 from evaluation.benchmarks.kinds.labeled.running import LabeledScoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS, WSOL
@@ -46,6 +47,8 @@ class Labeled(LabeledScoring, LabeledPages):
         "images.jsonl": "What each classifier made of every image in one scoring, a line an image.",
         "newest.jsonl": "The same by the newest truth; null where a classifier has no score there.",
     }
+
+    uses_of_image = staticmethod(images.uses_of_image)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> benchmarks.LabeledPlan | None:
         return benchmarks.plan(**chosen)

@@ -6,14 +6,21 @@ Shows current answers; scores only use frozen releases (runs.py).
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.urls import reverse
 
 from evaluation.benchmarks.kinds.mad import competitions, true_labels
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.models import Benchmark, Selection, Submission
 from labeling.consensus import settling
-from labeling.models import Image, Question
+from labeling.models import Image, Question, Topic
+from labeling.reports.image_page import ImageUse
 
 CASES = ("I", "II", "III", "pending", "dropped")
+# An image may be selected for every pair of classifiers.
+MOST_USES = 50
 WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photograph"}
 
 
@@ -211,3 +218,30 @@ CASE_THREE = Table(
         Column("mean_distance"),
     ),
 )
+
+
+def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
+    """Return the pairs of classifiers that the image was selected for, with both predictions."""
+    lines = Selection.objects.filter(benchmark__in=rows, image=image)
+    for which in ("first", "second"):
+        topics = Topic.objects.filter(
+            campaign=OuterRef("benchmark__campaign"), key=OuterRef(f"{which}_label")
+        )
+        lines = lines.annotate(**{f"{which}_name": Subquery(topics.values("name")[:1])})
+    lines = lines.select_related("benchmark", "first", "second")
+    image_uses = []
+    line: Any
+    for line in lines[:MOST_USES]:
+        pair = [line.benchmark.name, line.first.position, line.second.position]
+        url = f"{reverse('evaluation:gallery', args=pair)}#image-{line.pk}"
+        predictions = (
+            (line.first, line.first_name or line.first_label, line.first_confidence),
+            (line.second, line.second_name or line.second_label, line.second_confidence),
+        )
+        words = "; ".join(
+            f"{row.name}: {name} ({confidence:.2f})" for row, name, confidence in predictions
+        )
+        image_uses.append(
+            ImageUse(f"{line.benchmark.title}, image {line.rank} of a pair", url, words)
+        )
+    return image_uses

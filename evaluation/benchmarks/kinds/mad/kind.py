@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad import competitions, gallery
 from evaluation.benchmarks.kinds.mad.pages import MadPages
 from evaluation.benchmarks.kinds.mad.scoring import MadScoring
 from evaluation.metrics.mad import ranking
@@ -41,6 +41,8 @@ class Mad(MadScoring, MadPages):
     refusals = (ranking.RankingError,)
     gone = NotYours
     create = staticmethod(competitions.create)  # type: ignore[assignment]
+
+    uses_of_image = staticmethod(gallery.uses_of_image)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> competitions.CompetitionPlan:
         return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))

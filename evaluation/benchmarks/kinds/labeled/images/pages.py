@@ -18,6 +18,7 @@ from evaluation.models import Benchmark, Run, Submission
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import Image
+from labeling.reports.image_page import ImageUse
 
 PAGE = 24
 GONE = "The images of this run are no longer on this server. Score the benchmark again."
@@ -253,6 +254,8 @@ def image(
         "query": selection.query(),
         "kind": row.kind,
         "image": line["image"],
+        "image_url": photograph
+        and reverse("labeling:image", args=[row.campaign.dataset.name, photograph.pk]),
         "classes": [viewed.name(key) for key in line["classes"]],
         "picture": picture,
         "letters": letters,
@@ -270,6 +273,36 @@ def image(
         "columns": _columns(viewed, number, line),
         "following": _after(index.classifiers, selection),
     }
+
+
+def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
+    """Return the verdicts of the newest result of each benchmark on the image."""
+    done = Run.objects.filter(benchmark__in=rows, state=Run.State.DONE).order_by("pk")
+    runs = {run.benchmark_id: run for run in done.defer("result").select_related("release")}
+    image_uses = []
+    for row in rows:
+        if row.pk not in runs:
+            continue
+        try:
+            index = image_index.index(running.images_path(row, runs[row.pk].pk), row.kind)
+        except BadInput:
+            continue
+        number = index.find(image)
+        if number is not None:
+            viewed = Viewed(row, runs[row.pk], asked_in(index, {}), class_names.namer(row))
+            words = _verdict_words(viewed, index.lines[number])
+            image_uses.append(ImageUse(row.title, viewed.address(number), words))
+    return image_uses
+
+
+def _verdict_words(viewed: Viewed, line: outcomes.OutcomesLine) -> str:
+    kind, number = viewed.row.kind, viewed.selection.number
+    words = []
+    for classifier, outcome in line["outcomes"].items():
+        verdicts = box_overlays.verdicts(kind, line, outcome or {}, number, viewed.name)
+        predicted = ", ".join(f"{row.name} ({row.tone})" for row in verdicts[:3])
+        words.append(f"{classifier}: {predicted or 'nothing predicted'}")
+    return "; ".join(words)
 
 
 def _columns(viewed: Viewed, number: int, line: outcomes.OutcomesLine) -> list[dict[str, object]]:

@@ -1,0 +1,51 @@
+"""Forms of the browser of a dataset's images."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from labeling.models import Campaign
+from labeling.reports.image_browser import ORDER_WORDS, STATE_WORDS, ImageFilter
+from labeling.web.forms.common import WordedForm
+
+
+def _search(label: str, key: str = "", **options: Any) -> forms.CharField:
+    attrs = {"type": "search", "data-key": key} if key else {"type": "search"}
+    widget = forms.TextInput(attrs=attrs)
+    return forms.CharField(label=label, required=False, max_length=200, widget=widget, **options)
+
+
+class ImageFilterForm(WordedForm):
+    q = _search("File name", "/")
+    label = _search("Label", "l")
+    state = forms.ChoiceField(required=False, choices=[("", "any"), *STATE_WORDS.items()])
+    campaign = forms.ChoiceField(required=False)
+    query = _search("Search query")
+    prediction = _search("Prediction")
+    least_px = forms.IntegerField(
+        label="Both sides at least, px", required=False, min_value=1, max_value=100_000
+    )
+    order = forms.ChoiceField(
+        label="Order",
+        required=False,
+        choices=list(ORDER_WORDS.items()),
+        widget=forms.Select(attrs={"data-key": "s"}),
+    )
+
+    def __init__(self, campaigns: Sequence[Campaign], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [("", "any"), *((row.name, f"{row.title} ({row.name})") for row in campaigns)]
+        self.fields["campaign"].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> ImageFilter:
+        """Return the filter; invalid values match all."""
+        self.full_clean()
+        values = {key: value for key, value in self.cleaned_data.items() if value}
+        return ImageFilter(**values)
+
+
+class SavedViewForm(WordedForm):
+    name = forms.CharField(label="Save this view as", max_length=80)
+    query = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)

@@ -1,0 +1,97 @@
+"""Pages of single images: the browser of a dataset, its saved views, and one image."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.campaigns.access import dataset_for, image_for
+from labeling.db.lookups import get_or_404
+from labeling.models import SavedView
+from labeling.reports import image_browser, image_page
+from labeling.web.forms.images import ImageFilterForm, SavedViewForm
+from labeling.web.views.shared import SignedIn, display_response, done, key_of, query_of
+
+
+@login_required
+@require_GET
+def dataset_images(request: SignedIn, name: str) -> HttpResponse:
+    """Show the dataset's images that match the filter, and this user's saved views."""
+    dataset = dataset_for(request.user, name)
+    campaigns = image_browser.watched_campaigns(request.user, dataset)
+    form = ImageFilterForm(campaigns, request.GET)
+    browser = image_browser.Browser(request.user, dataset, form.chosen, campaigns)
+    after, before = (key_of(request.GET.get(key, "")) for key in ("after", "before"))
+    query = query_of(request, "after", "before")
+    return render(
+        request,
+        "labeling/images.html",
+        {
+            "dataset": dataset,
+            "form": form,
+            "key_page": browser.page(after=after, before=before),
+            "scan": image_browser.SCAN,
+            "query": query,
+            "views": request.user.saved_views.filter(dataset=dataset).order_by("name"),
+            "view_form": SavedViewForm(initial={"query": query}),
+        },
+    )
+
+
+@login_required
+@require_GET
+def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Show one image with its labels, votes, objects and uses."""
+    row = image_for(request.user, name, pk)
+    dataset = row.dataset
+    campaigns = image_browser.watched_campaigns(request.user, dataset)
+    form = ImageFilterForm(campaigns, request.GET)
+    browser = image_browser.Browser(request.user, dataset, form.chosen, campaigns)
+    return render(
+        request,
+        "labeling/image.html",
+        {
+            "dataset": dataset,
+            "image": row,
+            "facts": image_page.facts(request.user, row, campaigns),
+            "beside": browser.beside(row),
+            "query": query_of(request),
+        },
+    )
+
+
+@login_required
+@require_GET
+def image_display(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Return the image as annotators see it: upright, without metadata."""
+    return display_response(image_for(request.user, name, pk))
+
+
+@login_required
+@require_POST
+def view_save(request: SignedIn, name: str) -> HttpResponse:
+    """Save the filter and order under a name; the same name is replaced."""
+    dataset = dataset_for(request.user, name)
+    form = SavedViewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Nothing was saved. Give the view a name of up to 80 characters.")
+        return redirect("labeling:dataset_images", dataset.name)
+    title, query = form.cleaned_data["name"], QueryDict(form.cleaned_data["query"]).urlencode()
+    request.user.saved_views.update_or_create(
+        dataset=dataset, name=title, defaults={"query": query}
+    )
+    messages.success(request, f"Saved as “{title}”.")
+    return redirect(f"{reverse('labeling:dataset_images', args=[dataset.name])}?{query}")
+
+
+@login_required
+@require_POST
+def view_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Remove a saved view of this user."""
+    dataset = dataset_for(request.user, name)
+    views = SavedView.objects.filter(user=request.user, dataset=dataset)
+    row = get_or_404(views, "You have no such saved view.", pk=pk)
+    row.delete()
+    return done(request, f"“{row.name}” is removed.", "dataset_images", dataset.name)

@@ -1,0 +1,137 @@
+"""Images as pages and by the API: one image with its history, the browser, and saved views."""
+
+import pytest
+from django.urls import reverse
+
+from labeling.datasets import objects
+from labeling.models import GivenLabel, Item, Question, SavedView
+from labeling.parts.model import PartedObject
+from tests import factories
+from tests.clients import text_of
+from tests.labeling import crowd
+from tests.labeling.crowd import COOT
+
+
+@pytest.fixture
+def voted(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, images=3, policy={"votes": 3})
+    crowd.make_gold(campaign, alice, ["yes"])
+    crowd.crowd(campaign, ["yes", "no", "yes"])
+    return campaign
+
+
+def image_of(campaign, name="coots/000.png"):
+    return campaign.dataset.images.get(name=name)
+
+
+def test_the_page_shows_votes_by_pseudonym_and_settlements(desk, voted):
+    page = text_of(desk.get(f"/datasets/pond/images/{image_of(voted).pk}/"))
+
+    assert "American coot" in page
+    assert "annotator-0yes" in page
+    assert "annotator-1no" in page
+    assert "crowd0" not in page
+    assert "Yes, from 3 answers" in page
+    question = Question.objects.get(item__image=image_of(voted))
+    assert f"/campaigns/coots/questions/{question.pk}/" in page
+
+
+def test_the_page_tells_no_gold(desk, voted):
+    [name] = [row.name for row in voted.dataset.images.all() if row.name.startswith("gold/")]
+    page = text_of(desk.get(f"/datasets/pond/images/{image_of(voted, name).pk}/"))
+
+    assert "No campaign of yours asks about this image." in page
+
+
+def test_the_page_draws_objects_and_known_boxes(desk, voted):
+    image = image_of(voted)
+    objects.put(voted.dataset, [PartedObject(image.name, "cat", (1, 2, 30, 40), name="cat-1")])
+    whole = Item.objects.get(image=image, region__isnull=True)
+    GivenLabel.objects.create(item=whole, key=COOT, geometry={"boxes": [[3, 4, 10, 11]]})
+
+    page = text_of(desk.get(f"/datasets/pond/images/{image.pk}/"))
+
+    assert "M1 2 30 2 30 40 1 40Z" in page
+    assert "M3 4 10 4 10 11 3 11Z" in page
+    assert "/datasets/pond/objects/" in page
+
+
+def test_the_page_leads_to_its_neighbours_within_the_filter(desk, voted):
+    middle = image_of(voted, "coots/001.png")
+    page = text_of(desk.get(f"/datasets/pond/images/{middle.pk}/?q=coots"))
+
+    for name in ("coots/000.png", "coots/002.png"):
+        assert f"/datasets/pond/images/{image_of(voted, name).pk}/?q=coots" in page
+
+
+def test_the_program_gets_the_same_facts(alices, voted):
+    image = image_of(voted)
+    body = alices.get(f"/api/v1/datasets/pond/images/{image.pk}/").json()
+
+    [label] = body["labels"]
+    assert label["campaign"] == "coots"
+    assert label["topic_name"] == "American coot"
+    assert {(row["person"], row["answer"]) for row in label["answers"]} == {
+        ("annotator-0yes", "Yes"),
+        ("annotator-1no", "No"),
+        ("annotator-2yes", "Yes"),
+    }
+    assert len(label["settlements"]) == 1
+    assert body["uses"] == []
+
+
+def fill(campaign, count: int) -> None:
+    """Add images with a question each."""
+    for number in range(1_000, 1_000 + count):
+        factories.make_image(campaign.dataset, f"more/{number:04}.png", seed=number)
+
+
+def test_pages_cost_the_same_whatever_the_size(desk, voted, django_assert_max_num_queries):
+    image = image_of(voted)
+    query = f"q=coots&label={COOT}&state=disputed&campaign=coots&prediction={COOT}&query=a"
+    for count in (0, 100):
+        fill(voted, count)
+        for address in (
+            "/datasets/pond/images/",
+            f"/datasets/pond/images/?{query}",
+            f"/datasets/pond/images/?after={image.pk}&order=-size",
+        ):
+            with django_assert_max_num_queries(12):
+                assert desk.get(address).status_code == 200
+        with django_assert_max_num_queries(12):
+            assert desk.get(f"/datasets/pond/images/{image.pk}/").status_code == 200
+
+
+def test_a_view_is_saved_replaced_opened_and_removed(desk, alice, dataset):
+    factories.make_image(dataset, "coot.png")
+    address = reverse("labeling:view_save", args=["pond"])
+    desk.post(address, {"name": "Birds", "query": "q=drake"})
+    response = desk.post(address, {"name": "Birds", "query": "q=coot&order=-size"})
+    view = SavedView.objects.get()
+
+    assert response["Location"] == "/datasets/pond/images/?q=coot&order=-size"
+    assert 'href="?q=coot&amp;order=-size"' in text_of(desk.get("/datasets/pond/images/"))
+    assert "Nothing was saved" in text_of(desk.post(address, {"name": ""}, follow=True))
+    desk.post(f"/datasets/pond/images/views/{view.pk}/remove/")
+    assert not SavedView.objects.exists()
+
+
+def test_saved_views_belong_to_one_person(desk, bob, dataset):
+    view = bob.saved_views.create(dataset=dataset, name="Bob’s")
+
+    assert "Bob’s" not in text_of(desk.get("/datasets/pond/images/"))
+    assert desk.post(f"/datasets/pond/images/views/{view.pk}/remove/").status_code == 404
+
+
+def test_a_wrong_filter_says_so_and_matches_all(desk, dataset):
+    factories.make_image(dataset, "coot.png")
+    page = text_of(desk.get("/datasets/pond/images/?least_px=many&order=random&campaign=none"))
+
+    assert "Enter a whole number." in page
+    assert "coot.png" in page
+
+
+def test_an_image_of_another_dataset_is_not_shown(desk, alice, dataset):
+    other = factories.make_image(factories.make_dataset(alice, "lake"), "a.png")
+    for end in ("", "display"):
+        assert desk.get(f"/datasets/pond/images/{other.pk}/{end}").status_code == 404
