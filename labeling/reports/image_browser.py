@@ -219,13 +219,13 @@ class Browser:
 
     def _labeled(self) -> Q | Exists:
         keys = self._keys(self.chosen.label)
-        named = Q()
+        mentioned = Q()
         for key in keys:
-            named |= Q(text__contains=json.dumps(key))
+            mentioned |= Q(text__contains=json.dumps(key))
         settled = _settled(self._questions()).annotate(text=Cast("value", TextField()))
-        about = Q(topic__in=keys) & ~Q(text__in=NO_LABEL)
-        given = GivenLabel.objects.filter(item__image=OuterRef("pk"), key__in=keys, value="yes")
-        return Q(Exists(settled.filter(about | named))) | Q(Exists(given))
+        of_topic = Q(topic__in=keys) & ~Q(text__in=NO_LABEL)
+        known = GivenLabel.objects.filter(item__image=OuterRef("pk"), key__in=keys, value="yes")
+        return Q(Exists(settled.filter(of_topic | mentioned))) | Q(Exists(known))
 
 
 def _settled(questions: QuerySet[Question]) -> QuerySet[Question]:

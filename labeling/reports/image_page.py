@@ -74,7 +74,7 @@ class ImageFacts:
 
     questions: list[ImageQuestion]
     more: bool
-    given: list[GivenLabel]
+    known: list[GivenLabel]
     objects: list[Item]
     shapes: list[Shape]
     uses: list[ImageUse]
@@ -91,7 +91,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
     """
     items = image.items.order_by("pk").prefetch_related("given_labels")[: MOST_OBJECTS + 1]
     whole = [label for item in items if item.region is None for label in item.given_labels.all()]
-    given = sorted(whole, key=lambda label: label.key)
+    known = sorted(whole, key=lambda label: label.key)
     topics = Topic.objects.filter(campaign=OuterRef("campaign"), key=OuterRef("topic"))
     questions = list(
         Question.objects.for_consensus()
@@ -105,7 +105,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
         item.image = image
     described = objects.described(drawn)
     shapes = [
-        *_given_shapes(given),
+        *_known_shapes(known),
         *(
             Shape(
                 parted.name,
@@ -117,7 +117,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
         *_settled_shapes(rows),
     ]
     return ImageFacts(
-        rows, len(questions) > MOST_QUESTIONS, given, drawn, shapes, uses(user, image)
+        rows, len(questions) > MOST_QUESTIONS, known, drawn, shapes, uses(user, image)
     )
 
 
@@ -165,8 +165,8 @@ def _rows(campaigns: Sequence[Campaign], questions: Sequence[Question]) -> list[
     return made
 
 
-def _given_shapes(given: Sequence[GivenLabel]) -> Iterator[Shape]:
-    for label in given:
+def _known_shapes(labels: Sequence[GivenLabel]) -> Iterator[Shape]:
+    for label in labels:
         geometry = label.geometry or {}
         for box in geometry.get("boxes", ()):
             yield Shape(label.key, "given", _box(box))

@@ -103,7 +103,7 @@ class ImageFactsSerializer(ImageSerializer):
     more_labels = serializers.BooleanField(
         source="facts.more", required=False, help_text="Whether further questions are left out."
     )
-    known = KnownLabelSerializer(source="facts.given", many=True, required=False)
+    known = KnownLabelSerializer(source="facts.known", many=True, required=False)
     objects = ImageObjectSerializer(source="facts.objects", many=True, required=False)
     uses = ImageUseSerializer(source="facts.uses", many=True, required=False)
 

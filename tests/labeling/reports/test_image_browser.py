@@ -90,13 +90,13 @@ def test_a_rare_match_is_found_piece_by_piece(alice, seven, monkeypatch):
     first = looking.page()
     second = looking.page(after=first.after)
     third = looking.page(after=second.after)
-    past = looking.page(after=seven.images.get(name="6.png").pk)
+    beyond = looking.page(after=seven.images.get(name="6.png").pk)
 
     assert (first.images, first.seen_to) == ([], "1.png")
     assert second.seen_to == "3.png"
     assert [image.name for image in third.images] == ["5.png"]
-    assert (past.images, past.before, past.after) == ([], 0, None)
-    assert [row.name for row in looking.page(before=past.before).images] == ["5.png"]
+    assert (beyond.images, beyond.before, beyond.after) == ([], 0, None)
+    assert [row.name for row in looking.page(before=beyond.before).images] == ["5.png"]
 
 
 @pytest.fixture
@@ -109,9 +109,9 @@ def voted(alice, bob, dataset):
         values = {"coots/000.png": "yes", "coots/001.png": "no"}
         differs = "yes" if user.username == "bob" else "no"
         rows = campaign.questions.exclude(state="gold").select_related("item__image")
-        said = {row.pk: values.get(row.item.image.name, differs) for row in rows}
+        votes = {row.pk: values.get(row.item.image.name, differs) for row in rows}
         gold = campaign.questions.filter(state="gold").values_list("pk", flat=True)
-        crowd.vote(user, campaign, said | dict.fromkeys(gold, "yes"))
+        crowd.vote(user, campaign, votes | dict.fromkeys(gold, "yes"))
     factories.make_image(dataset, "plain.png")
     asking.add_questions(campaign, [("plain.png", COOT)])
     return campaign

@@ -132,6 +132,6 @@ def test_a_wrong_filter_says_so_and_matches_all(desk, dataset):
 
 
 def test_an_image_of_another_dataset_is_not_shown(desk, alice, dataset):
-    other = factories.make_image(factories.make_dataset(alice, "lake"), "a.png")
+    lake_image = factories.make_image(factories.make_dataset(alice, "lake"), "a.png")
     for end in ("", "display"):
-        assert desk.get(f"/datasets/pond/images/{other.pk}/{end}").status_code == 404
+        assert desk.get(f"/datasets/pond/images/{lake_image.pk}/{end}").status_code == 404
