@@ -52,6 +52,14 @@ class Benchmark(models.Model):
         on_delete=models.PROTECT,
         related_name="names_for",
     )
+    # The pool's selection that a competition was made from, if the site made it (mad).
+    pool_selection = models.ForeignKey(
+        "PoolSelection",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="benchmarks",
+    )
     # mad: the meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
     # cds: schemes, part orders, mapping, and how a Run compares and averages.
     # classification, localization, detection, wsol: which split it is, and how a Run scores.

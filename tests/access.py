@@ -63,6 +63,7 @@ FILL = (
     (r"gold/(<int:pk>)", "gold"),
     (r"topics/(<int:pk>)", "topic"),
     (r"(?:topics|classes)/(<str:key>)", "topic key"),
+    (r"classes/(<path:key>)", "n02018207"),
     (r"examples/(<int:pk>)", "example"),
     (r"jobs/(<int:pk>)", "job"),
     (r"pools/(<int:(?:pk|pool)>)", "pool"),
@@ -429,6 +430,9 @@ ROWS = (
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
         GET api/v1/benchmarks/<slug:benchmark>/selections/
+        GET api/v1/benchmarks/<slug:benchmark>/case-iii/
+        GET api/v1/benchmarks/<slug:benchmark>/classes/
+        GET api/v1/benchmarks/<slug:benchmark>/classes/<path:key>/
         GET,PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/
         GET api/v1/benchmarks/<slug:benchmark>/failure-tags/counts/
         PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/vocabulary/

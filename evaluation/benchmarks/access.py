@@ -25,7 +25,13 @@ def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     refusal = NotYours("There is no such benchmark, or it is not yours.")
     benchmark = (
         Benchmark.objects.filter(name=name, kind__in=kinds())
-        .select_related("campaign__dataset", "campaign__policy", "naming", "release")
+        .select_related(
+            "campaign__dataset",
+            "campaign__policy",
+            "naming",
+            "release",
+            "pool_selection__pool__dataset",
+        )
         .first()
     )
     if benchmark is None or family not in ("", kind_of(benchmark).family):

@@ -31,6 +31,12 @@ class BenchmarkSerializer(serializers.ModelSerializer):
         help_text="Whose objects are revealed (cds) or whose labels are the truth; null where each "
         "run freezes its own (mad).",
     )
+    selection = serializers.IntegerField(
+        source="pool_selection_id",
+        allow_null=True,
+        default=None,
+        help_text="The pool's selection that a competition was made from (mad).",
+    )
     settings = serializers.DictField()
     pinned = serializers.BooleanField(source="is_pinned", read_only=True)
 
@@ -44,6 +50,7 @@ class BenchmarkSerializer(serializers.ModelSerializer):
             "naming",
             "dataset",
             "release",
+            "selection",
             "settings",
             "pinned",
             "every",

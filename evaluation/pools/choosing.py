@@ -246,7 +246,12 @@ def competition_arguments(row: PoolSelection) -> dict[str, object]:
     with open_file(row) as file, uploaded(File(file)) as path:
         net = selections.wordnet_for(path, load_wordnet)
         lines = selections.read(path, net, "selection.jsonl")
-    return {"dataset": row.pool.dataset, "lines": lines, "wordnet": net}
+    return {
+        "dataset": row.pool.dataset,
+        "lines": lines,
+        "wordnet": net,
+        "pool_selection": row,
+    }
 
 
 @contextmanager

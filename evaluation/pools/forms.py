@@ -169,6 +169,12 @@ class SelectedCompetitionForm(CompetitionForm):
         return choosing.competition_arguments(self.row)
 
 
+def pool_words(pool: Pool) -> str:
+    """Return where predictions are from, and that uploaded ones have one class per image."""
+    words = f"from pool {pool.pk} of {pool.created_at:%Y-%m-%d}"
+    return words if pool.job_id else f"{words}, top 1 only"
+
+
 class ModelRunForm(WordedForm):
     """A model to run for a benchmark, or the pool whose predictions are submitted."""
 
@@ -190,7 +196,7 @@ class ModelRunForm(WordedForm):
             if model.name not in self.faults
         ]
         choices += [
-            (f"{pool.pk}:{name}", f"{name}: from pool {pool.pk} of {pool.created_at:%Y-%m-%d}")
+            (f"{pool.pk}:{name}", f"{name}: {pool_words(pool)}")
             for pool, name in model_runs.pools_of(benchmark)
         ]
         self.fields["source"].choices = choices  # type: ignore[attr-defined]

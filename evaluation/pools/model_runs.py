@@ -22,7 +22,8 @@ from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.submissions import locked
 from evaluation.models import Benchmark, ModelRun, Pool
-from evaluation.pools import registering, work_folders
+from evaluation.pools import making, registering, uploading, work_folders
+from evaluation.readers.pools import read_pool
 from labeling.csv_rows import nfc
 from labeling.datasets.images import open_original
 from labeling.errors import NotYours, Refusal
@@ -50,8 +51,7 @@ def pools_of(benchmark: Benchmark) -> list[tuple[Pool, str]]:
     """Return the pools of the benchmark's dataset with each of their models, newest first."""
     if not use_of(benchmark).takes_pools:
         return []
-    # Uploaded predictions have no file of likeliest classes.
-    pools = benchmark.campaign.dataset.pools.exclude(file="").exclude(job=None)
+    pools = benchmark.campaign.dataset.pools.exclude(file="")
     return [(pool, name) for pool in pools for name in pool.names]
 
 
@@ -190,6 +190,8 @@ def _pool_rows(run: ModelRun, pool: Pool, folder: Path) -> Path:
     """Return a file of the pool's rows for the images of the benchmark. Raises Refusal."""
     work = kind_of(run.benchmark).model_work(run.benchmark, folder, run.method, ())
     images, goal = set(map(nfc, work.images)), folder / f"{run.model}.csv"
+    if pool.job_id is None:
+        return _uploaded_rows(pool, run.model, images, goal)
     with (
         storages["data"].open(pool.file) as file,
         zipfile.ZipFile(file) as archive,
@@ -200,4 +202,19 @@ def _pool_rows(run: ModelRun, pool: Pool, folder: Path) -> Path:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(next(rows))
         writer.writerows(row for row in rows if nfc(row[0]) in images)
+    return goal
+
+
+def _uploaded_rows(pool: Pool, name: str, images: Collection[str], goal: Path) -> Path:
+    """Write one class per image, which is all that uploaded predictions have; return the path."""
+    with making.unpacked(pool) as folder, goal.open("w", encoding="utf-8", newline="") as out:
+        read = read_pool(folder, None, None)
+        ids = (nfc(each.decode()) for each in uploading.ids_of(read))
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(("image", "rank", "wnid"))
+        writer.writerows(
+            (image, 1, read.classes[label])
+            for image, label in zip(ids, read.predictions[name].labels, strict=True)
+            if image in images
+        )
     return goal

@@ -315,8 +315,13 @@ def _wnids(text: str) -> list[str]:
         try:
             wnid = wordnet.wnid(wordnet.find(line))
         except UnknownLabel as error:
-            cure = "one of these wnids" if error.candidates else "a wnid such as n02084071"
-            raise Refusal(f"Line {number}: {error}. Give {cure}.", field="classes") from error
+            cure = (
+                "Give one of these wnids."
+                if error.candidates
+                else "Give a wnid such as n02084071. For classes outside WordNet, run the model "
+                "elsewhere and upload its predictions to a pool: selections by zero-one take them."
+            )
+            raise Refusal(f"Line {number}: {error}. {cure}", field="classes") from error
         if wnid in first:
             raise Refusal(
                 f"Line {number}: {line.strip()[:80]} is already in line {first[wnid]}. List each "

@@ -5,6 +5,7 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from evaluation.benchmarks.access import benchmarks_for
 from evaluation.benchmarks.forms import add_fault
 from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import FAULTS, made
@@ -79,6 +80,7 @@ def selection(request: SignedIn, name: str, pk: int, selection: int) -> HttpResp
                 add_fault(form, error, form.fault_field)
         form.keep_files()
     context = {"dataset": pool.dataset, "pool": pool, "selection": row, "form": form}
+    context["benchmarks"] = benchmarks_for(request.user).filter(pool_selection=row).order_by("name")
     if row.file:
         context |= _of_made(request, row)
     ended = row.job.state in Job.ENDED

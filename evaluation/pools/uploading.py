@@ -83,7 +83,7 @@ def _fetch(address: str, folder: Path) -> None:
     arrays = defaultdict(list)
     with (folder / IMAGES).open("wb") as images:
         for pool in sharded.open_all(None, None):
-            images.writelines(name + b"\n" for name in _ids(pool))
+            images.writelines(name + b"\n" for name in ids_of(pool))
             for name, values in pool.predictions.items():
                 arrays[name + ENDS[0]].append(np.array(values.labels))
                 arrays[name + ENDS[1]].append(np.array(values.confidences))
@@ -146,9 +146,9 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
         if not is_storable(name):
             raise BadInput(f"{name!r} is no text", CLASSES, line, "remove the NUL")
     known = set(dataset.images.values_list("name", flat=True))
-    unknown = Counter(name.decode() in known for name in _ids(pool))[False]
+    unknown = Counter(name.decode() in known for name in ids_of(pool))[False]
     if unknown:
-        names = (name.decode() for name in _ids(pool))
+        names = (name.decode() for name in ids_of(pool))
         examples = ", ".join(islice((name for name in names if name not in known), LISTED))
         more = ", …" if unknown > LISTED else ""
         raise Refusal(
@@ -160,6 +160,7 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
     return dict.fromkeys(pool.predictions, counts)
 
 
-def _ids(pool: PredictionPool) -> Iterator[bytes]:
+def ids_of(pool: PredictionPool) -> Iterator[bytes]:
+    """Yield the name of each image, in order."""
     for start in range(0, len(pool.images), BATCH):
         yield from pool.images.take(np.arange(start, min(start + BATCH, len(pool.images))))

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,14 +13,16 @@ from evaluation.benchmarks.kinds.cds import benchmarks as cds_benchmarks
 from evaluation.benchmarks.kinds.labeled import paths
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
 from evaluation.models import Benchmark, ModelRun, Run, Submission
-from evaluation.pools import making, model_runs, registering
+from evaluation.pools import making, model_runs, registering, uploading
 from labeling.errors import Refusal
 from labeling.jobs import child, queue
 from labeling.jobs.child import ChildFailed
 from labeling.models import Campaign, Dataset, Job, User
+from tests.clients import upload
 from tests.evaluation.benchmarks.kinds.labeled import world as labeled_world
 from tests.evaluation.cds import world as cds_world
 from tests.evaluation.classifiers import networks
+from tests.evaluation.pools.pool_rows import zipped
 from tests.labeling.parted import CAT, COW
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wordnet")]
@@ -148,6 +152,32 @@ def test_predictions_of_a_pool_become_a_submission(cats, alice, tmp_path):
     assert taken.result == {"classifier": "colours"}
     # The dataset has images that are not in the truth.
     assert cats.dataset.images.count() > species.settings["truth"]["images"]
+
+
+def test_uploaded_predictions_become_a_submission_of_one_class_per_image(
+    cats, alice, as_alice: Client, tmp_path
+):
+    register(tmp_path)
+    species = labeled_world.make(alice, cats, "classification")
+    pool = making.request(cats.dataset, alice, ["colours"])
+    queue.run(pool.job_id)
+    pool.refresh_from_db()
+    with making.unpacked(pool) as folder:
+        for end in uploading.ENDS:
+            shutil.copy(folder / f"colours{end}", folder / f"second{end}")
+        sent = uploading.from_zip(cats.dataset, alice, upload("pool.zip", zipped(folder)))
+
+    def scored(number: int) -> dict[str, Any]:
+        assert submitted(species, pool=number).job.error == ""
+        queue.run_all()
+        return species.runs.latest("pk").result["submissions"][0]["result"]
+
+    whole, top = scored(pool.pk), scored(sent.pk)
+
+    assert top["top1_error"]["value"] == whole["top1_error"]["value"]
+    assert any("predictions go to rank 1" in note for note in top["notes"])
+    page = as_alice.get(f"/benchmarks/{species.name}/models/").content.decode()
+    assert f"from pool {sent.pk} of {sent.created_at:%Y-%m-%d}, top 1 only" in page
 
 
 def test_a_run_whose_pool_was_removed_does_not_run_the_model(cats, alice, tmp_path):

@@ -12,6 +12,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal
 from labeling.jobs import queue
 from labeling.models import Image, Job
 from tests import factories
+from tests.clients import API, program, read
 from tests.evaluation.pool import CLASSES, read_lines
 from tests.evaluation.pools.pool_rows import with_predictions
 
@@ -249,6 +250,10 @@ def test_the_page_plans_selects_and_makes_a_competition(pool, as_alice):
     )
     assert as_alice.post(chosen["Location"], body).status_code == 302
     assert Benchmark.objects.count() == 1
+    assert f'href="{chosen["Location"]}"' in read(as_alice, made["Location"])
+    assert f'href="{made["Location"]}"' in read(as_alice, chosen["Location"])
+    by_api = program(pool.created_by).get(f"{API}benchmarks/{benchmark.name}/").json()
+    assert by_api["selection"] == row.pk
 
 
 def test_a_selection_without_images_offers_no_competition(pool, as_alice):

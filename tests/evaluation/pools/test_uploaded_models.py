@@ -344,6 +344,11 @@ def test_a_byte_order_mark_before_the_classes_is_ignored(admin, tmp_path):
     assert model.classes == networks.CLASSES
 
 
+def test_classes_outside_wordnet_are_refused_with_what_takes_them(admin, tmp_path):
+    with pytest.raises(Refusal, match=r"Line 2: .*upload its predictions to a pool"):
+        sent(admin, networks.onnx(tmp_path / "x.onnx"), classes="n02084071\nboat with oars\ncat")
+
+
 def test_large_files_are_refused(admin, tmp_path, monkeypatch):
     monkeypatch.setattr(registering, "MAX_BYTES", 100)
 

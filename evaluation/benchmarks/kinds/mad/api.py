@@ -7,13 +7,22 @@ from rest_framework.response import Response
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.access import benchmark_for
-from evaluation.benchmarks.kinds.mad import competitions, failure_tags, true_labels
+from evaluation.benchmarks.kinds.mad import (
+    class_gallery,
+    competitions,
+    failure_tags,
+    gallery,
+    true_labels,
+)
 from evaluation.benchmarks.kinds.mad.serializers import (
     AccuraciesSerializer,
+    CaseThreeSerializer,
     ChangedSerializer,
+    ClassGallerySerializer,
     FailureTagSerializer,
     NamingSerializer,
     NewTagsSerializer,
+    PredictedClassSerializer,
     SelectionSerializer,
     TagCountSerializer,
     TagVocabularySerializer,
@@ -41,6 +50,40 @@ class CompetitionViewSet(BaseViewSet):
         if changed and not runs.obstacle(row):
             runs.request(row, self.user)
         return self.answer(ChangedSerializer, {"changed": changed})
+
+    @extend_schema(responses=CaseThreeSerializer(many=True))
+    def case_three(self, request: Request, benchmark: str) -> Response:
+        """Return the images on which both classifiers of a pair are wrong.
+
+        The labels that are farthest from the true one come first, as on the page and in
+        case-iii.csv.
+        """
+        row = benchmark_for(self.user, benchmark, MAD)
+        head, lines = gallery.CASE_THREE.content(gallery.case_three(row))
+        rows = [dict(zip(head, line, strict=True)) for line in lines]
+        return Response(CaseThreeSerializer(rows, many=True).data)
+
+    @extend_schema(responses=PredictedClassSerializer(many=True))
+    def classes(self, request: Request, benchmark: str) -> Response:
+        """Return the classes that are predicted for the chosen images, by name."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        rows = [{"key": key, "name": name} for key, name in class_gallery.classes(row)]
+        return Response(PredictedClassSerializer(rows, many=True).data)
+
+    @extend_schema(responses=ClassGallerySerializer)
+    def class_images(self, request: Request, benchmark: str, key: str) -> Response:
+        """Return the chosen images of one class over all pairs, and reference images."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        if key not in dict(class_gallery.classes(row)):
+            raise NotYours("No classifier predicts this class for a chosen image.")
+        found = class_gallery.of_class(row, key)
+        images = [image for _, group in found.groups for image in group]
+        body = {
+            "images": images,
+            "references": found.references,
+            "reference_count": found.reference_count,
+        }
+        return self.answer(ClassGallerySerializer, body)
 
 
 class FailureTagFilters(django_filters.FilterSet):

@@ -4,8 +4,12 @@ from django.urls import URLPattern, path
 
 from evaluation.benchmarks.kinds.mad import api
 
+_competition = api.CompetitionViewSet.as_view
 urlpatterns: list[URLPattern] = [
-    path("accuracies/", api.CompetitionViewSet.as_view({"put": "accuracies"}), name="accuracies"),
+    path("accuracies/", _competition({"put": "accuracies"}), name="accuracies"),
+    path("case-iii/", _competition({"get": "case_three"}), name="case-three"),
+    path("classes/", _competition({"get": "classes"}), name="predicted-classes"),
+    path("classes/<path:key>/", _competition({"get": "class_images"}), name="class-images"),
     path(
         "failure-tags/",
         api.FailureTagViewSet.as_view({"get": "list", "put": "set_tags"}),

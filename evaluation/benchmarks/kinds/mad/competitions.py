@@ -14,7 +14,7 @@ from django.db.models import Count, F, Q
 
 from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
-from evaluation.models import Benchmark, Selection, Submission
+from evaluation.models import Benchmark, PoolSelection, Selection, Submission
 from evaluation.readers import selections
 from evaluation.readers.selections import LONGEST_CLASS, Meta, Row, SelectionFile, SelectionLine
 from labeling.campaigns import lifecycle
@@ -85,6 +85,7 @@ def create(
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, object] | None = None,
+    pool_selection: PoolSelection | None = None,
 ) -> Benchmark:
     """Create a benchmark with a draft campaign that asks each (image, class) of the selection once.
 
@@ -121,6 +122,7 @@ def create(
             name=name,
             title=campaign.title,
             campaign=campaign,
+            pool_selection=pool_selection,
             settings=stated,
             created_by=owner,
         )

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from evaluation.benchmarks.kinds.mad.class_gallery import ClassImage
 from evaluation.benchmarks.kinds.mad.failure_tags import TagCount
 from evaluation.benchmarks.serializers import SelectionUpload
 from evaluation.benchmarks.uploads import load_wordnet, uploaded
@@ -112,6 +113,35 @@ class TagVocabularySerializer(Body):
     vocabulary = serializers.ListField(
         child=serializers.CharField(max_length=1000), allow_empty=False, max_length=1000
     )
+
+
+class CaseThreeSerializer(serializers.Serializer):
+    """A line of case-iii.csv."""
+
+    first = serializers.CharField()
+    second = serializers.CharField()
+    image = serializers.CharField()
+    rank = serializers.IntegerField()
+    first_label = serializers.CharField()
+    second_label = serializers.CharField()
+    true_label = serializers.CharField(help_text="Empty until people named it.")
+    first_distance = serializers.FloatField(allow_null=True)
+    second_distance = serializers.FloatField(allow_null=True)
+    mean_distance = serializers.FloatField(allow_null=True)
+
+
+class PredictedClassSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    name = serializers.CharField()
+
+
+ClassImageSerializer = rows_of(ClassImage, "ClassImage")
+
+
+class ClassGallerySerializer(serializers.Serializer):
+    images = ClassImageSerializer(many=True, help_text="That a classifier predicts as the class.")
+    references = ClassImageSerializer(many=True, help_text="Other images that show the class.")
+    reference_count = serializers.IntegerField()
 
 
 TagCountSerializer = rows_of(TagCount, "FailureTagCount")

@@ -8,7 +8,7 @@ import pytest
 from evaluation.benchmarks.kinds.mad import class_gallery, gallery, true_labels
 from labeling.models import GivenLabel, Item
 from tests import factories
-from tests.clients import text_of
+from tests.clients import API, program, text_of
 from tests.evaluation import crowd
 from tests.evaluation.crowd import DRAKE, TENCH
 
@@ -68,6 +68,25 @@ def test_case_three_as_csv_has_every_pair(all_wrong, as_alice):
     ]
     assert len(lines) == 9
     assert (lines[0]["true_label"], lines[-1]["mean_distance"]) == (TENCH, "")
+
+
+def test_programs_read_case_three_and_classes_as_the_pages_show_them(all_wrong, alice, as_alice):
+    client, address = program(alice), f"{API}benchmarks/birds/"
+
+    lines = list(csv.DictReader(StringIO(as_alice.get(f"{PAGE}case-iii.csv").content.decode())))
+    rows = client.get(f"{address}case-iii/").json()
+    plain = [{k: "" if v is None else str(v) for k, v in row.items()} for row in rows]
+    assert plain == lines
+    classes = client.get(f"{address}classes/").json()
+    assert [tuple(row.values()) for row in classes] == class_gallery.classes(all_wrong)
+    by_page = class_gallery.of_class(all_wrong, DRAKE)
+    drakes = client.get(f"{address}classes/{DRAKE}/").json()
+    assert [row["name"] for row in drakes["images"]] == [
+        row.name for _, group in by_page.groups for row in group
+    ]
+    assert {row["right"] for row in drakes["images"]} == {False}
+    assert drakes["reference_count"] == by_page.reference_count
+    assert client.get(f"{address}classes/cat/").status_code == 404
 
 
 def test_class_over_all_pairs_is_grouped_beside_reference_images(all_wrong, as_alice):
