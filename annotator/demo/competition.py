@@ -6,6 +6,7 @@ that are seen on each photograph (seen.csv), and reject the drawing.
 
 import csv
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,13 @@ def load(
     name: str = NAME,
     title: str = TITLE,
     seen: str = "seen.csv",
+    vocabulary: Sequence[str] | None = None,
 ) -> Benchmark:
     """Create the benchmark with its result on the first call; return it. Safe to call again.
 
     users: by name, all of ANSWERED. lines: of the selection, the meta line first. seen: the file
-    of the answers "yes".
+    of the answers "yes". vocabulary: classes to choose a true label from, by default the
+    selection's.
     """
     benchmark = competitions.create(
         owner,
@@ -61,16 +64,21 @@ def load(
         policy=POLICY,
         instructions=instructions,
         wordnet=nouns.load(),
+        vocabulary=vocabulary,
     )
     if is_loaded(name):
         return benchmark
     with (SOURCE / seen).open(encoding="utf-8", newline="") as file:
         yes = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
     _label(benchmark.campaign, owner, [users[person] for person in ANSWERED], yes)
+    score(benchmark, owner)
+    return benchmark
+
+
+def score(benchmark: Benchmark, owner: User) -> None:
     job = runs.job_of(runs.score_now(benchmark, owner))
     if job is not None:
         queue.run(job.pk)
-    return benchmark
 
 
 def _label(
@@ -82,32 +90,35 @@ def _label(
     if campaign.state == Campaign.State.DRAFT:
         lifecycle.launch(campaign, owner)
         join(campaign, owner, members)
-    while sum(_answer(user, campaign, seen) for user in members):
+
+    def value(image: str, topic: str) -> str:
+        if image == DRAWING:
+            return "not_photo"
+        return "yes" if (image, topic) in seen else "no"
+
+    while sum(answer(user, campaign, value) for user in members):
         # The replacement of the rejected drawing is asked in the next round.
         for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
             queue.run(pk)
     lifecycle.move(campaign, owner, "close")
 
 
-def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
-    """Answer as this person until no questions are left; return the number of answers."""
+def answer(user: User, campaign: Campaign, value: Callable[[str, str], object]) -> int:
+    """Answer as this person until no questions are left; return the number of answers.
+
+    value: the answer for an image and a topic.
+    """
     count = 0
     while seats := claiming.next_page(user, campaign).seats:
         rows = Seat.objects.filter(token__in=[seat.token for seat in seats]).values_list(
             "token", "question__item__image__name", "question__topic"
         )
         sent = [
-            submitting.Sent(uuid7(), token, _value(image, topic, seen), _took(user, image))
+            submitting.Sent(uuid7(), token, value(image, topic), _took(user, image))
             for token, image, topic in rows
         ]
         count += len(submitting.submit(user, campaign, sent))
     return count
-
-
-def _value(image: str, topic: str, seen: set[tuple[str, str]]) -> str:
-    if image == DRAWING:
-        return "not_photo"
-    return "yes" if (image, topic) in seen else "no"
 
 
 def _took(user: User, image: str) -> int:

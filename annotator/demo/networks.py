@@ -5,12 +5,14 @@ deploy/demo_networks.py makes it again. The answers to the competition are simul
 """
 
 import io
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from django.conf import settings
+from django.core.files.base import File
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -18,9 +20,13 @@ from annotator.demo import cds, competition, graph, labeled, pools
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
+from evaluation.benchmarks.kinds.mad import failure_tags, gallery, true_labels
+from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
+from evaluation.pools import making, uploading
 from evaluation.readers.sequences import SequenceLine
 from evaluation.readers.shipped import classes_file
+from labeling.exchange import label_files
 from labeling.files import BadInput, text_lines
 from labeling.models import Campaign, User
 
@@ -48,6 +54,9 @@ CROPPED = (
 )
 CORNERS = {"left": (0.0, 0.2), "right": (0.4, 0.2), "bottom": (0.2, 0.4)}
 SIDE = 0.6
+# Classes seen on the photographs, and why the networks failed on them, as the authors see it.
+SEEN = ("networks_seen.csv", "seen.csv")
+FAILURES = "networks_failures.csv"
 # At the default of 0.8 the networks agree on every image.
 TOP_K, MIN_CONFIDENCE = 30, 0.1
 
@@ -106,12 +115,21 @@ def _compete(
     instructions: str,
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
+    dataset = pools.make_dataset(owner, DATASET, DESCRIPTION, photographs())
     predictions = pools.write(
         settings.DATA_DIR / "demo" / "networks" / "predictions",
         arrays["images"].tolist(),
         ilsvrc_classes(),
         {name: (arrays[f"{name}.labels"], arrays[f"{name}.confidences"]) for name in NETWORKS},
     )
+    with tempfile.TemporaryDirectory() as scratch:
+        packed = Path(scratch, "networks.zip")
+        making.pack(packed, {path.name: path for path in predictions.iterdir()})
+        with packed.open("rb") as file:
+            uploading.from_zip(dataset, owner, File(file, packed.name))
+    for seen in SEEN:
+        with (SOURCE.parent / seen).open("rb") as file:
+            label_files.take(dataset, owner, File(file, seen))
     lines = pools.select(
         predictions,
         classifiers=NETWORKS,
@@ -119,16 +137,42 @@ def _compete(
         reserve=TOP_K,
         min_confidence=MIN_CONFIDENCE,
     )
-    competition.load(
+    failures = graph.read_rows(FAILURES)
+    true_classes = [row["wnid"] for row in failures if row["wnid"]]
+    benchmark = competition.load(
         users,
         owner,
-        pools.make_dataset(owner, DATASET, DESCRIPTION, photographs()),
+        dataset,
         lines,
         instructions,
         name=COMPETITION,
         title=TITLES[COMPETITION],
-        seen="networks_seen.csv",
+        seen=SEEN[0],
+        vocabulary=[*(key for line in lines[1:] for key in line["labels"]), *true_classes],
     )
+    _explain(benchmark, owner, [users[name] for name in competition.ANSWERED], failures)
+
+
+def _explain(
+    benchmark: Benchmark, owner: User, members: list[User], failures: list[dict[str, str]]
+) -> None:
+    """Tag the failures, name the true labels of case III, and score again."""
+    wrong = failure_tags.wrong_images(benchmark)
+    for row in failures:
+        names = [name for (_, name), images in wrong.items() if row["image"] in images]
+        failure_tags.set_tags(
+            benchmark, owner, row["image"], {name: [row["tag"]] for name in names}
+        )
+    lines = [entry.selection for entry in gallery.case_three(benchmark)]
+    naming = true_labels.ask_true_label(benchmark, owner, lines, nouns.load())
+    truths = {row["image"]: row["wnid"] for row in failures}
+
+    def value(image: str, _topic: str) -> object:
+        return {"key": truths[image]} if truths.get(image) else "none"
+
+    while sum(competition.answer(member, naming, value) for member in members):
+        pass
+    competition.score(benchmark, owner)
 
 
 def _classify(benchmark: Benchmark, owner: User, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from annotator.demo import build, networks
 from deploy import demo_networks
+from evaluation.benchmarks.kinds.mad import failure_tags, gallery
 from evaluation.models import Benchmark, Run
 from labeling.files import BadInput
 from labeling.models import Dataset, User
@@ -37,7 +38,7 @@ def test_the_pool_has_the_photographs_and_three_crops_of_nine():
 def test_the_competition_ranks_the_networks_on_the_images_where_they_disagree():
     benchmark = Benchmark.objects.get(name=networks.COMPETITION)
 
-    result = benchmark.runs.get(state=Run.State.DONE).result
+    result = benchmark.runs.filter(state=Run.State.DONE).latest("pk").result
 
     assert result["classifiers"] == list(networks.NETWORKS)
     assert result["pending"] == 0
@@ -48,6 +49,20 @@ def test_the_competition_ranks_the_networks_on_the_images_where_they_disagree():
             differ = arrays[f"{first}.labels"] != arrays[f"{second}.labels"]
             eligible = int((differ & (confident >= networks.MIN_CONFIDENCE)).sum())
             assert 0 < pair["images"] <= eligible
+
+
+def test_the_competition_has_tags_true_labels_and_images_that_are_alike_and_wrong():
+    benchmark = Benchmark.objects.get(name=networks.COMPETITION)
+
+    assert {row.tag for row in failure_tags.counts(benchmark) if row.images} == set(
+        failure_tags.DEFAULT
+    )
+    distances = [row.mean_distance for row in gallery.case_three(benchmark)]
+    assert distances[0] is not None
+    assert distances == sorted(distances, key=lambda far: -(far or 0))
+    alike = benchmark.runs.latest("pk").result["alike"]
+    assert alike["truth"] == "labels of the dataset"
+    assert all(row["images"] == 7 for row in alike["pairs"])
 
 
 @pytest.mark.parametrize("name", [networks.REVEALED, networks.MAPS])

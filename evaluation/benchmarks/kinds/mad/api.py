@@ -76,12 +76,12 @@ class CompetitionViewSet(BaseViewSet):
         row = benchmark_for(self.user, benchmark, MAD)
         if key not in dict(class_gallery.classes(row)):
             raise NotYours("No classifier predicts this class for a chosen image.")
-        found = class_gallery.of_class(row, key)
-        images = [image for _, group in found.groups for image in group]
+        images_of_class = class_gallery.of_class(row, key)
+        images = [image for _, group in images_of_class.groups for image in group]
         body = {
             "images": images,
-            "references": found.references,
-            "reference_count": found.reference_count,
+            "references": images_of_class.references,
+            "reference_count": images_of_class.reference_count,
         }
         return self.answer(ClassGallerySerializer, body)
 
