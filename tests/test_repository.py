@@ -176,15 +176,15 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
     "annotator": 2_037,
-    "annotator/demo": 1_019,
+    "annotator/demo": 1_062,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_527,
     "benchmarks": 4053,
     "deploy": 827,
     "docs": 5_613,
-    "evaluation": 646,
-    "evaluation/benchmarks": 12_964,
+    "evaluation": 653,
+    "evaluation/benchmarks": 13_036,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -231,7 +231,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 7_993,
-    "tests": 78_381,
+    "tests": 78_446,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
