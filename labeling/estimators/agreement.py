@@ -26,15 +26,26 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
     table = np.asarray(counts, np.int64)
     answers = table.sum(axis=1)
     table, answers = table[answers > 1], answers[answers > 1]
-    pairable = answers.sum()
     # Ordered pairs of different answers within items, each item weighted by its answers.
     unlike = answers * answers - (table * table).sum(axis=1)
-    observed = float((unlike / (answers - 1)).sum())
-    totals = table.sum(axis=0).astype(float)
-    expected = float(pairable) ** 2 - float((totals**2).sum())
+    return alpha_of_sums(float((unlike / (answers - 1)).sum()), table.sum(axis=0))
+
+
+def alpha_of_sums(unlike: float, totals: ArrayLike) -> float:
+    """Return Krippendorff's alpha from sums over items, for tables that do not fit into memory.
+
+    unlike: of each item's ordered pairs of different answers over its answers less one; totals:
+    (K,) answers by label; both of items with two or more answers.
+
+    >>> round(alpha_of_sums(2.0, [4, 3]), 4)
+    0.5
+    """
+    by_label = np.asarray(totals, float)
+    pairable = float(by_label.sum())
+    expected = pairable**2 - float((by_label**2).sum())
     if not expected:
         return float("nan")
-    return 1 - (float(pairable) - 1) * observed / expected
+    return 1 - (pairable - 1) * unlike / expected
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,12 @@ from 3 to 3 is one pixel wide; every function has an argument for it.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evaluation.metrics.wsol.box_scores import ious
 
 
 def image_shares(
@@ -82,3 +85,31 @@ def neighbours(
     counts = np.zeros(len(groups), np.int64)
     counts[order] = count_touching(np.asarray(groups, np.int64)[order], edges)
     return counts
+
+
+# Windows that the paper samples, and the count of an image in which none of them fits an object.
+MOST_WINDOWS = 1000
+
+
+def windows_needed(windows: NDArray[np.floating], objects: NDArray[np.floating]) -> int:
+    """Return OBJ(m): the rank, from 1, of the first window with IoU ≥ 0.5 with an object.
+
+    windows: (K, 4) in the order of their ranks, of which the first 1,000 count; objects: (N, 4) of
+    one class in the image, N > 0; exclusive corners. 1,001 if no window fits.
+
+    >>> windows = np.array([[0, 0, 9, 9], [4, 4, 8, 8]])
+    >>> windows_needed(windows, np.array([[4, 4, 8, 7]]))
+    2
+    """
+    fits = ious(np.asarray(windows, float)[:MOST_WINDOWS], np.asarray(objects, float)).max(axis=1)
+    ranks = np.flatnonzero(fits >= 0.5)
+    return int(ranks[0]) + 1 if len(ranks) else MOST_WINDOWS + 1
+
+
+def clutter(needed: Sequence[int]) -> float:
+    """Return the clutter of a class (Eq. 7) from OBJ(m) of its images; NaN without images.
+
+    >>> clutter([1, 7])
+    2.0
+    """
+    return math.log2(sum(needed) / len(needed)) if needed else math.nan

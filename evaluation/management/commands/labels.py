@@ -1,12 +1,11 @@
-"""`labels export` and `labels import`: exports a release's labels, imports labels into a
-dataset.
-"""
+"""`labels export`, `import`, `report`: labels out of a release, into a dataset, as figures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.scoring import release_report
 from labeling.exchange import export_files, part_reading, prior_labels
 from labeling.files import BadInput
 from labeling.formats import FORMATS
@@ -17,12 +16,14 @@ from labeling.management.contract import ContractCommand, UsageError, refusals, 
 from labeling.management.options import argument, option
 from labeling.management.part_imports import PartOptions, import_parts
 from labeling.management.release_options import (
+    RELEASE_HELP,
     ReleaseOptions,
     find_campaign,
     find_release,
     images_in,
 )
 from labeling.models import Dataset
+from labeling.records import Record
 from labeling.release_files import exporting
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
@@ -65,6 +66,24 @@ class LabelImportOptions(PartOptions):
     campaign: str | None = option("refuse classes that its question graph does not have")
 
 
+@dataclass(kw_only=True)
+class ReportOptions:
+    release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
+    other: str = argument("a second one, to compare", "", metavar="OTHER")
+    number: int | None = option("of the campaign's release; else the latest")
+    other_number: int | None = option("of the second campaign's release; else the latest")
+    windows: Path | None = option("image,rank,x0,y0,x1,y1 rows of objectness, for clutter")
+    other_windows: Path | None = option("those of the second release")
+
+
+@dataclass(kw_only=True)
+class Reports(Record):
+    """The report of a release, and that of a second one."""
+
+    release: release_report.ReleaseReport
+    other: release_report.ReleaseReport | None
+
+
 class Command(ContractCommand):
     help = "Labels out of a frozen release, or into a dataset before anybody is asked."
 
@@ -87,6 +106,15 @@ class Command(ContractCommand):
         if made.note:
             self.warn(made.note)
         return made
+
+    @verb("figures of a release by class, beside those of a second one")
+    def report(self, options: ReportOptions) -> Reports:
+        frozen, _ = find_release(options.release, options.number)
+        first = release_report.report(frozen, options.windows)
+        if not options.other:
+            return Reports(release=first, other=None)
+        frozen, _ = find_release(options.other, options.other_number)
+        return Reports(release=first, other=release_report.report(frozen, options.other_windows))
 
     @verb("into a dataset, as given", "import")
     def bring_in(self, options: LabelImportOptions) -> Mapping[str, Any]:
