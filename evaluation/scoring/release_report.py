@@ -39,7 +39,7 @@ AGREEMENT = {
 
 
 @dataclass(kw_only=True)
-class Spread(Record):
+class ClassSpread(Record):
     """A sum over classes, with the least, median and most of a class."""
 
     total: int
@@ -115,15 +115,15 @@ class ReleaseReport(Record):
     number: int
     sha256: str
     kind: str
-    counts: dict[str, Any]
-    positive: Spread
-    negative: Spread
-    instances: Spread
+    counts: dict[str, object]
+    positive: ClassSpread
+    negative: ClassSpread
+    instances: ClassSpread
     means: dict[str, ClassMean]
     classes: list[ReportedClass]
     agreement: VoteAgreement
-    stated_error: dict[str, Any] | None
-    stated_boxes: dict[str, Any] | None
+    stated_error: dict[str, object] | None
+    stated_boxes: dict[str, object] | None
     people: list[VotesOfPerson]
     conventions: dict[str, str]
 
@@ -186,7 +186,7 @@ def _read_labels(
     numbers = {key: number for number, key in enumerate(rows)}
     sizes: list[tuple[int, int]] = []
     images: dict[str, int] = {}
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     corners: list[tuple[float, ...]] = []
     for photo, labels in exporting.pages(release):
         images[photo.name] = len(sizes)
@@ -199,10 +199,10 @@ def _read_labels(
             name = FIELDS[label.value]
             setattr(row, name, getattr(row, name) + 1)
             for instance in label.instances:
-                found.append((images[photo.name], numbers[label.key]))
+                pairs.append((images[photo.name], numbers[label.key]))
                 corners.append(instance.box)
-    pairs = np.array(found, np.int64).reshape(-1, 2)
-    boxes = ClassBoxes(pairs[:, 0], pairs[:, 1], np.array(corners, float).reshape(-1, 4))
+    indices = np.array(pairs, np.int64).reshape(-1, 2)
+    boxes = ClassBoxes(indices[:, 0], indices[:, 1], np.array(corners, float).reshape(-1, 4))
     return boxes, np.array(sizes, float).reshape(-1, 2), images
 
 
@@ -284,10 +284,10 @@ def _agreement(measure: str, value: float, n: int, share: float | None = None) -
     )
 
 
-def _spread(counts: list[int]) -> Spread:
+def _spread(counts: list[int]) -> ClassSpread:
     if not counts:
-        return Spread(total=0, least=0, median=0.0, most=0)
-    return Spread(
+        return ClassSpread(total=0, least=0, median=0.0, most=0)
+    return ClassSpread(
         total=sum(counts), least=min(counts), median=float(np.median(counts)), most=max(counts)
     )
 

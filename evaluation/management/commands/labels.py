@@ -1,7 +1,7 @@
 """`labels export`, `import`, `report`: labels out of a release, into a dataset, as figures."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,11 @@ class LabelImportOptions(PartOptions):
 @dataclass(kw_only=True)
 class ReportOptions:
     release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
-    other: str = argument("a second one, to compare", "", metavar="OTHER")
+    second: str = argument("another one, to compare", "", metavar="OTHER")
     number: int | None = option("of the campaign's release; else the latest")
-    other_number: int | None = option("of the second campaign's release; else the latest")
+    second_number: int | None = option("of the second campaign's release; else the latest")
     windows: Path | None = option("image,rank,x0,y0,x1,y1 rows of objectness, for clutter")
-    other_windows: Path | None = option("those of the second release")
+    second_windows: Path | None = option("those of the second release")
 
 
 @dataclass(kw_only=True)
@@ -81,7 +81,7 @@ class Reports(Record):
     """The report of a release, and that of a second one."""
 
     release: release_report.ReleaseReport
-    other: release_report.ReleaseReport | None
+    second: release_report.ReleaseReport | None = field(metadata={"key": "other"})
 
 
 class Command(ContractCommand):
@@ -111,10 +111,10 @@ class Command(ContractCommand):
     def report(self, options: ReportOptions) -> Reports:
         frozen, _ = find_release(options.release, options.number)
         first = release_report.report(frozen, options.windows)
-        if not options.other:
-            return Reports(release=first, other=None)
-        frozen, _ = find_release(options.other, options.other_number)
-        return Reports(release=first, other=release_report.report(frozen, options.other_windows))
+        if not options.second:
+            return Reports(release=first, second=None)
+        frozen, _ = find_release(options.second, options.second_number)
+        return Reports(release=first, second=release_report.report(frozen, options.second_windows))
 
     @verb("into a dataset, as given", "import")
     def bring_in(self, options: LabelImportOptions) -> Mapping[str, Any]:

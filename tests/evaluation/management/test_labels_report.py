@@ -16,7 +16,7 @@ def test_two_releases_side_by_side(alice, bob, tmp_path, shell):
     windows.write_text("image,rank,x0,y0,x1,y1\n0.png,1,0,0,9,9\n0.png,2,2,2,22,20\n")
 
     alone = shell.result("labels", "report", "labels")
-    both = shell.result("labels", "report", "labels", "boxes", "--other-windows", windows)
+    both = shell.result("labels", "report", "labels", "boxes", "--second-windows", windows)
 
     assert alone["other"] is None
     assert both["release"] == alone["release"]
