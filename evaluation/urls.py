@@ -76,6 +76,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/new/<slug:family>/", views.new, name="new"),
     *_kinds,
     path(_benchmark, views.benchmark, name="benchmark"),
+    path(f"{_benchmark}undo/", views.benchmark_undo, name="benchmark_undo"),
     path("nightly/", truth_views.night, name="night"),
     path(f"{_benchmark}truth/", truth_views.versions, name="truth"),
     path(f"{_benchmark}truth/<int:version>.zip", truth_views.version_zip, name="truth_zip"),

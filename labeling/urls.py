@@ -1,6 +1,6 @@
 from django.urls import path
 
-from labeling.web import image_views
+from labeling.web import image_views, undo_views
 from labeling.web.views import (
     audit,
     boxes,
@@ -38,6 +38,7 @@ urlpatterns = [
     path(C, campaigns.campaign, name="campaign"),
     path(C + "progress/", campaigns.campaign_progress, name="campaign_progress"),
     path(C + "state/", campaigns.campaign_state, name="campaign_state"),
+    path(C + "undo/", undo_views.campaign_undo, name="campaign_undo"),
     path(C + "close/", campaigns.campaign_close, name="campaign_close"),
     path(C + "edit/", campaigns.campaign_edit, name="campaign_edit"),
     path(C + "texts/", campaigns.campaign_texts, name="campaign_texts"),
@@ -91,6 +92,9 @@ urlpatterns = [
     ),
     path(C + "invitations/", people.invitation_new, name="invitation_new"),
     path(C + "invitations/<int:pk>/revoke/", people.invitation_revoke, name="invitation_revoke"),
+    path(
+        C + "invitations/<int:pk>/delete/", undo_views.invitation_delete, name="invitation_delete"
+    ),
     path(C + "gold/", gold.gold, name="gold"),
     path(C + "gold/add/", gold.gold_add, name="gold_add"),
     path(C + "gold/objects/", drawn_gold.gold_objects, name="gold_objects"),
@@ -132,6 +136,8 @@ urlpatterns = [
     path("datasets/", datasets.datasets, name="datasets"),
     path("datasets/new/", datasets.dataset_new, name="dataset_new"),
     path(D, datasets.dataset, name="dataset"),
+    path(D + "undo/", undo_views.dataset_undo, name="dataset_undo"),
+    path(D + "images/<int:pk>/undo/", undo_views.image_undo, name="image_undo"),
     path(D + "upload/", imports.dataset_upload, name="dataset_upload"),
     path(D + "labels/", labels.dataset_labels, name="dataset_labels"),
     path(D + "import/", imports.dataset_import, name="dataset_import"),

@@ -252,6 +252,8 @@ ROWS = (
         GET,POST campaigns/<slug:name>/pilot/
         GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
+        GET,POST campaigns/<slug:name>/undo/
+        POST campaigns/<slug:name>/invitations/<int:pk>/delete/
         GET,POST campaigns/<slug:name>/edit/
         GET,POST campaigns/<slug:name>/texts/
         GET campaigns/<slug:name>/texts/texts.json
@@ -304,6 +306,8 @@ ROWS = (
         r"""
         GET datasets/<slug:name>/
         GET,POST datasets/<slug:name>/upload/
+        GET,POST datasets/<slug:name>/undo/
+        GET,POST datasets/<slug:name>/images/<int:pk>/undo/
         POST datasets/<slug:name>/import/
         GET,POST datasets/<slug:name>/labels/
         GET datasets/<slug:name>/candidates.csv
@@ -371,6 +375,7 @@ ROWS = (
         POST benchmarks/<slug:name>/submissions/<int:position>/remove/
         GET benchmarks/<slug:name>/truth.zip
         GET,POST benchmarks/<slug:name>/truth/
+        GET,POST benchmarks/<slug:name>/undo/
         GET benchmarks/<slug:name>/truth/<int:version>.zip
         GET benchmarks/<slug:name>/<file:file>
         GET benchmarks/<slug:name>/runs/<int:pk>/<file:file>
@@ -396,9 +401,13 @@ ROWS = (
         "401 404 404 404 404 404 in",
         r"""
         DELETE api/v1/tokens/<slug:token_key>/
-        GET api/v1/datasets/<slug:name>/
+        GET,DELETE api/v1/datasets/<slug:name>/
+        GET api/v1/datasets/<slug:name>/dependents/
+        POST api/v1/datasets/<slug:name>/archive/
+        POST api/v1/datasets/<slug:name>/unarchive/
+        POST api/v1/datasets/<slug:name>/rename/
         GET,POST api/v1/datasets/<slug:dataset>/images/
-        GET api/v1/datasets/<slug:dataset>/images/<int:pk>/
+        GET,DELETE api/v1/datasets/<slug:dataset>/images/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/display/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/thumbnail/
         GET api/v1/datasets/<slug:dataset>/imports/
@@ -426,7 +435,11 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/selection.jsonl
         GET api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/overlap/<int:to>/
         POST api/v1/datasets/<slug:dataset>/pools/<int:pool>/selections/<int:pk>/competition/
-        GET,PATCH api/v1/benchmarks/<slug:name>/
+        GET,PATCH,DELETE api/v1/benchmarks/<slug:name>/
+        GET api/v1/benchmarks/<slug:name>/dependents/
+        POST api/v1/benchmarks/<slug:name>/archive/
+        POST api/v1/benchmarks/<slug:name>/unarchive/
+        POST api/v1/benchmarks/<slug:name>/rename/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
         PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
         GET api/v1/benchmarks/<slug:benchmark>/selections/
@@ -492,7 +505,12 @@ ROWS = (
     | rows(
         "401 404 404 404 403 403 in",
         r"""
-        PATCH api/v1/campaigns/<slug:name>/
+        PATCH,DELETE api/v1/campaigns/<slug:name>/
+        GET api/v1/campaigns/<slug:name>/dependents/
+        POST api/v1/campaigns/<slug:name>/archive/
+        POST api/v1/campaigns/<slug:name>/unarchive/
+        POST api/v1/campaigns/<slug:name>/rename/
+        POST api/v1/campaigns/<slug:name>/clone/
         POST api/v1/campaigns/<slug:name>/launch/
         POST api/v1/campaigns/<slug:name>/pause/
         POST api/v1/campaigns/<slug:name>/resume/
@@ -520,6 +538,7 @@ ROWS = (
         GET,PUT api/v1/campaigns/<slug:campaign>/members/<int:pk>/quotas/
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
+        POST api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/delete/
         POST api/v1/campaigns/<slug:campaign>/policies/preview/
         GET,PUT api/v1/campaigns/<slug:campaign>/texts/
         PUT api/v1/campaigns/<slug:campaign>/graph/

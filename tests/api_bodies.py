@@ -51,6 +51,12 @@ BARE = {
         f"POST api/v1/campaigns/<slug:name>/{way}/"
         for way in ("close", "launch", "pause", "resume")
     ),
+    f"POST {CAMPAIGN}invitations/<int:pk>/delete/",
+    *(
+        f"POST api/v1/{rows}/<slug:name>/{way}/"
+        for rows in ("campaigns", "datasets", "benchmarks")
+        for way in ("archive", "unarchive")
+    ),
     "POST api/v1/datasets/<slug:dataset>/imports/<int:pk>/retry/",
     "POST api/v1/datasets/<slug:dataset>/part-imports/<int:pk>/again/",
     "POST api/v1/seats/<slug:token>/skip/",
@@ -121,6 +127,10 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "siblings": [{"name": "drake", "definition": "a male duck"}],
     }
     return {
+        "POST api/v1/campaigns/<slug:name>/rename/": body,
+        "POST api/v1/campaigns/<slug:name>/clone/": body,
+        "POST api/v1/benchmarks/<slug:name>/rename/": body,
+        "POST api/v1/datasets/<slug:name>/rename/": {"name": "novel"},
         f"POST {KINDS}cds/benchmarks/": body | cds | follows,
         f"POST {KINDS}cds/plans/": cds,
         f"POST {KINDS}labeled/benchmarks/": body

@@ -41,7 +41,7 @@ ORDER = {
             "quality",
             "releases",
         ),
-        *("exchange", "reports", "web", "django"),
+        *("exchange", "removal", "reports", "web", "django"),
     ),
     "evaluation": (
         *(

@@ -151,7 +151,7 @@ def cards_of(user: User) -> list[Card]:
     """Return cards of the person's campaigns, most recently answered first. Three queries."""
     rows = list(
         Membership.objects.active()
-        .filter(user=user)
+        .filter(user=user, campaign__archived_at=None)
         .select_related("campaign__policy")
         .order_by("-last_answered_at", "-joined_at")
     )

@@ -29,6 +29,7 @@ from evaluation.benchmarks.serializers import (
     TruthVersionSerializer,
 )
 from evaluation.benchmarks.submissions import missing_frames
+from evaluation.benchmarks.undo import BenchmarkUndo
 from evaluation.benchmarks.uploads import load_wordnet, uploaded
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import check_may_open
@@ -42,6 +43,7 @@ from labeling.web.api.base import (
     StrictJSONParser,
     download,
 )
+from labeling.web.api.undo import ArchiveFilters, UndoActions
 
 GONE = "The file is no longer on this server. Score the benchmark again."
 NO_FILE = "There is no such file, or the benchmark is not yours."
@@ -71,13 +73,13 @@ def _described(
     return type(base.__name__, (base,), {**fields, **actions})
 
 
-class BenchmarkFilters(django_filters.FilterSet):
+class BenchmarkFilters(ArchiveFilters):
     class Meta:
         model = Benchmark
         fields = ("kind",)
 
 
-class BenchmarkViewSet(BaseViewSet):
+class BenchmarkViewSet(UndoActions):
     """Lists and reads benchmarks. `maker` sets the family that it can create."""
 
     queryset = Benchmark.objects.none()
@@ -89,10 +91,13 @@ class BenchmarkViewSet(BaseViewSet):
     lookup_field = "name"
     family = ""
 
+    def undo_of(self, name: str) -> BenchmarkUndo:
+        return BenchmarkUndo(benchmark_for(self.user, name), self.user)
+
     def list(self, request: Request) -> Response:
         """Return the benchmarks in campaigns where I am a researcher."""
         rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming", "release")
-        return self.paged(rows, BenchmarkSerializer)
+        return self.paged(self.listed_rows(rows), BenchmarkSerializer)
 
     @extend_schema(responses=BenchmarkSerializer)
     def retrieve(self, request: Request, name: str) -> Response:

@@ -131,8 +131,23 @@ urlpatterns: Addresses = [
     *_old_makers(),
     path(
         "benchmarks/<slug:name>/",
-        api.BenchmarkViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
+        api.BenchmarkViewSet.as_view(
+            {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+        ),
         name="benchmark",
+    ),
+    *(
+        path(
+            f"benchmarks/<slug:name>/{action}/",
+            api.BenchmarkViewSet.as_view({method: action}),
+            name=f"benchmark-{action}",
+        )
+        for action, method in (
+            ("dependents", "get"),
+            ("archive", "post"),
+            ("unarchive", "post"),
+            ("rename", "post"),
+        )
     ),
     path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
 ]

@@ -77,7 +77,8 @@ class NewBenchmarkForm(NamedForm):
         self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
 
     def campaigns(self) -> QuerySet[Campaign]:
-        return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
+        rows = campaigns_for(self.user, RESEARCHER).filter(archived_at=None)
+        return rows.order_by("title", "pk")
 
 
 class FollowingFields(forms.Form):

@@ -113,6 +113,8 @@ def remove(benchmark: Benchmark, actor: User, position: int) -> str:
 
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
     """Return a run requested by a user. Raises Conflict while there is nothing to score."""
+    if benchmark.archived_at:
+        raise Conflict("The benchmark is archived. Take it out of the archive first.")
     if reason := obstacle(benchmark):
         raise Conflict(reason, code="nothing_to_score")
     return request(benchmark, actor, follow=True)
@@ -437,7 +439,7 @@ def _fail_abandoned() -> None:
 
 
 def _benchmarks() -> QuerySet[Benchmark]:
-    known = Benchmark.objects.filter(kind__in=kinds())
+    known = Benchmark.objects.filter(kind__in=kinds(), archived_at=None)
     return known.select_related("campaign", "release", "naming").order_by("pk")
 
 

@@ -24,12 +24,14 @@ from evaluation.benchmarks.figures import DRAWING, FORMS, THEMES
 from evaluation.benchmarks.forms import NamedForm, SubmissionForm, add_fault
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.submissions import missing_frames, missing_notes
+from evaluation.benchmarks.undo import BenchmarkUndo
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run
 from labeling.campaigns import access as campaign_access
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.web.views.shared import SignedIn
+from labeling.web.undo_views import undo_page
+from labeling.web.views.shared import SignedIn, query_of
 
 FAULTS = (BadInput, Refusal, WordNetMissing)
 GONE = "This file is no longer on this server. Score the benchmark again."
@@ -46,9 +48,19 @@ def benchmarks(request: SignedIn) -> HttpResponse:
         .annotate(images=Count("selections__image", distinct=True))
         .order_by("-created_at", "-pk")
     )
-    page = Paginator(rows, 24).get_page(request.GET.get("page"))
+    is_archive = "archived" in request.GET
+    kept = rows.filter(archived_at__isnull=not is_archive)
+    page = Paginator(kept, 24).get_page(request.GET.get("page"))
     cards = [(row, kind_of(row), kind_of(row).template("_card")) for row in page]
-    context = {"page_obj": page, "cards": cards, "families": families().values()}
+    archived = access.benchmarks_for(request.user).exclude(archived_at=None)
+    context = {
+        "page_obj": page,
+        "cards": cards,
+        "families": families().values(),
+        "archived": is_archive,
+        "archived_count": archived.count(),
+        "query": query_of(request),
+    }
     return render(request, "evaluation/benchmarks.html", context)
 
 
@@ -111,6 +123,14 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
     context = pages.benchmark(row, runs.latest(row), request.GET, now) | {"fresh": is_htmx}
     part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
     return render(request, part, context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def benchmark_undo(request: SignedIn, name: str) -> HttpResponse:
+    """Rename, archive or delete the benchmark."""
+    row = access.benchmark_for(request.user, name)
+    return undo_page(request, BenchmarkUndo(row, request.user), "evaluation:benchmark")
 
 
 @login_required

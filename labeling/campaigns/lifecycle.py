@@ -250,6 +250,8 @@ def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
         if current.state != target:
             if current.state not in origins:
                 raise Conflict(f"The campaign is {current.state}; you cannot {action} it now.")
+            if current.archived_at and target == State.OPEN:
+                raise Conflict("The campaign is archived. Take it out of the archive first.")
             if action == "launch" and not current.questions.for_consensus().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target

@@ -6,6 +6,7 @@ all tiles do. See docs/how-to/images.md.
 
 import io
 import re
+from contextlib import suppress
 from typing import IO
 
 from django.conf import settings
@@ -50,6 +51,16 @@ def make(image: Image) -> None:
                 storage.save(path, ContentFile(tile.content))
     except BadImage as bad:
         raise Refusal(str(bad), code="bad_image") from bad
+
+
+def remove(image: Image) -> None:
+    """Delete the tiles and the preview."""
+    storage = image.display.storage
+    folder = _path(image, "").rpartition("/")[0]
+    with suppress(FileNotFoundError):
+        for name in storage.listdir(folder)[1]:
+            storage.delete(f"{folder}/{name}")
+        storage.delete(folder)
 
 
 def _path(image: Image, name: str) -> str:

@@ -231,6 +231,17 @@ def forget_old() -> int:
     return removed
 
 
+def forget(release: Release) -> None:
+    """Remove the zips of the release, here and in the store."""
+    start = f"{release.sha256}-{release.number}-"
+    names = {path.name for path in _folder().glob(f"{start}*")}
+    if shared_files.is_shared():
+        rows = shared_files.list_files(STORED)
+        names |= {row.name.rpartition("/")[2] for row in rows if f"/{start}" in row.name}
+    for name in names:
+        shared_files.remove(_folder() / name, f"{STORED}/{name}")
+
+
 def _ask(release: Release, format_name: str, options: exporting.FormatOptions) -> Job:
     """Return the job of the zip: a queued, running or last failed one, else a new one."""
     chosen = options.of(format_name, release.campaign.kind)

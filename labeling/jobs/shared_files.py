@@ -148,8 +148,13 @@ def remove(path: Path, name: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Delete the object in the store, if there is one."""
+    """Delete the object in the store, if there is one, and this machine's copy of it."""
     if is_shared():
+        copy = _copies() / name.replace("/", "!")
+        if copy.is_dir():
+            shutil.rmtree(copy, ignore_errors=True)
+        else:
+            copy.unlink(missing_ok=True)
         with contextlib.suppress(Exception):
             storages["data"].delete(name)
 

@@ -76,6 +76,8 @@ class Campaign(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    # Archived campaigns leave lists and open no work.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     # Texts in the page's language (campaigns/texts.py), on copies for pages only.
     words: Mapping[str, Any] = {}

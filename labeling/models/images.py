@@ -24,6 +24,8 @@ class Dataset(models.Model):
     description = models.TextField(blank=True)
     owner = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="datasets")
     created_at = models.DateTimeField(default=timezone.now)
+    # Archived datasets leave lists.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = DatasetQuerySet.as_manager()
 

@@ -23,8 +23,10 @@ from labeling.kinds import KINDS, policies
 from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Decision, Policy
 from labeling.quality import asking_more, monitoring
+from labeling.removal.undo import CampaignUndo
 from labeling.reports import forecasts, progress
-from labeling.web.api.base import BaseViewSet, CampaignViewSet
+from labeling.web.api.base import CampaignViewSet
+from labeling.web.api.undo import ArchiveFilters, RenameSerializer, UndoActions
 from labeling.web.serializers.campaigns import (
     AppliedPolicySerializer,
     CampaignSerializer,
@@ -41,13 +43,13 @@ from labeling.web.serializers.campaigns import (
 MAX_QUESTIONS = 1_000_000_000
 
 
-class CampaignFilters(django_filters.FilterSet):
+class CampaignFilters(ArchiveFilters):
     class Meta:
         model = Campaign
         fields = ("state", "kind")
 
 
-class CampaignsViewSet(BaseViewSet):
+class CampaignsViewSet(UndoActions):
     queryset = Campaign.objects.none()
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilters
@@ -62,10 +64,13 @@ class CampaignsViewSet(BaseViewSet):
             context["reads_all_of"] = set(readable.values_list("pk", flat=True))
         return context
 
+    def undo_of(self, name: str) -> CampaignUndo:
+        return CampaignUndo(campaign_for(self.user, name, RESEARCHER), self.user)
+
     def list(self, request: Request) -> Response:
         """Return the user's campaigns."""
         rows = campaigns_for(self.user).select_related("dataset", "policy")
-        return self.paged(rows, CampaignSerializer)
+        return self.paged(self.listed_rows(rows), CampaignSerializer)
 
     @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
     def create(self, request: Request) -> Response:
@@ -120,6 +125,14 @@ class CampaignsViewSet(BaseViewSet):
     def close(self, request: Request, name: str) -> Response:
         """Close the campaign permanently. Idempotent."""
         return self._move(name, "close")
+
+    @extend_schema(request=RenameSerializer, responses={201: CampaignSerializer})
+    @action(["post"], detail=True)
+    def clone(self, request: Request, name: str) -> Response:
+        """Create a draft with the same texts, classes, examples and rules, without questions."""
+        undo = self.undo_of(name)
+        check_may_open(self.user)
+        return self.answer(CampaignSerializer, undo.clone(**self.read(RenameSerializer)), 201)
 
     @extend_schema(
         parameters=[OpenApiParameter("questions", int, description="Instead of those it has.")],

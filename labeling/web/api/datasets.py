@@ -14,6 +14,7 @@ from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, Image, Job
+from labeling.removal.undo import DatasetUndo, ImageUndo
 from labeling.reports import image_browser, image_page
 from labeling.web.api.base import (
     BaseViewSet,
@@ -23,6 +24,7 @@ from labeling.web.api.base import (
     download,
 )
 from labeling.web.api.imports import ImportSerializer
+from labeling.web.api.undo import CONFIRM, ArchiveFilters, NewNameSerializer, UndoActions
 from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
     DatasetSerializer,
@@ -34,13 +36,13 @@ from labeling.web.serializers.datasets import (
 )
 
 
-class DatasetFilters(django_filters.FilterSet):
+class DatasetFilters(ArchiveFilters):
     class Meta:
         model = Dataset
         fields = {"name": ["exact", "icontains"]}
 
 
-class DatasetViewSet(BaseViewSet):
+class DatasetViewSet(UndoActions):
     queryset = Dataset.objects.none()
     serializer_class = DatasetSerializer
     filterset_class = DatasetFilters
@@ -48,10 +50,15 @@ class DatasetViewSet(BaseViewSet):
     lookup_field = "name"
     lookup_value_converter = "slug"
 
+    def undo_of(self, name: str) -> DatasetUndo:
+        dataset = dataset_for(self.user, name)
+        datasets.check_may_add(self.user, dataset)
+        return DatasetUndo(dataset, self.user)
+
     def list(self, request: Request) -> Response:
         """Return the datasets that the user owns or uses as a researcher."""
         rows = Dataset.objects.visible_to(self.user).select_related("owner")
-        return self.paged(rows, DatasetSerializer)
+        return self.paged(self.listed_rows(rows), DatasetSerializer)
 
     @extend_schema(request=NewDatasetSerializer, responses={201: DatasetSerializer})
     def create(self, request: Request) -> Response:
@@ -59,6 +66,15 @@ class DatasetViewSet(BaseViewSet):
         check_may_open(self.user)
         made = datasets.create(self.user, **self.read(NewDatasetSerializer))
         return self.answer(DatasetSerializer, made, 201)
+
+    @extend_schema(request=NewNameSerializer, responses={204: None})
+    @action(["post"], detail=True)
+    def rename(  # type: ignore[override]
+        self, request: Request, name: str
+    ) -> Response:
+        """Change its name, which is part of its address."""
+        self.undo_of(name).rename(**self.read(NewNameSerializer))
+        return Response(status=204)
 
     @extend_schema(responses=DatasetSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
@@ -121,6 +137,14 @@ class ImageViewSet(InDataset):
         campaigns = image_browser.watched_campaigns(self.user, image.dataset)
         image.facts = image_page.facts(self.user, image, campaigns)
         return self.answer(ImageFactsSerializer, image)
+
+    @extend_schema(parameters=[CONFIRM], responses={204: None})
+    def destroy(self, request: Request, dataset: str, pk: int) -> Response:
+        """Delete an image that no campaign has asked about. `confirm` repeats its name."""
+        image = self.image()
+        datasets.check_may_add(self.user, image.dataset)
+        ImageUndo(image, self.user).delete(request.query_params.get("confirm", ""))
+        return Response(status=204)
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-display")

@@ -239,8 +239,16 @@ class InvitationViewSet(CampaignViewSet):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:
         """Revoke an invitation. People who joined with it stay."""
-        invitation = get_or_404(
-            self.campaign(RESEARCHER).invitations, "The campaign has no such invitation.", pk=pk
-        )
-        memberships.revoke(invitation, self.user)
+        memberships.revoke(self._invitation(pk), self.user)
         return Response(status=204)
+
+    @extend_schema(request=None, responses={204: None})
+    @action(["post"], detail=True, url_path="delete", url_name="invitation-delete")
+    def erase(self, request: Request, campaign: str, pk: int) -> Response:
+        """Delete an invitation. People who joined with it stay."""
+        self._invitation(pk).delete()
+        return Response(status=204)
+
+    def _invitation(self, pk: int) -> Invitation:
+        rows = self.campaign(RESEARCHER).invitations
+        return get_or_404(rows, "The campaign has no such invitation.", pk=pk)

@@ -206,7 +206,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         )
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         self.fields["kind"].initial = kinds[0][0]
-        datasets = Dataset.objects.visible_to(user).order_by("name")
+        datasets = Dataset.objects.visible_to(user).filter(archived_at=None).order_by("name")
         self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
         releases = Release.objects.filter(campaign__in=campaigns_for(user, RESEARCHER))
         releases = releases.select_related("campaign").order_by("campaign__name", "-number")

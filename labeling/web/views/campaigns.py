@@ -56,6 +56,9 @@ def campaign_list(request: SignedIn) -> HttpResponse:
     """Show the campaigns that this user runs or reviews, the newest first."""
     campaigns = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
     state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
+    archived = campaigns.exclude(archived_at=None)
+    is_archive = "archived" in request.GET
+    campaigns = archived if is_archive else campaigns.filter(archived_at=None)
     if state in Campaign.State.values:
         campaigns = campaigns.filter(state=state)
     if search:
@@ -71,6 +74,8 @@ def campaign_list(request: SignedIn) -> HttpResponse:
             "states": Campaign.State.choices,
             "state": state,
             "search": search,
+            "archived": is_archive,
+            "archived_count": archived.distinct().count(),
         },
     )
 

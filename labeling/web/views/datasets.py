@@ -40,8 +40,15 @@ def datasets(request: SignedIn) -> HttpResponse:
         .annotate(image_count=Count("images", distinct=True))
         .order_by("name")
     )
-    page = page_of(request, rows, PAGE)
-    context = {"page_obj": page, "query": query_of(request)}
+    is_archive = "archived" in request.GET
+    page = page_of(request, rows.filter(archived_at__isnull=not is_archive), PAGE)
+    archived = Dataset.objects.visible_to(request.user).exclude(archived_at=None)
+    context = {
+        "page_obj": page,
+        "query": query_of(request),
+        "archived": is_archive,
+        "archived_count": archived.count(),
+    }
     return render(request, "labeling/datasets.html", context)
 
 

@@ -1,0 +1,1 @@
+"""Rename, archive, clone and delete campaigns, datasets and images."""

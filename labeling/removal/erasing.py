@@ -1,0 +1,134 @@
+"""Delete rows with all rows and files that belong to them, and name what prevents it.
+
+What belongs to a row follows from the models: relations with CASCADE go with it. PROTECT prevents
+the deletion, except for the models that the caller names in `through`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.core.files.storage import default_storage
+from django.db import models, transaction
+from django.db.models.deletion import get_candidate_relations_to_delete
+
+from labeling.datasets import details
+from labeling.errors import Conflict
+from labeling.exchange import export_files
+from labeling.jobs import hashed_files, shared_files
+from labeling.models import Image, Import, Release
+from labeling.plurals import count_of
+from labeling.releases.stored import place_of, stored_name
+
+# A count stops here, so that its cost does not grow with the campaign.
+MOST_COUNTED = 10_000
+NAMED = 10
+
+Model = type[models.Model]
+Rows = models.QuerySet[Any]
+
+
+@dataclass(frozen=True)
+class Dependents:
+    """What goes with a row, and what prevents its deletion, each as a phrase."""
+
+    goes: list[str]
+    prevents: list[str]
+
+
+def dependents(rows: Rows, through: frozenset[Model] = frozenset()) -> Dependents:
+    closure = _closure(rows, through)
+    goes = [_counted(below) for model, below in closure.items() if model is not rows.model]
+    return Dependents([phrase for phrase in goes if phrase], list(_prevents(closure)))
+
+
+def erase(rows: Rows, through: frozenset[Model] = frozenset()) -> None:
+    """Delete the rows with what belongs to them; files go once that is committed.
+
+    Raises Conflict with the list of what prevents it; then nothing has changed.
+    """
+    with transaction.atomic():
+        closure = _closure(rows, through)
+        if prevents := list(_prevents(closure)):
+            raise Conflict(f"It cannot be deleted: in use by {', '.join(prevents)}.")
+        removals = [remove for model, below in closure.items() for remove in _files(model, below)]
+        # Constraints are checked at the commit. Rows found last go first, since their condition
+        # reads the rows found before.
+        for model, below in reversed(closure.items()):
+            for relation in _relations(model):
+                if relation.on_delete is models.SET_NULL:
+                    _referring(relation, below).update(**{relation.field.name: None})
+            below._raw_delete(below.db)
+        for remove in removals:
+            transaction.on_commit(remove, robust=True)
+
+
+def _closure(rows: Rows, through: frozenset[Model]) -> dict[Model, Rows]:
+    """Return the rows to delete by model: each model after those that it is reached from."""
+    closure: dict[Model, Rows] = {rows.model: rows}
+    waiting = [rows.model]
+    while waiting:
+        model = waiting.pop(0)
+        for relation in _relations(model):
+            referring = relation.related_model
+            goes = relation.on_delete is models.CASCADE or referring in through
+            if goes and referring not in closure:
+                closure[referring] = _referring(relation, closure[model])
+                waiting.append(referring)
+    return closure
+
+
+def _relations(model: Model) -> list[Any]:
+    """Return the foreign keys of other models that refer to this one."""
+    return list(get_candidate_relations_to_delete(model._meta))
+
+
+def _referring(relation: Any, rows: Rows) -> Rows:
+    manager = relation.related_model._base_manager
+    referring: Rows = manager.filter(**{f"{relation.field.name}__in": rows.values("pk")})
+    return referring
+
+
+def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
+    """Yield what protects one of these rows from outside, with names."""
+    for model, rows in closure.items():
+        for relation in _relations(model):
+            if relation.on_delete is models.PROTECT and relation.related_model not in closure:
+                below = _referring(relation, rows)
+                if phrase := _counted(below):
+                    # Of a question, a person knows the campaign.
+                    names = {str(getattr(row, "campaign", row)) for row in below[:NAMED]}
+                    yield f"{phrase} ({', '.join(sorted(names))})"
+
+
+def _counted(rows: Rows) -> str:
+    """Return the number of rows in words, "" for none."""
+    count = rows.order_by()[: MOST_COUNTED + 1].count()
+    meta = rows.model._meta
+    if count > MOST_COUNTED:
+        return f"over {MOST_COUNTED:,} {meta.verbose_name_plural}"
+    return count_of(count, str(meta.verbose_name), str(meta.verbose_name_plural)) if count else ""
+
+
+def _files(model: Model, rows: Rows) -> Iterator[Callable[[], object]]:
+    """Yield a function for each stored file of the rows, which removes it."""
+    if issubclass(model, Release):
+        for release in rows:
+            stored = stored_name(release.folder.rpartition("/")[0], release.sha256)
+            yield partial(shared_files.remove, place_of(release), stored)
+            yield partial(export_files.forget, release)
+    if issubclass(model, Image):
+        for image in rows.exclude(display=""):
+            if details.is_large(image):
+                yield partial(details.remove, image)
+    if issubclass(model, Import):
+        for uploads in rows.values_list("uploads", flat=True):
+            yield from (partial(default_storage.delete, upload["stored"]) for upload in uploads)
+    for field in model._meta.concrete_fields:
+        if isinstance(field, models.FileField):
+            for name in rows.exclude(**{field.name: ""}).values_list(field.name, flat=True):
+                yield partial(field.storage.delete, name)
+        elif field.name == "file":
+            for name in rows.exclude(file="").values_list("file", flat=True):
+                yield partial(hashed_files.remove, name)

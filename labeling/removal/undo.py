@@ -1,0 +1,235 @@
+"""Rename, archive, clone and delete a campaign, a dataset or an image."""
+
+from typing import Any, ClassVar
+
+from django.db import IntegrityError, models, transaction
+from django.utils import timezone
+
+from labeling.assistance import networks
+from labeling.campaigns import lifecycle
+from labeling.datasets import datasets
+from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.models import (
+    Answer,
+    Campaign,
+    CampaignText,
+    Decision,
+    Example,
+    Graph,
+    Item,
+    Job,
+    Membership,
+    Policy,
+    Release,
+    SecondAnswer,
+    SentBack,
+    Topic,
+    User,
+)
+from labeling.removal import erasing
+from labeling.removal.erasing import Dependents
+
+
+class Undo:
+    """What a user may undo about one row. noun: its name in sentences.
+
+    through: models that protect the row and are deleted with it nevertheless.
+    """
+
+    noun: ClassVar[str]
+    through: ClassVar[frozenset[erasing.Model]] = frozenset()
+
+    def __init__(self, row: Any, user: User) -> None:
+        self.row, self.user = row, user
+
+    @property
+    def is_owner(self) -> bool:
+        return self.user.is_staff or self.row.created_by_id == self.user.pk
+
+    @property
+    def needs_archive(self) -> bool:
+        """Return whether it must be archived before it is deleted."""
+        return False
+
+    @property
+    def rows(self) -> models.QuerySet[Any]:
+        rows: models.QuerySet[Any] = type(self.row)._base_manager.filter(pk=self.row.pk)
+        return rows
+
+    def dependents(self) -> Dependents:
+        """Return what would be deleted with the row, and what prevents that."""
+        return erasing.dependents(self.rows, self.through)
+
+    def rename(self, name: str, title: str = "") -> None:
+        """Change the name in its address, and the title if there is one. Raises Refusal."""
+        fields = {"name": name} | ({"title": title.strip()[:200]} if title.strip() else {})
+        changed = {key: text for key, text in fields.items() if getattr(self.row, key) != text}
+        if "name" in changed:
+            lifecycle.check_name(name)
+            self.check_name_is_free_to_change()
+        try:
+            with transaction.atomic():
+                self.rows.update(**changed)
+                self.note({"changed": sorted(changed)})
+        except IntegrityError as error:
+            raise Conflict(
+                f"A {self.noun} is already called {name!r}. Choose another name.", field="name"
+            ) from error
+        self.row.refresh_from_db()
+
+    def check_name_is_free_to_change(self) -> None:
+        """Raise Conflict if files carry the name."""
+
+    @transaction.atomic
+    def archive(self) -> None:
+        """Take the row from lists; it opens no work. Idempotent."""
+        self.before_archive()
+        if self.rows.filter(archived_at=None).update(archived_at=timezone.now()):
+            self.note({"archived": True})
+        self.row.refresh_from_db()
+
+    def before_archive(self) -> None:
+        """Stop its work. Raises Conflict if it is in use."""
+
+    @transaction.atomic
+    def unarchive(self) -> None:
+        """Put the row back into lists. Idempotent."""
+        if self.rows.exclude(archived_at=None).update(archived_at=None):
+            self.note({"archived": False})
+        self.row.refresh_from_db()
+
+    def note(self, content: dict[str, object]) -> None:
+        """Record who changed it, where there is a history."""
+
+    def delete(self, typed: str) -> None:
+        """Delete the row with all that belongs to it. typed: its name, to confirm.
+
+        Raises Refusal: for who does not own it, before it is archived, and where it is in use.
+        """
+        if not self.is_owner:
+            raise NotAllowed(f"Only the owner of this {self.noun} may delete it. Archive it.")
+        if typed.strip() != self.row.name:
+            raise Refusal(
+                f"Type {self.row.name} to delete the {self.noun} of that name.", field="typed"
+            )
+        if self.needs_archive and self.row.archived_at is None:
+            raise Conflict(f"Archive the {self.noun} first; then it can be deleted.")
+        if prevents := self.dependents().prevents:
+            raise Conflict(f"It cannot be deleted: in use by {', '.join(prevents)}.")
+        self.erase()
+
+    def erase(self) -> None:
+        erasing.erase(self.rows, self.through)
+
+
+class CampaignUndo(Undo):
+    """Its answers go only with the whole archived campaign, and never one by one."""
+
+    noun = "campaign"
+    through = frozenset({Answer, SentBack, SecondAnswer, Release})
+
+    @property
+    def needs_archive(self) -> bool:
+        answers = Answer.objects.filter(assignment__question__campaign=self.row)
+        return self.row.state != Campaign.State.DRAFT or answers.exists()
+
+    def check_name_is_free_to_change(self) -> None:
+        if self.row.releases.exists() or self.row.replaced_releases.exists():
+            raise Conflict(
+                "Releases carry the campaign's name, so it stays. Change the title instead.",
+                field="name",
+            )
+
+    def before_archive(self) -> None:
+        if self.row.state == Campaign.State.OPEN:
+            lifecycle.move(self.row, self.user, "pause")
+
+    def note(self, content: dict[str, object]) -> None:
+        Decision.objects.record(self.row, Decision.Kind.STATE, self.user, content)
+
+    def erase(self) -> None:
+        if self.row.jobs.filter(state=Job.State.RUNNING).exists():
+            raise Conflict("A job of the campaign is running. Delete it once that has ended.")
+        networks.remove(self.row)
+        super().erase()
+
+    @transaction.atomic
+    def clone(self, name: str, title: str = "") -> Campaign:
+        """Create a draft with the same texts, classes, examples and rules; return it.
+
+        It has no questions, gold or people. Raises Refusal for a name in use.
+        """
+        lifecycle.check_name(name)
+        if Campaign.objects.filter(name=name).exists():
+            raise Conflict(
+                f"A campaign is already called {name!r}. Choose another name.", field="name"
+            )
+        row = self.row
+        keys = ("kind", "dataset", "instructions", "settings", "languages", "nightly_audit")
+        fields = {key: getattr(row, key) for key in (*keys, "vocabulary")}
+        copy = Campaign.objects.create(
+            name=name, title=title.strip()[:200] or row.title, created_by=self.user, **fields
+        )
+        copy.policy = Policy.objects.create(campaign=copy, version=1, content=row.policy.content)
+        if row.graph is not None:
+            content, sha256 = row.graph.content, row.graph.sha256
+            copy.graph = Graph.objects.create(
+                campaign=copy, version=1, content=content, sha256=sha256, created_by=self.user
+            )
+        copy.save(update_fields=["policy", "graph"])
+        Membership.objects.create(user=self.user, campaign=copy, role=Membership.Role.RESEARCHER)
+        for text in row.texts.all():
+            CampaignText.objects.create(campaign=copy, language=text.language, content=text.content)
+        self._copy_topics(copy)
+        Decision.objects.record(
+            copy, Decision.Kind.STATE, self.user, {"state": copy.state, "clone_of": row.name}
+        )
+        return copy
+
+    def _copy_topics(self, copy: Campaign) -> None:
+        topics = list(self.row.topics.all())
+        for topic in topics:
+            topic.pk, topic.campaign = None, copy
+            topic._state.adding = True
+        Topic.objects.bulk_create(topics)
+        topic_of_key = {topic.key: topic for topic in copy.topics.all()}
+        rows = Example.objects.filter(topic__campaign=self.row).select_related("topic")
+        Example.objects.bulk_create(
+            Example(
+                topic=topic_of_key[row.topic.key],
+                image_id=row.image_id,
+                answer=row.answer,
+                caption=row.caption,
+            )
+            for row in rows
+        )
+
+
+class DatasetUndo(Undo):
+    """A dataset can be deleted once no campaign asks about it."""
+
+    noun = "dataset"
+    through = frozenset({Item})
+
+    @property
+    def is_owner(self) -> bool:
+        return datasets.may_add(self.user, self.row)
+
+    def before_archive(self) -> None:
+        at_work = (Campaign.State.OPEN, Campaign.State.PAUSED)
+        rows = self.row.campaigns.filter(archived_at=None, state__in=at_work)
+        if titles := list(rows.values_list("title", flat=True)[: erasing.NAMED]):
+            raise Conflict(
+                f"Campaigns ask about this dataset: {', '.join(titles)}. Close or archive them."
+            )
+
+
+class ImageUndo(Undo):
+    """An image can be deleted while no campaign has asked about it."""
+
+    noun = "image"
+    through = frozenset({Item})
+
+    @property
+    def is_owner(self) -> bool:
+        return datasets.may_add(self.user, self.row.dataset)

@@ -1,0 +1,148 @@
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from labeling.campaigns import lifecycle
+from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.models import Answer, Campaign, Image, Item, Question, Release, Seat
+from labeling.releases import freezing
+from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo
+from tests import factories
+from tests.evaluation import crowd
+
+COOT = "n02018207"
+
+
+def answered(alice, bob, dataset) -> Campaign:
+    campaign = factories.make_campaign(
+        alice, dataset, "coots", images=2, policy={"votes": 1, "gold_share": 0}
+    )
+    factories.join(bob, campaign)
+    crowd.answer(campaign, [bob], crowd.right_is(campaign.topics.get().key))
+    return campaign
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_archived_campaign_is_deleted_with_answers_and_files_and_nothing_else(alice, bob):
+    dataset = factories.make_dataset(alice, "lake")
+    campaign = answered(alice, bob, dataset)
+    others = factories.make_campaign(alice, dataset, "ducks", images=1)
+    release = freezing.freeze(campaign, alice)
+    folder = freezing.folder_of(release)
+    undo = CampaignUndo(campaign, alice)
+    assert folder.is_dir()
+
+    with pytest.raises(Conflict, match="Archive the campaign first"):
+        undo.delete("coots")
+    undo.archive()
+    with pytest.raises(Refusal, match="Type coots"):
+        undo.delete("coot")
+    assert "2 answers" in undo.dependents().goes
+    undo.delete("coots")
+
+    assert [row.name for row in Campaign.objects.all()] == ["ducks"]
+    assert not Answer.objects.exists()
+    assert not Seat.objects.exists()
+    assert not Release.objects.exists()
+    assert not folder.exists()
+    assert Question.objects.count() == others.questions.count() == 1
+    assert dataset.images.count() == Item.objects.count() == 3
+    connection.check_constraints()
+
+
+def test_a_draft_is_deleted_at_once_and_only_by_its_owner(alice, charlie, dataset):
+    campaign = lifecycle.create(alice, name="x", title="X", kind="contains", dataset=dataset)
+
+    with pytest.raises(NotAllowed):
+        CampaignUndo(campaign, charlie).delete("x")
+    CampaignUndo(campaign, alice).delete("x")
+
+    assert not Campaign.objects.exists()
+
+
+def test_archived_work_pauses_leaves_lists_and_does_not_open(as_alice, as_bob, alice, bob, dataset):
+    campaign = answered(alice, bob, dataset)
+    CampaignUndo(campaign, alice).archive()
+
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.PAUSED
+    assert campaign.title not in as_bob.get("/").content.decode()
+    assert "Archived (1)" in as_alice.get("/campaigns/").content.decode()
+    assert campaign.title in as_alice.get("/campaigns/?archived=1").content.decode()
+    assert as_alice.get("/api/v1/campaigns/").json()["results"] == []
+    assert len(as_alice.get("/api/v1/campaigns/?archived=true").json()["results"]) == 1
+    with pytest.raises(Conflict, match="archived"):
+        lifecycle.move(campaign, alice, "resume")
+
+    CampaignUndo(campaign, alice).unarchive()
+    assert lifecycle.move(campaign, alice, "resume").state == Campaign.State.OPEN
+
+
+def test_a_campaign_is_renamed_until_a_release_carries_its_name(alice, bob, dataset):
+    campaign = answered(alice, bob, dataset)
+    factories.make_campaign(alice, dataset, "ducks", images=1)
+    undo = CampaignUndo(campaign, alice)
+
+    with pytest.raises(Conflict, match="already called"):
+        undo.rename("ducks")
+    undo.rename("mud-hens", "Mud hens")
+    assert (campaign.name, campaign.title) == ("mud-hens", "Mud hens")
+    freezing.freeze(campaign, alice)
+    with pytest.raises(Conflict, match="title"):
+        undo.rename("coots")
+    undo.rename("mud-hens", "Coots")
+    assert campaign.title == "Coots"
+
+
+def test_a_clone_is_a_draft_with_texts_classes_and_rules_and_no_question(alice, bob, dataset):
+    campaign = answered(alice, bob, dataset)
+    image = dataset.images.first()
+    lifecycle.add_example(campaign, campaign.topics.get().key, image, "yes", "White bill.")
+
+    copy = CampaignUndo(campaign, alice).clone("again", "")
+
+    assert (copy.state, copy.title, copy.kind) == ("draft", campaign.title, campaign.kind)
+    assert copy.policy.content == campaign.policy.content
+    assert copy.policy != campaign.policy
+    topic, original = copy.topics.get(), campaign.topics.get()
+    assert (topic.key, topic.pk != original.pk) == (original.key, True)
+    assert topic.examples.get().token != original.examples.get().token
+    assert not copy.questions.exists()
+    assert copy.memberships.get().user == alice
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dataset_is_deleted_with_its_files_once_no_campaign_asks(alice):
+    dataset = factories.make_dataset(alice, "lake")
+    path = Path(factories.make_image(dataset, "a.png").file.path)
+    campaign = factories.make_campaign(alice, dataset, "coots", images=1)
+    undo = DatasetUndo(dataset, alice)
+
+    with pytest.raises(Conflict, match="1 campaign"):
+        undo.delete("lake")
+    with pytest.raises(Conflict, match="Close or archive"):
+        undo.archive()
+    assert path.exists()
+    CampaignUndo(campaign, alice).archive()
+    undo.archive()
+    CampaignUndo(campaign, alice).delete("coots")
+    undo.delete("lake")
+
+    assert not Image.objects.exists()
+    assert not path.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_image_is_deleted_while_no_campaign_has_asked_about_it(alice):
+    dataset = factories.make_dataset(alice, "lake")
+    campaign = factories.make_campaign(alice, dataset, "coots", images=1)
+    spare, used = factories.make_image(dataset, "spare.png"), campaign.questions.get().item.image
+    path = Path(spare.file.path)
+
+    with pytest.raises(Conflict, match=campaign.title):
+        ImageUndo(used, alice).delete(used.name)
+    ImageUndo(spare, alice).delete("spare.png")
+
+    assert list(dataset.images.all()) == [used]
+    assert not path.exists()
