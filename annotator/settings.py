@@ -82,6 +82,8 @@ def _kept_key() -> str:
 #: empty, the key in `secret-key` of `ASSAY_DATA` is used, which `make demo` or `restore` writes;
 #: without either the web process refuses to start.
 SECRET_KEY = env.str("SECRET_KEY", default="") or _kept_key() or "insecure: set SECRET_KEY"
+#: Former values of `SECRET_KEY`, so that images removed for privacy stay refused after a change.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 #: Host names of the site.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 #: Origins, with scheme, from which forms are accepted, `https://assay.example.org`.
@@ -471,6 +473,14 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 ASSAY_SEALED_IMAGES = "evaluation.hooks.sealed_images"
 ASSAY_IMAGE_USES = ["evaluation.hooks.uses_of_image"]
 ASSAY_IMAGE_PREDICTIONS = "evaluation.hooks.images_predicted"
+# Functions that remove the pixels of an image from one place each (labeling/removal/privacy.py).
+ASSAY_PIXEL_PLACES = [
+    "labeling.removal.privacy.remove_stored",
+    "labeling.removal.privacy.remove_embeddings",
+    "labeling.removal.privacy.remove_exports",
+    "labeling.removal.privacy.remove_uploads",
+    "evaluation.benchmarks.removed_images.remove_frames",
+]
 # The page that makes a campaign from a selection; New campaign links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"

@@ -403,6 +403,8 @@ ROWS = (
         DELETE api/v1/tokens/<slug:token_key>/
         GET,DELETE api/v1/datasets/<slug:name>/
         GET api/v1/datasets/<slug:name>/dependents/
+        GET api/v1/datasets/<slug:name>/tombstones/
+        POST api/v1/datasets/<slug:dataset>/images/<int:pk>/remove-pixels/
         POST api/v1/datasets/<slug:name>/archive/
         POST api/v1/datasets/<slug:name>/unarchive/
         POST api/v1/datasets/<slug:name>/rename/

@@ -70,6 +70,9 @@ NOT_NOW = {
     "PUT api/v1/benchmarks/<slug:benchmark>/failure-tags/": 400,
     f"POST {CAMPAIGN}members/<int:pk>/pardon/": 409,
     f"POST {CAMPAIGN}objects/": 400,
+    # A release carries the name; and the typed name is not the image's.
+    "POST api/v1/campaigns/<slug:name>/rename/": 409,
+    "POST api/v1/datasets/<slug:dataset>/images/<int:pk>/remove-pixels/": 400,
     f"POST {CAMPAIGN}questions/<int:pk>/accept/": 409,
     f"POST {CAMPAIGN}questions/<int:pk>/send-back/": 400,
 }
@@ -130,6 +133,9 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
         "POST api/v1/campaigns/<slug:name>/rename/": body,
         "POST api/v1/campaigns/<slug:name>/clone/": body,
         "POST api/v1/benchmarks/<slug:name>/rename/": body,
+        "POST api/v1/datasets/<slug:dataset>/images/<int:pk>/remove-pixels/": {
+            "typed": "another image"
+        },
         "POST api/v1/datasets/<slug:name>/rename/": {"name": "novel"},
         f"POST {KINDS}cds/benchmarks/": body | cds | follows,
         f"POST {KINDS}cds/plans/": cds,

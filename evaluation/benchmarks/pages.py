@@ -10,6 +10,7 @@ from django.utils.functional import SimpleLazyObject
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.figures import FORMS
 from evaluation.benchmarks.kind import BenchmarkKind, Query, kind_of
+from evaluation.benchmarks.removed_images import removed_count
 from evaluation.models import Benchmark, Run
 
 HISTORY = 12
@@ -87,6 +88,7 @@ def benchmark(
         # Evaluated only if shown, so that polling does not pay for it.
         "obstacle": SimpleLazyObject(lambda: runs.obstacle(row)),
         "submissions": list(row.submissions.all()),
+        "removed_images": removed_count(row),
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
             :HISTORY
         ],

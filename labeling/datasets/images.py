@@ -20,7 +20,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, models, transaction
 
-from labeling.datasets import details
+from labeling.datasets import details, tombstones
 from labeling.datasets.image_report import ImageReport
 from labeling.datasets.image_sources import (
     DAMAGED,
@@ -321,10 +321,12 @@ def _store(
         )
     except BadImage as bad:
         raise Refusal(str(bad), field="file", code="bad_image") from bad
+    sha256 = hashlib.sha256(content).hexdigest()
+    tombstones.check(content, sha256, (checked.width, checked.height))
     image = Image(
         dataset=dataset,
         name=name,
-        sha256=hashlib.sha256(content).hexdigest(),
+        sha256=sha256,
         media_type=checked.media_type,
         bytes=len(content),
         width=checked.width,
@@ -460,6 +462,7 @@ def open_display(image: Image) -> OpenPicture:
 
 def open_preview(image: Image) -> OpenPicture:
     """Open what people see first: for a large image its preview, once a job has made it."""
+    _check_kept(image)
     if details.is_large(image):
         with suppress(FileNotFoundError):
             return OpenPicture(details.open_file(image, PREVIEW), "image/jpeg")
@@ -472,6 +475,7 @@ def open_detail(image: Image, name: str) -> OpenPicture:
 
     Raises NotYours if there is none, Unavailable until a job has made it.
     """
+    _check_kept(image)
     if details.is_large(image) and details.NAMES.fullmatch(name):
         with suppress(FileNotFoundError):
             return OpenPicture(details.open_file(image, name), "image/jpeg")
@@ -488,6 +492,7 @@ def open_thumbnail(image: Image) -> OpenPicture:
 
 def open_original(image: Image) -> IO[bytes]:
     """Open the file as it was added."""
+    _check_kept(image)
     opened: IO[bytes] = image.file.storage.open(str(image.file.name))
     return opened
 
@@ -520,7 +525,13 @@ def _ask_for_details(image: Image) -> None:
         _ask_for_derivatives(image)
 
 
+def _check_kept(image: Image) -> None:
+    if image.removed_at is not None:
+        raise NotYours("This image was removed for privacy.", code="image_removed")
+
+
 def _open(kind: str, image: Image) -> OpenPicture:
+    _check_kept(image)
     stored = getattr(image, kind)
     if stored:
         with suppress(FileNotFoundError):

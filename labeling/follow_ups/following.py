@@ -479,7 +479,9 @@ def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Ite
 
 
 def _all_items(campaign_id: int) -> list[int]:
-    rows = Question.objects.filter(campaign=campaign_id, round=0).exclude(state=State.GOLD)
+    rows = Question.objects.filter(
+        campaign=campaign_id, round=0, item__image__removed_at=None
+    ).exclude(state=State.GOLD)
     return list(rows.order_by("item_id").values_list("item_id", flat=True).distinct())
 
 

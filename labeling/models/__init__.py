@@ -3,7 +3,8 @@
 | file | nouns |
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
-| images.py | Dataset, Image, SavedView, Import, Item, GivenLabel, Vocabulary |
+| images.py | Dataset, Image, SavedView, Tombstone, Import, Item, GivenLabel, |
+| | Vocabulary |
 | campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Seat, Answer, Draft, SentBack, |
 | | Settlement, Audit |
@@ -39,6 +40,7 @@ from labeling.models.images import (
     Import,
     Item,
     SavedView,
+    Tombstone,
     Vocabulary,
 )
 from labeling.models.naming import NamedProposal, SecondAnswer
@@ -101,6 +103,7 @@ __all__ = [
     "SegmentationNetwork",
     "SentBack",
     "Settlement",
+    "Tombstone",
     "Topic",
     "User",
     "Verification",

@@ -33,6 +33,13 @@ class Dataset(models.Model):
         return self.name
 
 
+class ImageManager(models.Manager["Image"]):
+    """Images that are there: rows of images removed for privacy are only reached from questions."""
+
+    def get_queryset(self) -> models.QuerySet["Image"]:
+        return super().get_queryset().filter(removed_at=None)
+
+
 class Image(models.Model):
     """A file of a dataset. `name`, a relative path, is its id in lists and predictions."""
 
@@ -62,6 +69,10 @@ class Image(models.Model):
         "labeling.Import", null=True, blank=True, on_delete=models.SET_NULL, related_name="images"
     )
     added_at = models.DateTimeField(default=timezone.now)
+    # When it was removed for privacy. Its row then has no name, hash or files.
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ImageManager()
 
     class Meta:
         constraints = [
@@ -102,6 +113,28 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Tombstone(models.Model):
+    """Keyed hashes of an image that was removed for privacy (datasets/tombstones.py)."""
+
+    # The owner of the dataset sees it. It outlives the dataset.
+    dataset = models.ForeignKey(
+        Dataset, null=True, on_delete=models.SET_NULL, related_name="tombstones"
+    )
+    content = models.CharField(max_length=64)
+    # Empty where the file was damaged or missing.
+    pixels = models.CharField(max_length=64, blank=True)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["width", "height"], name="tombstone_by_size")]
+
+    def __str__(self) -> str:
+        return f"tombstone {self.pk}"
 
 
 class Import(models.Model):

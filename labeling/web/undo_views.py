@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets.datasets import check_may_add
 from labeling.db.lookups import get_or_404
+from labeling.removal import privacy
 from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo, Undo
 from labeling.web.forms.common import NAME_HELP, WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, done, own_campaign
@@ -52,20 +53,37 @@ def dataset_undo(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Delete an image that no campaign has asked about."""
+    """Delete an image that no campaign has asked about, or remove its pixels for privacy."""
     dataset = dataset_for(request.user, name)
     check_may_add(request.user, dataset)
     image = get_or_404(dataset.images, "There is no such image in this dataset.", pk=pk)
     undo = ImageUndo(image, request.user)
-    form = DeletionForm(request.POST or None)
+    is_private = request.POST.get("action") == "privacy"
+    form = DeletionForm(None if is_private else request.POST or None)
+    privacy_form = DeletionForm(request.POST if is_private else None, prefix="private")
 
     def delete() -> HttpResponse:
         undo.delete(form.cleaned_data["typed"])
         return done(request, f"{image.name} is deleted.", "dataset", dataset.name)
 
-    if deleted := carried_out(form, delete):
-        return deleted
-    context = {"dataset": dataset, "image": image, "form": form, "dependents": undo.dependents()}
+    def remove() -> HttpResponse:
+        published = privacy.remove(image, request.user, privacy_form.cleaned_data["typed"])
+        message = "Its pixels are removed everywhere, and it cannot be added again."
+        if published:
+            message += f" Published before, with its labels: {', '.join(published)}."
+        return done(request, message, "dataset_undo", dataset.name)
+
+    gone = carried_out(privacy_form, remove) if is_private else carried_out(form, delete)
+    if gone:
+        return gone
+    context = {
+        "dataset": dataset,
+        "image": image,
+        "form": form,
+        "privacy_form": privacy_form,
+        "published": privacy.published(image),
+        "dependents": undo.dependents(),
+    }
     return render(request, "labeling/image_undo.html", context)
 
 
@@ -132,5 +150,6 @@ def undo_page(request: SignedIn, undo: Undo, page: str) -> HttpResponse:
         "form": form,
         "may_clone": may_clone,
         "dependents": undo.dependents(),
+        "tombstones": row.tombstones.order_by("-pk") if isinstance(undo, DatasetUndo) else [],
     }
     return render(request, "labeling/undo.html", context)

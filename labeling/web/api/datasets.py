@@ -14,6 +14,7 @@ from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, Image, Job
+from labeling.removal import privacy
 from labeling.removal.undo import DatasetUndo, ImageUndo
 from labeling.reports import image_browser, image_page
 from labeling.web.api.base import (
@@ -24,7 +25,15 @@ from labeling.web.api.base import (
     download,
 )
 from labeling.web.api.imports import ImportSerializer
-from labeling.web.api.undo import CONFIRM, ArchiveFilters, NewNameSerializer, UndoActions
+from labeling.web.api.undo import (
+    CONFIRM,
+    ArchiveFilters,
+    NewNameSerializer,
+    RemovalSerializer,
+    RemovedSerializer,
+    TombstoneSerializer,
+    UndoActions,
+)
 from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
     DatasetSerializer,
@@ -75,6 +84,13 @@ class DatasetViewSet(UndoActions):
         """Change its name, which is part of its address."""
         self.undo_of(name).rename(**self.read(NewNameSerializer))
         return Response(status=204)
+
+    @extend_schema(responses=TombstoneSerializer(many=True))
+    @action(detail=True)
+    def tombstones(self, request: Request, name: str) -> Response:
+        """Return keyed hashes of images removed for privacy, for the dataset's owner."""
+        rows = self.undo_of(name).row.tombstones.order_by("-pk")
+        return Response(TombstoneSerializer(rows, many=True).data)
 
     @extend_schema(responses=DatasetSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
@@ -145,6 +161,15 @@ class ImageViewSet(InDataset):
         datasets.check_may_add(self.user, image.dataset)
         ImageUndo(image, self.user).delete(request.query_params.get("confirm", ""))
         return Response(status=204)
+
+    @extend_schema(request=RemovalSerializer, responses=RemovedSerializer)
+    @action(["post"], detail=True, url_path="remove-pixels", url_name="image-remove-pixels")
+    def remove_pixels(self, request: Request, dataset: str, pk: int) -> Response:
+        """Remove the image's pixels everywhere, for privacy. `typed` repeats its name."""
+        image = self.image()
+        datasets.check_may_add(self.user, image.dataset)
+        published = privacy.remove(image, self.user, **self.read(RemovalSerializer))
+        return self.answer(RemovedSerializer, {"published": published})
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
     @action(detail=True, url_name="image-display")

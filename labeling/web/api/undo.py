@@ -5,15 +5,18 @@ from typing import Any, ClassVar
 import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from labeling.models import Tombstone
 from labeling.removal.erasing import Dependents
 from labeling.removal.undo import Undo
 from labeling.web.api.base import BaseViewSet
+from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import FormBody, RowSerializer
-from labeling.web.undo_views import NameForm
+from labeling.web.undo_views import DeletionForm, NameForm
 
 CONFIRM = OpenApiParameter("confirm", str, description="Its name.")
 
@@ -34,6 +37,22 @@ class RenameSerializer(FormBody):
 
 class NewNameSerializer(FormBody):
     form, only = NameForm, ("name",)
+
+
+class RemovalSerializer(FormBody):
+    form = DeletionForm
+
+
+class RemovedSerializer(Plain):
+    published = serializers.ListField(
+        child=serializers.CharField(), help_text="Releases with its labels, which stay."
+    )
+
+
+class TombstoneSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Tombstone
+        fields = ("content", "pixels", "created_at")
 
 
 class UndoActions(BaseViewSet):

@@ -3,7 +3,7 @@
 import pytest
 
 from evaluation.models import Benchmark
-from labeling.models import Campaign, Dataset
+from labeling.models import Campaign, Dataset, Image
 from labeling.quality import memberships
 from tests import factories
 
@@ -56,7 +56,7 @@ def test_a_dataset_and_its_image_are_deleted(browser_as, alice, site, looked_at)
     page.goto(site("/datasets/lake/"))
     page.get_by_role("link", name="Delete a.png …").click()
     looked_at(page, "undo-image")
-    page.get_by_label("Its name, to confirm").fill("a.png")
+    page.locator("#id_typed").fill("a.png")
     page.get_by_role("button", name="Delete the image").click()
     page.get_by_text("a.png is deleted.").wait_for()
     page.get_by_role("link", name="Rename, archive or delete").click()
@@ -70,6 +70,19 @@ def test_a_dataset_and_its_image_are_deleted(browser_as, alice, site, looked_at)
     page.get_by_text("The dataset is deleted.").wait_for()
 
     assert not Dataset.objects.filter(name="lake").exists()
+
+
+def test_an_image_is_removed_for_privacy(browser_as, alice, coots, site, looked_at):
+    image = coots.questions.first().item.image
+    page = browser_as(alice)
+    page.goto(site(f"/datasets/{coots.dataset.name}/images/{image.pk}/undo/"))
+    page.locator("#id_private-typed").fill(image.name)
+    page.get_by_role("button", name="Remove for privacy").click()
+    page.get_by_text("Its pixels are removed everywhere").wait_for()
+    page.get_by_role("heading", name="Images removed for privacy").wait_for()
+    looked_at(page, "undo-dataset-tombstone")
+
+    assert not Image.objects.filter(pk=image.pk).exists()
 
 
 def test_a_benchmark_is_deleted(browser_as, alice, coots, site, looked_at):

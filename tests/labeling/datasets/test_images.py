@@ -316,8 +316,9 @@ def test_a_new_file_costs_few_queries_and_neighbours_share_a_job(
     for number in range(30):
         (folder / f"{number}.jpg").write_bytes(samples.noise(100 + number, (8, 8)))
 
-    # Per file: a savepoint and its end, the row, a savepoint and its end, the waiting job.
-    with django_assert_max_num_queries(2 + 6 * 32 + 6):
+    # Per file: whether such an image was removed, a savepoint and its end, the row, a savepoint and
+    # its end, the waiting job.
+    with django_assert_max_num_queries(2 + 7 * 32 + 6):
         images.add_path(dataset, folder)
 
     assert Job.objects.count() <= 2

@@ -1,0 +1,187 @@
+"""Remove the pixels of an image everywhere on the site, and keep it from coming back.
+
+Its row stays for the answers, without name, hash and files. ASSAY_PIXEL_PLACES names the functions
+that remove pixels, one for each place that has them. They run at once, and again in a job, so that
+a killed process leaves nothing behind.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from labeling.datasets import details, images, tombstones
+from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.exchange import export_files
+from labeling.follow_ups import asking
+from labeling.jobs import hashed_files, queue
+from labeling.jobs.image_store import field_of
+from labeling.models import (
+    Campaign,
+    Decision,
+    Draft,
+    Example,
+    Gold,
+    Image,
+    ImageEmbedding,
+    Import,
+    Item,
+    Job,
+    Proposal,
+    Question,
+    Release,
+    User,
+)
+from labeling.records import Record
+from labeling.removal.undo import ImageUndo
+
+KIND = "remove pixels"
+# The files of an image, by the field that names them.
+STORED = ("file", "display", "thumbnail")
+
+
+@dataclass(kw_only=True)
+class RemovedImage(Record):
+    """A removed image: its id, its dataset's, and the names of its files in the storages.
+
+    campaigns: ids of those that have asked about it.
+    """
+
+    image: int
+    dataset: int
+    campaigns: list[int] = field(default_factory=list)
+    stored: dict[str, str] = field(default_factory=dict)
+    embeddings: list[str] = field(default_factory=list)
+
+
+def published(image: Image) -> list[str]:
+    """Return the releases with the image's labels, which stay: they may be in use elsewhere."""
+    rows = Release.objects.filter(campaign__in=_campaigns([image])).select_related("campaign")
+    return [f"{row.campaign.title}, release {row.number}" for row in rows.order_by("pk")]
+
+
+def remove(image: Image, actor: User, typed: str) -> list[str]:
+    """Remove the image's pixels and return what is published already, as `published` does.
+
+    typed: its name, to confirm. Raises NotAllowed, Refusal and, while jobs read it, Conflict.
+    """
+    if not ImageUndo(image, actor).is_owner:
+        raise NotAllowed("Only the dataset's owner removes an image for privacy. Ask them.")
+    if typed.strip() != image.name:
+        raise Refusal(f"Type {image.name} to remove its pixels everywhere.", field="typed")
+    works = images.derivative_jobs(image.dataset) | Job.objects.filter(
+        pk__in=image.dataset.imports.values("job")
+    )
+    if works.filter(state=Job.State.RUNNING).exists():
+        raise Conflict("A job of the dataset is reading images. Try again once it has ended.")
+    releases = published(image)
+    # Frames of its objects are images of their own.
+    derived = Image.objects.filter(items__derived_from__image=image).exclude(pk=image.pk)
+    removed = [_blank(row, actor) for row in [image, *derived.distinct()]]
+    for row in removed:
+        remove_everywhere(row)
+    return releases
+
+
+def execute(job: Job) -> None:
+    """Run the job "remove pixels". Idempotent."""
+    remove_everywhere(RemovedImage.from_json(job.payload))
+
+
+def remove_everywhere(removed: RemovedImage) -> None:
+    for place in settings.ASSAY_PIXEL_PLACES:
+        import_string(place)(removed)
+
+
+@transaction.atomic
+def _blank(image: Image, actor: User) -> RemovedImage:
+    """Take everything about the image out of the database but the answers; queue the job."""
+    image = Image.objects.select_for_update(of=("self",)).select_related("dataset").get(pk=image.pk)
+    try:
+        with images.open_original(image) as file:
+            content = file.read()
+    except FileNotFoundError:
+        content = None
+    tombstone = tombstones.create(image, content, actor)
+    campaigns = _campaigns([image])
+    embeddings = ImageEmbedding.objects.filter(image=image)
+    removed = RemovedImage(
+        image=image.pk,
+        dataset=image.dataset_id,
+        campaigns=[row.pk for row in campaigns],
+        stored={key: str(getattr(image, key).name or "") for key in STORED},
+        embeddings=list(embeddings.values_list("file", flat=True)),
+    )
+    for campaign in campaigns:
+        _take_out(campaign, image, actor)
+    about_it = {"assignment__question__item__image": image}
+    Draft.objects.filter(**about_it).delete()
+    Proposal.objects.filter(**about_it).delete()
+    Example.objects.filter(image=image).delete()
+    embeddings.delete()
+    items = Item.objects.filter(image=image)
+    items.filter(questions=None, derived=None).delete()
+    Image.objects.filter(pk=image.pk).update(
+        name=f"removed/{image.pk}",
+        sha256=tombstone.content,
+        **dict.fromkeys(STORED, ""),
+        licence="",
+        source="",
+        queries=[],
+        fingerprint=None,
+        removed_at=timezone.now(),
+    )
+    queue.enqueue(KIND, str(image.pk), removed.to_json())
+    return removed
+
+
+def _campaigns(rows: Iterable[Image]) -> list[Campaign]:
+    asked = Campaign.objects.filter(questions__item__image__in=list(rows))
+    return list(asked.distinct().order_by("pk"))
+
+
+def _take_out(campaign: Campaign, image: Image, actor: User) -> None:
+    """Withdraw all questions about the image, so that the next release lacks it; answers stay."""
+    rows = campaign.questions.filter(item__image=image)
+    pks = list(rows.values_list("pk", flat=True))
+    Gold.objects.filter(question__in=pks, retired_at=None).update(retired_at=timezone.now())
+    asking.take_out(campaign, pks, Question.State.values)
+    rows.filter(follow_up=True).update(follow_up=False)
+    content = {"removed_image": image.pk, "withdrawn": pks}
+    Decision.objects.record(campaign, Decision.Kind.DROP, actor, content, "removed for privacy")
+
+
+# Places with pixels
+
+
+def remove_stored(removed: RemovedImage) -> None:
+    """Remove the original, what annotators see, the thumbnail and the tiles."""
+    if display := removed.stored.get("display"):
+        details.remove(Image(display=display))
+    for kind, name in removed.stored.items():
+        if name:
+            field_of(kind).storage.delete(name)
+
+
+def remove_embeddings(removed: RemovedImage) -> None:
+    """Remove what promptable networks have computed from it."""
+    for name in removed.embeddings:
+        hashed_files.remove(name)
+
+
+def remove_exports(removed: RemovedImage) -> None:
+    """Remove zips of labels, some of which have pictures; they are made again without it."""
+    for release in Release.objects.filter(campaign__in=removed.campaigns):
+        export_files.forget(release)
+
+
+def remove_uploads(removed: RemovedImage) -> None:
+    """Remove uploads of failed imports, which may have the image in a zip."""
+    failed = Import.objects.filter(dataset=removed.dataset, job__state=Job.State.FAILED)
+    for uploads in failed.values_list("uploads", flat=True):
+        for upload in uploads:
+            default_storage.delete(upload["stored"])
