@@ -6,17 +6,12 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0036_gold_drawn_at_random'),
+        ('evaluation', '0013_benchmark_pool_selection'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='campaign',
-            name='archived_at',
-            field=models.DateTimeField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='dataset',
+            model_name='benchmark',
             name='archived_at',
             field=models.DateTimeField(blank=True, null=True),
         ),

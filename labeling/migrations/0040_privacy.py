@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0037_archived'),
+        ('labeling', '0039_archived'),
     ]
 
     operations = [

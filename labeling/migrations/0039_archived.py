@@ -6,12 +6,17 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0012_failure_tags'),
+        ('labeling', '0038_saved_views_and_image_indexes'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='benchmark',
+            model_name='campaign',
+            name='archived_at',
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name='dataset',
             name='archived_at',
             field=models.DateTimeField(blank=True, null=True),
         ),
