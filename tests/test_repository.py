@@ -208,6 +208,7 @@ BUDGETS = {
     "labeling/datasets": 1_869,
     "labeling/db": 366,
     "labeling/estimators": 1_293,
+    "labeling/removal": 395,
     "labeling/exchange": 1_758,
     "labeling/follow_ups": 1_134,
     "labeling/formats": 3_644,

@@ -93,8 +93,8 @@ def execute(job: Job) -> None:
 
 
 def remove_everywhere(removed: RemovedImage) -> None:
-    for place in settings.ASSAY_PIXEL_PLACES:
-        import_string(place)(removed)
+    for path in settings.ASSAY_PIXEL_PLACES:
+        import_string(path)(removed)
 
 
 @transaction.atomic
@@ -140,8 +140,8 @@ def _blank(image: Image, actor: User) -> RemovedImage:
 
 
 def _campaigns(rows: Iterable[Image]) -> list[Campaign]:
-    asked = Campaign.objects.filter(questions__item__image__in=list(rows))
-    return list(asked.distinct().order_by("pk"))
+    campaigns = Campaign.objects.filter(questions__item__image__in=list(rows))
+    return list(campaigns.distinct().order_by("pk"))
 
 
 def _take_out(campaign: Campaign, image: Image, actor: User) -> None:
