@@ -24,6 +24,7 @@ ASSAY_JOB_HANDLERS = {
     "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
     "recount": "labeling.quality.recounting.execute",
     "remove pixels": "labeling.removal.privacy.execute",
+    "report release": "evaluation.release_reports.making.execute",
     "score": "evaluation.benchmarks.runs.execute",
     "select": "evaluation.pools.choosing.execute",
     "split": "evaluation.release_splits.making.execute",

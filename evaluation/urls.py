@@ -6,6 +6,7 @@ from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.views import moved
 from evaluation.pools import selection_views
 from evaluation.pools import views as pools
+from evaluation.release_reports import views as release_reports
 from evaluation.release_splits import views as splits
 
 
@@ -19,7 +20,8 @@ register_converter(FileConverter, "file")
 
 app_name = "evaluation"
 _benchmark = "benchmarks/<slug:name>/"
-_splits = "campaigns/<slug:name>/releases/<int:number>/splits/"
+_release = "campaigns/<slug:name>/releases/<int:number>/"
+_splits = f"{_release}splits/"
 _selections = "datasets/<slug:name>/pools/<int:pk>/selections/"
 _run = f"{_benchmark}runs/<int:pk>/"
 _kinds: list[URLPattern | URLResolver] = [
@@ -90,6 +92,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{_run}<slug:table>.csv", views.result_csv, name="result_csv"),
     path(f"{_run}<slug:figure>.<str:form>", views.figure, name="figure"),
     *_old_names,
+    path(_release, release_reports.release, name="release"),
     path(_splits, splits.splits, name="splits"),
     path(f"{_splits}<int:pk>/split.zip", splits.split_file, name="split_file"),
     path(f"{_benchmark}models/", pools.benchmark_models, name="benchmark_models"),

@@ -296,6 +296,7 @@ ROWS = (
         GET campaigns/<slug:name>/releases/<int:number>/labels
         GET campaigns/<slug:name>/releases/<int:number>/labels/options/
         GET campaigns/<slug:name>/releases/<int:number>/objects/
+        GET campaigns/<slug:name>/releases/<int:number>/
         GET,POST campaigns/<slug:name>/releases/<int:number>/splits/
         GET campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/split.zip
         """,

@@ -56,7 +56,7 @@ ORDER = {
             "splits",
         ),
         *("collecting", "classifiers", "release_splits", "benchmarks", "benchmarks/kinds"),
-        *("pools", "django"),
+        *("pools", "release_reports", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -99,7 +99,7 @@ PURE = (
 # Modules that may know HTTP.
 WEB = re.compile(
     r"^labeling/web/|^annotator/|/(admin|urls)\.py$|/templatetags/"
-    r"|^evaluation/(benchmarks|pools|release_splits)/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
+    r"|^evaluation/(benchmarks|pools|release_(splits|reports))/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
 )
 TORCH = re.compile(
     r"^evaluation/(metrics|selection|sequences|scoring|classifiers|management)/"

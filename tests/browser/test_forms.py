@@ -66,6 +66,8 @@ PRESSED = {
     "evaluation/pools.html": HERE,
     "evaluation/selection.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",
     "evaluation/selections.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",
+    "evaluation/_release.html": "",
+    "evaluation/release.html": "test_labels::test_a_release_is_reported_and_published",
     "evaluation/splits.html": HERE,
     "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"

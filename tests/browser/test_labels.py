@@ -3,10 +3,12 @@
 import zipfile
 
 import pytest
+from django.utils.formats import date_format
 
 from labeling.exchange import export_files
 from tests import factories
 from tests.labeling import label_files as files
+from tests.labeling.publishing import releases
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -58,12 +60,16 @@ def test_a_large_release_is_waited_for_and_then_downloaded(
     assert waiting.value.suggested_filename == "home-1-voc.zip"
 
 
-def test_a_release_is_published_with_its_photographs(browser_as, alice, home, site, looked_at):
+def test_a_release_is_reported_and_published(browser_as, alice, home, site, looked_at, run_jobs):
     page = browser_as(alice, accept_downloads=True)
     page.goto(site("/campaigns/home/releases/"))
     page.click("a:has-text('Publish')")
+    page.wait_for_selector("text=Waiting for a worker")
+    looked_at(page, "release-waits")
+    run_jobs()
+    page.wait_for_selector("h3:has-text('Scale')")
     page.check("#id_huggingface_with_images")
-    looked_at(page, "labels-publish")
+    looked_at(page, "release")
 
     with page.expect_download() as waiting:
         page.click("button:has-text('Download folder to publish')")
@@ -72,6 +78,23 @@ def test_a_release_is_published_with_its_photographs(browser_as, alice, home, si
     with zipfile.ZipFile(waiting.value.path()) as archive:
         assert "home-1/croissant.json" in archive.namelist()
         assert "home-1/data/images.parquet" in archive.namelist()
+
+
+def test_two_releases_are_compared(browser_as, alice, dataset, home, site, looked_at, run_jobs):
+    boxes = releases.boxes(alice, alice, factories.make_dataset(alice, "boxes"))
+    page = browser_as(alice)
+    page.goto(site("/campaigns/boxes/releases/1/"))
+    page.select_option(
+        "#id_beside", label=f"Home (home release 1, {date_format(home.created_at, 'j M Y')})"
+    )
+    with page.expect_navigation():
+        page.click("button:has-text('Compare')")
+    run_jobs()
+
+    page.wait_for_selector("text=Boxes, release 1: mean")
+    page.wait_for_selector("text=Home, release 1: mean")
+    looked_at(page, "releases-compared")
+    assert boxes.campaign.jobs.filter(kind="report release", state="done").count() == 1
 
 
 def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, looked_at, run_jobs):
