@@ -175,15 +175,15 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_047,
+    "annotator": 2_048,
     "annotator/demo": 1_062,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_527,
     "benchmarks": 4_154,
     "deploy": 827,
-    "docs": 5_647,
-    "evaluation": 655,
+    "docs": 5_649,
+    "evaluation": 658,
     "evaluation/benchmarks": 13_131,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
@@ -232,7 +232,7 @@ BUDGETS = {
     "labeling/templatetags": 71,
     "labeling/vocabulary": 584,
     "labeling/web": 8_243,
-    "tests": 79_097,
+    "tests": 79_180,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
