@@ -193,6 +193,7 @@ BUDGETS = {
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,
     "evaluation/readers": 3_546,
+    "evaluation/release_reports": 152,
     "evaluation/release_splits": 464,
     "evaluation/scoring": 4_109,
     "evaluation/selection": 932,
