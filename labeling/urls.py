@@ -91,6 +91,7 @@ urlpatterns = [
         for action in people.ACTIONS
     ),
     path(C + "invitations/", people.invitation_new, name="invitation_new"),
+    path(C + "invitations/many/", people.invitations_new, name="invitations_new"),
     path(C + "invitations/<int:pk>/revoke/", people.invitation_revoke, name="invitation_revoke"),
     path(
         C + "invitations/<int:pk>/delete/", undo_views.invitation_delete, name="invitation_delete"

@@ -274,6 +274,7 @@ ROWS = (
         POST campaigns/<slug:name>/people/<int:pk>/role/
         POST campaigns/<slug:name>/people/<int:pk>/remove/
         POST campaigns/<slug:name>/invitations/
+        POST campaigns/<slug:name>/invitations/many/
         POST campaigns/<slug:name>/invitations/<int:pk>/revoke/
         GET campaigns/<slug:name>/gold/
         GET,POST campaigns/<slug:name>/gold/add/

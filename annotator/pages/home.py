@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
@@ -19,6 +20,7 @@ from annotator.pages import open_tasks
 from annotator.pages.worded import all_worded, campaign_for
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
+from labeling.assignment.refusals import OVER
 from labeling.assignment.waiting import Waiting, waiting_for
 from labeling.campaigns.access import RESEARCHER, check_may_open, check_role
 from labeling.datasets import images
@@ -164,12 +166,19 @@ def cards_of(user: User) -> list[Card]:
         Card(
             row,
             waits.get(row.pk),
-            gettext(STOPPED[row.stage]) if row.stage in STOPPED else "",
+            _reason_to_stop(row),
             row.campaign_id in replied,
             *_pace(row),
         )
         for row in rows
     ]
+
+
+def _reason_to_stop(row: Membership) -> str:
+    deadline = row.campaign.deadline
+    if deadline and deadline <= timezone.now():
+        return gettext(OVER)
+    return gettext(STOPPED[row.stage]) if row.stage in STOPPED else ""
 
 
 def _pace(row: Membership) -> tuple[float | None, int, str]:

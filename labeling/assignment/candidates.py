@@ -42,7 +42,7 @@ class LaneReader:
     """A member, their cursor in each lane, and the campaign's current state.
 
     by_topic: pages hold questions of one topic. share: share of gold. quota: remaining questions by
-    topic; None without a quota.
+    topic; None without a quota. is_over: whether the campaign's deadline has passed.
     """
 
     membership_id: int
@@ -63,6 +63,7 @@ class LaneReader:
     policy: policies.WholePolicy
     by_topic: bool
     quota: dict[str, int] | None
+    is_over: bool
 
     @property
     def fresh_first(self) -> bool:
@@ -192,7 +193,8 @@ class LaneReading:
 READER = """
 SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, b.role,
     b.stage, b.gold_share, c.state, c.floor_returned, c.floor_fresh, c.last_ticket,
-    c.questions_asked, c.questions_free, c.counted_at, p.content, b.topics
+    c.questions_asked, c.questions_free, c.counted_at, p.content, b.topics,
+    c.deadline <= CURRENT_TIMESTAMP
 FROM labeling_membership b
 JOIN labeling_campaign c ON c.id = b.campaign_id
 JOIN labeling_policy p ON p.id = c.policy_id
@@ -228,6 +230,7 @@ def reader(user: User, campaign: Campaign) -> LaneReader:
         policy=policy,
         by_topic=topic_pages(campaign),
         quota=None if row[17] is None else json.loads(row[17]),
+        is_over=bool(row[18]),
     )
 
 

@@ -24,7 +24,7 @@ from labeling.assignment.candidates import (
     LaneReader,
     LaneReading,
 )
-from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT
+from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT, OVER
 from labeling.db import question_counts
 from labeling.db.freeing import free
 from labeling.db.sql import (
@@ -221,12 +221,14 @@ def _fill(
 def working_reader(user: User, campaign: Campaign) -> LaneReader:
     """Return the member as a reader of the campaign.
 
-    Raises NotYours, CampaignClosed, Newcomer, InTraining or NotWorking unless the campaign is open
-    and the person works here.
+    Raises NotYours, CampaignClosed, Newcomer, InTraining or NotWorking unless the campaign is open,
+    its deadline has not passed and the person works here.
     """
     person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))
+    if person.is_over:
+        raise CampaignClosed(gettext(OVER))
     check_stage(person)
     return person
 

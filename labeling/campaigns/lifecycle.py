@@ -88,11 +88,11 @@ def check_name(name: str) -> None:
 
 
 def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
-    """Change the campaign's title, instructions, settings or nightly audit and return it.
+    """Change the campaign's title, instructions, settings, nightly audit or deadline; return it.
 
     Kind and dataset are fixed. Raises Refusal.
     """
-    allowed = {"title", "instructions", "settings", "nightly_audit"}
+    allowed = {"title", "instructions", "settings", "nightly_audit", "deadline"}
     if unknown := set(fields) - allowed:
         raise Refusal(
             f"A campaign's {sorted(unknown)[0]} cannot be changed; only "

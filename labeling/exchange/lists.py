@@ -198,6 +198,19 @@ def read_names(content: str | bytes) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line and line != "image"))
 
 
+def read_people(content: str | bytes) -> list[str]:
+    """Return the name or address in the first column of each line. Raises Refusal for one twice."""
+    lines: dict[str, int] = {}
+    for number, row in _rows(content, ["name"], needed=1, field="people"):
+        name = row["name"]
+        if name in lines:
+            raise _fault(number, f"{name[:SHOWN]} is already on line {lines[name]}", "people")
+        if len(name) > LONGEST["source"]:
+            raise _fault(number, "a name has at most 200 characters", "people")
+        lines[name] = number
+    return list(lines)
+
+
 def _text(content: str | bytes, field: str) -> str:
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")

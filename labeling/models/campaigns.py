@@ -68,6 +68,8 @@ class Campaign(models.Model):
     # Questions settled by last night. People see no newer number, which would reveal which of their
     # answers counted.
     settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
+    # From then on, by the database's clock, nobody gets new questions.
+    deadline = models.DateTimeField(null=True, blank=True)
     # Gold questions that most people failed, as of last night.
     gold_failing = models.PositiveIntegerField(default=0, db_default=0)
     # Settled questions to audit each night; 0 for none.

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -57,6 +58,20 @@ def invite(
         )
         _record(campaign, actor, "invited", role=role, invitation=invitation.pk)
     return invitation, secret
+
+
+def invite_each(
+    campaign: Campaign, actor: User, people: Sequence[str], role: str, *, days: int
+) -> list[tuple[str, str]]:
+    """Return (name, secret) of a new invitation for each of these people, or make none at all."""
+    if not people:
+        raise Refusal("Give at least one name.", field="people")
+    if len(people) > MAX_USES:
+        raise Refusal(
+            f"{len(people):,} names came; at most {MAX_USES:,} fit. Split the list.", field="people"
+        )
+    with transaction.atomic():
+        return [(name, invite(campaign, actor, role, days=days, note=name)[1]) for name in people]
 
 
 def find_invitation(secret: str) -> Invitation | None:

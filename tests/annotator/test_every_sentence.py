@@ -16,7 +16,13 @@ from tests.clients import logged_in
 # Names of the site, units and keys, which are the same in every language.
 SAME = re.compile(r"Assay|IoU|UTC|Alt|Esc|KiB")
 # Pages that annotators do not see.
-FOR_RESEARCHERS = {"api_docs.html", "_key_pagination.html", "_pagination.html"}
+FOR_RESEARCHERS = {
+    "api_docs.html",
+    "_first_steps.html",
+    "_open_tasks.html",
+    "_key_pagination.html",
+    "_pagination.html",
+}
 READ = {"alt", "title", "aria-label", "placeholder", "data-tip", "data-title", "data-elsewhere"}
 HIDDEN = {"script", "style", "template", "textarea"}
 PAGES = (

@@ -38,6 +38,9 @@ PRESSED = {
     ),
     "annotator/_flag.html": ("test_flags::test_a_flag_survives_a_broken_network_and_is_answered"),
     "annotator/flags.html": "test_flags::test_an_image_is_flagged_without_scripts",
+    "annotator/_first_steps.html": (
+        "test_first_steps::test_home_leads_from_an_empty_site_to_the_first_answer"
+    ),
     "annotator/_grid_form.html": "test_grid::test_a_second_press_at_once_sends_no_second_page",
     "annotator/_label_form.html": "test_labeling::test_answers_work_without_scripts",
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
@@ -198,7 +201,7 @@ CATEGORY = f"/datasets/hidden-lake/vocabulary/categories/{worlds.COOT}/"
 STEPS = [
     # Campaigns, as the one who runs them.
     Step("/campaigns/", "Filter", {"[name=q]": "coots"}),
-    Step("/campaigns/coots/edit/", "Save texts", {"#id_title": "Coots again"}, "Coots again"),
+    Step("/campaigns/coots/edit/", "Save", {"#id_title": "Coots again"}, "Coots again"),
     Step("/campaigns/cats/edit/", "Switch to version"),
     Step("/campaigns/coots/", "Pause", says="The campaign is paused."),
     Step("/campaigns/coots/", "Resume", says="The campaign is open again."),

@@ -14,6 +14,7 @@ from labeling.quality.gold import add_gold
 from labeling.releases import freezing
 from tests import factories
 from tests.browser.conftest import settled
+from tests.browser.researcher_hands import download
 from tests.labeling import samples
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -279,3 +280,30 @@ def test_an_invitation_is_copied(browser_as, alice, cats, site):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "/join/" in copied
     assert page.input_value("[data-copy] input") == copied
+
+
+def test_links_of_many_people_are_downloaded(browser_as, alice, cats, site, looked_at):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/people/"))
+
+    page.click("text=Invite many people")
+    page.fill("#many_people", "Mia Hahn\nTom Berg")
+    looked_at(page, "invite-many")
+    rows = download(page, "text=Download a link for each").decode().splitlines()
+
+    assert [row.split(",")[0] for row in rows] == ["name", "Mia Hahn", "Tom Berg"]
+    assert "/join/" in rows[1]
+
+
+def test_a_deadline_is_set_and_shown_to_annotators(browser_as, alice, bob, coots, site):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/coots/edit/"))
+    page.fill("#id_deadline", "2100-01-02T03:04")
+    page.click("button:has-text('Save')")
+    page.wait_for_selector("text=Saved.")
+
+    annotator = browser_as(bob)
+    annotator.goto(site("/"))
+    assert "Open until 2 Jan 2100, 3:04" in annotator.inner_text(".campaign-card")
+    annotator.goto(site("/campaigns/coots/label/"))
+    assert "Open until 2 Jan 2100" in annotator.text_content("#about")

@@ -62,8 +62,14 @@ class CampaignForm(WordedForm):
 
 
 class SettingsForm(CampaignForm):
-    """A campaign's texts and the settings of its kind."""
+    """A campaign's texts, deadline and audit, and the settings of its kind."""
 
+    COLUMNS = ("title", "instructions", "deadline", "nightly_audit")
+    deadline = forms.DateTimeField(
+        required=False,
+        help_text="Shown to annotators, who get no new questions from then on. Time zone: UTC.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
     nightly_audit = forms.IntegerField(
         label="Questions audited each night",
         min_value=0,

@@ -7,10 +7,11 @@ from django import forms
 
 from labeling.answers import flagging
 from labeling.assignment import quotas
+from labeling.exchange import lists
 from labeling.models import ApiToken, Membership
 from labeling.quality import memberships
 from labeling.web import tokens
-from labeling.web.forms.common import WordedForm
+from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
 
 class InvitationForm(WordedForm):
@@ -24,6 +25,23 @@ class InvitationForm(WordedForm):
     note = forms.CharField(
         required=False, max_length=200, help_text="A note for researchers, such as who it is for."
     )
+
+
+class InvitationsForm(ListsForm):
+    """A link for each of many people."""
+
+    people_file = list_file("File of people", "A name or address in the first column of each line.")
+    people = list_text("People as text", "Instead of a file: one name or address per line.")
+    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
+    days = forms.IntegerField(
+        label="Days until they expire", initial=7, min_value=1, max_value=memberships.MAX_DAYS
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        cleaned["people"] = self.read_list("people", lists.read_people)
+        cleaned.pop("people_file", None)
+        return cleaned
 
 
 class RoleForm(WordedForm):

@@ -50,6 +50,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "policy",
             "policy_version",
             "nightly_audit",
+            "deadline",
             "created_at",
             "opened_at",
             "closed_at",
@@ -95,6 +96,11 @@ class ChangedCampaignSerializer(FormBody):
         min_value=0,
         max_value=1_000,
         help_text="Newly settled questions to audit each night; 0 for none.",
+    )
+    deadline = serializers.DateTimeField(
+        required=False,
+        allow_null=True,
+        help_text="From then on nobody gets new questions. null: no deadline.",
     )
 
 

@@ -243,7 +243,7 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     """Edit title and instructions; for some kinds, whether people may swipe."""
     campaign = own_campaign(request, name)
-    initial = {key: getattr(campaign, key) for key in ("title", "instructions", "nightly_audit")}
+    initial = {key: getattr(campaign, key) for key in SettingsForm.COLUMNS}
     initial |= {"swiping": campaign.settings.get("swiping", True)}
     form = SettingsForm(campaign.kind, request.POST or None, initial=initial)
 

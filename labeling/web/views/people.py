@@ -1,5 +1,6 @@
 """A campaign's people: roles, invitations, and the reputation of each with its actions."""
 
+import csv
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
+from labeling.csv_rows import safe_cell
 from labeling.db.lookups import get_or_404
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
@@ -21,7 +23,13 @@ from labeling.plurals import count_of
 from labeling.quality import blocking, memberships, monitoring, recounting
 from labeling.reports import person_page, progress
 from labeling.web.forms.common import carried_out, refusals_shown
-from labeling.web.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm
+from labeling.web.forms.people import (
+    InvitationForm,
+    InvitationsForm,
+    QuotasForm,
+    ReasonForm,
+    RoleForm,
+)
 from labeling.web.views.shared import (
     SignedIn,
     done,
@@ -40,7 +48,7 @@ MOST_QUOTAS = 60
 @require_GET
 def people(request: SignedIn, name: str) -> HttpResponse:
     """Show the members and invitations of the campaign."""
-    return _people(request, own_campaign(request, name), InvitationForm())
+    return _people(request, own_campaign(request, name))
 
 
 @login_required
@@ -54,9 +62,31 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     def invite() -> HttpResponse:
         invitation, secret = memberships.invite(campaign, request.user, **form.cleaned_data)
         link = request.build_absolute_uri(reverse("join", args=[secret]))
-        return _people(request, campaign, InvitationForm(), link=link, made=invitation)
+        return _people(request, campaign, link=link, made=invitation)
 
     return carried_out(form, invite) or _people(request, campaign, form)
+
+
+@login_required
+@never_cache
+@require_POST
+def invitations_new(request: SignedIn, name: str) -> HttpResponse:
+    """Create an invitation for each person of a list and download the links."""
+    campaign = own_campaign(request, name)
+    form = InvitationsForm(request.POST, request.FILES, auto_id="many_%s", user=request.user)
+
+    def invite() -> HttpResponse:
+        invited = memberships.invite_each(campaign, request.user, **form.cleaned_data)
+        response = HttpResponse(content_type="text/csv")
+        response["Content-Disposition"] = f'attachment; filename="{campaign.name}-invitations.csv"'
+        writer = csv.writer(response, lineterminator="\n")
+        writer.writerow(["name", "link"])
+        for person, secret in invited:
+            link = request.build_absolute_uri(reverse("join", args=[secret]))
+            writer.writerow([safe_cell(person), link])
+        return response
+
+    return carried_out(form, invite) or _people(request, campaign, many=form)
 
 
 @login_required
@@ -292,10 +322,13 @@ def _member(campaign: Campaign, pk: int) -> Membership:
 def _people(
     request: SignedIn,
     campaign: Campaign,
-    form: InvitationForm,
+    form: InvitationForm | None = None,
     link: str = "",
     made: Invitation | None = None,
+    many: InvitationsForm | None = None,
 ) -> HttpResponse:
+    # As many people as one question may need.
+    most = policies.of(campaign)["max_votes"]
     everybody = progress.members(campaign)
     page = page_of(request, everybody.filter(left_at=None), PAGE)
     left = everybody.exclude(left_at=None)
@@ -307,7 +340,8 @@ def _people(
         "labeling/people.html",
         campaign,
         "people",
-        form=form,
+        form=form or InvitationForm(initial={"max_uses": most}),
+        many=many or InvitationsForm(auto_id="many_%s", user=request.user),
         link=link,
         made=made,
         freed=recounting.freed(campaign),

@@ -535,3 +535,16 @@ def test_leaving_leaves_drafts_and_answers(pond, bob, charlie):
     assert claiming.leave(bob, pond, tokens, timezone.now()) == len(before)
 
     assert [Seat.objects.get(token=token).leased_until for token in tokens[:3]] == before
+
+
+def test_nobody_gets_questions_after_the_deadline_and_held_ones_are_answered(pond, alice, bob):
+    seats = claiming.next_page(bob, pond).seats
+    lifecycle.change(pond, alice, deadline=timezone.now() - timedelta(seconds=2))
+
+    with pytest.raises(CampaignClosed, match="deadline"):
+        claiming.next_page(bob, pond)
+    answer(bob, pond, seats)
+
+    assert Answer.objects.count() == len(seats)
+    lifecycle.change(pond, alice, deadline=timezone.now() + timedelta(minutes=1))
+    assert claiming.next_page(bob, pond).seats

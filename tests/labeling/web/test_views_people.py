@@ -1,8 +1,12 @@
 """The lists of a campaign's people and invitations, in pages."""
 
+import csv
+import io
+
 import pytest
 from django.test import Client
 
+from labeling.kinds import policies
 from labeling.models import Membership
 from labeling.quality import memberships
 from tests import factories
@@ -75,3 +79,46 @@ def test_a_campaigns_own_page_shows_those_who_answered_most_and_where_the_others
     assert len(response.context["annotators"]) == 20
     assert response.context["annotators"][0].membership.user.pseudonym == "worker-050"
     assert "All members" in response.content.decode()
+
+
+def invite_many(desk: Client, **data):
+    return desk.post(
+        "/campaigns/coots/invitations/many/", {"role": "annotator", "days": "3", **data}
+    )
+
+
+def test_each_person_of_a_list_gets_a_link_of_their_own(desk, coots, charlie):
+    response = invite_many(desk, people="name\nMia Hahn\nmia@example.org\n=1+1\n")
+
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [row["name"] for row in rows] == ["Mia Hahn", "mia@example.org", "'=1+1"]
+    assert response["Content-Disposition"] == 'attachment; filename="coots-invitations.csv"'
+    assert set(coots.invitations.values_list("note", "max_uses")) == {
+        ("Mia Hahn", 1),
+        ("mia@example.org", 1),
+        ("=1+1", 1),
+    }
+    secret = rows[1]["link"].rstrip("/").rsplit("/", 1)[-1]
+    assert memberships.accept(secret, charlie).campaign == coots
+
+
+@pytest.mark.parametrize(
+    ("people", "refusal"),
+    [
+        ("", "Give at least one name."),
+        ("Mia\nTom\nMia", "Line 3: Mia is already on line 1."),
+        ("Mia,Berlin", "Line 1: 2 cells, but there are 1 columns."),
+        ("\n".join(f"p{number}" for number in range(1001)), "1,001 names came; at most 1,000 fit."),
+    ],
+)
+def test_a_list_with_a_fault_invites_nobody(desk, coots, people, refusal):
+    response = invite_many(desk, people=people)
+
+    assert refusal in response.content.decode()
+    assert not coots.invitations.exists()
+
+
+def test_the_form_proposes_as_many_people_as_a_question_may_need(desk, coots):
+    response = desk.get("/campaigns/coots/people/")
+
+    assert response.context["form"]["max_uses"].value() == policies.of(coots)["max_votes"]
