@@ -119,6 +119,7 @@ PRESSED = {
     "labeling/graph_price.html": (
         "test_graph_price::test_the_curve_is_looked_at_and_the_price_changed"
     ),
+    "labeling/images.html": "test_images::test_images_are_browsed_saved_and_opened_by_keys",
     "labeling/jobs.html": HERE,
     "labeling/object.html": "test_objects::test_without_scripts_a_radius_is_tried_and_kept",
     "labeling/objects.html": HERE,
