@@ -37,7 +37,7 @@ class InvitationsForm(ListsForm):
         label="Days until they expire", initial=7, min_value=1, max_value=memberships.MAX_DAYS
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean() or self.cleaned_data
         cleaned["people"] = self.read_list("people", lists.read_people)
         cleaned.pop("people_file", None)

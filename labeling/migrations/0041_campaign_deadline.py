@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('labeling', '0038_saved_views_and_image_indexes'),
+        ("labeling", "0040_privacy"),
     ]
 
     operations = [
