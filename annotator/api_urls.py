@@ -9,7 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import DynamicRoute, Route, SimpleRouter
 
-from annotator.pages.api import LabelViewSet, SeatViewSet
+from annotator.pages.api import AnswerViewSet, LabelViewSet, RootViewSet, SeatViewSet
 from labeling.web import problems
 from labeling.web.api import (
     accounts,
@@ -93,6 +93,7 @@ D = "datasets/<slug:dataset>/"
 C = "campaigns/<slug:campaign>/"
 
 v1: Addresses = [
+    path("", RootViewSet.as_view({"get": "retrieve"}), name="root"),
     *single("me", accounts.MeViewSet, "me"),
     *rows("tokens", accounts.TokenViewSet, "tokens"),
     *single("invitations/accept", accounts.AcceptViewSet, "accept"),
@@ -135,7 +136,7 @@ v1: Addresses = [
     *single(C + "releases/<int:number>/labels", labels.ReleaseLabelViewSet, "release-labels"),
     *rows(C + "jobs", results.JobViewSet, "jobs"),
     path(C + "seats/", LabelViewSet.as_view({"post": "seats"}), name="seats"),
-    path(C + "answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
+    path(C + "answers/", AnswerViewSet.as_view({"get": "list", "post": "create"}), name="answers"),
     *rows("seats", SeatViewSet, "seats"),
     path("", include("evaluation.benchmarks.api_urls")),
     path("", include("evaluation.pools.api_urls")),

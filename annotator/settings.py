@@ -15,6 +15,7 @@ import environ.fileaware_mapping
 from django.core.exceptions import ImproperlyConfigured
 
 from annotator.job_handlers import ASSAY_JOB_HANDLERS as ASSAY_JOB_HANDLERS
+from labeling.web.api.subjects import TAGS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -362,6 +363,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Campaigns, answers, releases and scores.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "TAGS": TAGS,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {

@@ -390,6 +390,7 @@ ROWS = (
     | rows(
         "401 in in in in in in",
         r"""
+        GET api/v1/
         GET api/v1/me/
         GET,POST api/v1/tokens/
         POST api/v1/invitations/accept/
@@ -541,6 +542,7 @@ ROWS = (
         GET,PATCH,DELETE api/v1/campaigns/<slug:campaign>/members/<int:pk>/
         GET,PUT api/v1/campaigns/<slug:campaign>/members/<int:pk>/quotas/
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
+        GET api/v1/campaigns/<slug:campaign>/answers/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/delete/
         POST api/v1/campaigns/<slug:campaign>/policies/preview/

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from annotator import api_urls
+from labeling.web.api import subjects
 from tests.access import ROWS
 
 
@@ -27,6 +28,35 @@ def test_every_action_says_what_it_does_and_how_it_fails(schema):
         for method, action in item.items():
             assert action.get("description"), f"{method} {path} says nothing"
             assert "application/problem+json" in action["responses"]["default"]["content"]
+
+
+def test_every_action_has_a_known_subject_and_a_summary_of_one_sentence(schema):
+    known = {tag["name"] for tag in schema["tags"]}
+    used = set()
+    for path, item in schema["paths"].items():
+        for method, action in item.items():
+            assert action["summary"], f"{method} {path} has no summary"
+            assert not action["summary"].endswith("."), action["summary"]
+            used.update(action["tags"])
+    assert used == known
+    assert len(used) > 10
+
+
+def test_every_example_is_a_body_of_its_action(schema):
+    for name, body in subjects.EXAMPLES.items():
+        method, path = name.split(" ")
+        action = schema["paths"][f"{subjects.ROOT}{path}"][method.lower()]
+        content = action["requestBody"]["content"]["application/json"]
+        fields = schema["components"]["schemas"][content["schema"]["$ref"].rsplit("/")[-1]]
+        assert set(fields.get("required", ())) <= set(body) <= set(fields["properties"]), name
+        [example] = content["examples"].values()
+        assert example["value"] == body
+
+
+def test_lists_are_sorted_both_ways(schema):
+    parameters = schema["paths"]["/api/v1/campaigns/{campaign}/questions/"]["get"]["parameters"]
+    [ordering] = [row["schema"] for row in parameters if row["name"] == "ordering"]
+    assert ordering["enum"] == ["id", "-id"]
 
 
 def test_tokens_and_sessions_are_the_ways_in(schema):

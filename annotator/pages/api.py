@@ -5,6 +5,7 @@ It is in this package because seats and their signed URLs are (annotator/pages/s
 
 from typing import Any
 
+import django_filters
 from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
@@ -21,9 +22,9 @@ from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import flagging, submitting
 from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
 from labeling.assignment import claiming
-from labeling.campaigns.access import campaign_for
+from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.errors import NotYours
-from labeling.models import Answer, Seat
+from labeling.models import Answer, Question, Seat
 from labeling.quality import monitoring, qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
 from labeling.web.serializers.common import AnyField
@@ -115,6 +116,100 @@ class ResultsSerializer(serializers.Serializer):
     results = ResultSerializer(many=True)
 
 
+class AnswerRowSerializer(serializers.ModelSerializer):
+    question = serializers.IntegerField(source="assignment.question_id")
+    image = serializers.CharField(source="assignment.question.item.image.name")
+    topic = serializers.CharField(source="assignment.question.topic")
+    step = serializers.CharField(source="assignment.question.step", help_text="Of boxes.")
+    annotator = serializers.CharField(source="assignment.annotator.pseudonym")
+    value = AnyField()
+    gold = serializers.SerializerMethodField(help_text="Whether the right answer was known.")
+
+    class Meta:
+        model = Answer
+        fields = (
+            "id",
+            "question",
+            "image",
+            "topic",
+            "step",
+            "annotator",
+            "value",
+            "gold",
+            "revision",
+            "duration_ms",
+            "late",
+            "created_at",
+        )
+
+    def get_gold(self, row: Answer) -> bool:
+        return row.assignment.question.state == Question.State.GOLD
+
+
+class AnswerFilters(django_filters.FilterSet):
+    question = django_filters.NumberFilter("assignment__question", max_value=2**63 - 1)
+    image = django_filters.CharFilter("assignment__question__item__image__name")
+    topic = django_filters.CharFilter("assignment__question__topic")
+
+    class Meta:
+        model = Answer
+        fields = ("question", "image", "topic", "late")
+
+
+class AnswerViewSet(CampaignViewSet):
+    queryset = Answer.objects.none()
+    serializer_class = AnswerRowSerializer
+    filterset_class = AnswerFilters
+    ordering = ("assignment_id", "revision")
+    max_body_bytes = MAX_BODY_BYTES
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Return every answer, also replaced and late ones, under pseudonyms.
+
+        For researchers alone: annotators must not learn which questions are gold.
+        """
+        rows = Answer.objects.filter(assignment__question__campaign=self.campaign(RESEARCHER))
+        related = "assignment__annotator", "assignment__question__item__image"
+        return self.paged(rows.select_related(*related), AnswerRowSerializer)
+
+    @extend_schema(request=AnswersSerializer, responses={200: ResultsSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Return the result of each answer, in order. Accepted ones are on disk."""
+        row = self.campaign()
+        body = self.read(AnswersSerializer)
+        for answer in body["answers"]:
+            for key in ("looks", "along"):
+                answer.pop(key, None)
+        sent = [Sent(**answer) for answer in body["answers"]]
+        results = submitting.submit(self.user, row, sent, monitoring.watch_now)
+        return self.answer(ResultsSerializer, {"results": results})
+
+
+class RootSerializer(serializers.Serializer):
+    """Addresses of the first level, and of the schema."""
+
+    me = serializers.CharField()
+    datasets = serializers.CharField()
+    campaigns = serializers.CharField()
+    benchmarks = serializers.CharField()
+    models = serializers.CharField()
+    tokens = serializers.CharField()
+    schema = serializers.CharField()
+    docs = serializers.CharField()
+
+
+class RootViewSet(BaseViewSet):
+    queryset = Answer.objects.none()
+    serializer_class = RootSerializer
+    pagination_class = None
+
+    @extend_schema(responses=RootSerializer)
+    def retrieve(self, request: Request) -> Response:
+        """Return where everything begins."""
+        names = RootSerializer().fields
+        return self.answer(RootSerializer, {name: reverse(f"api:{name}") for name in names})
+
+
 class LabelViewSet(CampaignViewSet):
     queryset = Answer.objects.none()
     serializer_class = SeatsSerializer
@@ -138,18 +233,6 @@ class LabelViewSet(CampaignViewSet):
             for example in topic.get("examples", []):
                 example["image"] = request.build_absolute_uri(example["image"])
         return self.answer(SeatsSerializer, {**payload, "left": page.left})
-
-    @extend_schema(request=AnswersSerializer, responses=ResultsSerializer)
-    def answers(self, request: Request, campaign: str) -> Response:
-        """Return the result of each answer, in order. Accepted ones are on disk."""
-        row = self.campaign()
-        body = self.read(AnswersSerializer)
-        for answer in body["answers"]:
-            for key in ("looks", "along"):
-                answer.pop(key, None)
-        sent = [Sent(**answer) for answer in body["answers"]]
-        results = submitting.submit(self.user, row, sent, monitoring.watch_now)
-        return self.answer(ResultsSerializer, {"results": results})
 
 
 class Anything(BaseContentNegotiation):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from django.http import FileResponse
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers, viewsets
 from rest_framework.exceptions import ErrorDetail, NotFound, ParseError, ValidationError
 from rest_framework.generics import GenericAPIView
@@ -25,9 +27,11 @@ from labeling.campaigns.access import campaign_for, dataset_for
 from labeling.errors import TooLarge
 from labeling.files import is_storable
 from labeling.models import Campaign, Dataset, User
+from labeling.web.api import subjects
 from labeling.web.problems import MEDIA_TYPE
 
 MIB = 1024 * 1024
+ORDERING = "ordering"
 
 
 class StrictJSONParser(BaseParser):
@@ -99,15 +103,24 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class Pages(CursorPagination):
-    """Cursor pages in the view's `ordering`, which must end with a unique column."""
+    """Cursor pages in the view's `ordering`, which must end with a unique column, or in reverse."""
 
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 500
 
     def get_ordering(self, request: Any, queryset: Any, view: Any) -> tuple[str, ...]:
-        ordering = view.ordering
-        return (ordering,) if isinstance(ordering, str) else tuple(ordering)
+        chosen, known = request.query_params.get(ORDERING), _orderings(view)
+        if chosen is None:
+            return _columns(view)
+        if chosen not in known:
+            raise ValidationError({ORDERING: [f"There are: {', '.join(known)}."]}, code="unknown")
+        return known[chosen]
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        words = {"type": "string", "enum": list(_orderings(view))}
+        parameter = {"name": ORDERING, "in": "query", "required": False, "schema": words}
+        return [*super().get_schema_operation_parameters(view), parameter]
 
     def decode_cursor(self, request: Any) -> Any:
         cursor = super().decode_cursor(request)
@@ -123,12 +136,26 @@ class Pages(CursorPagination):
             raise NotFound(self.invalid_cursor_message) from error
 
 
+def _columns(view: Any) -> tuple[str, ...]:
+    ordering = view.ordering
+    return (ordering,) if isinstance(ordering, str) else tuple(ordering)
+
+
+def _orderings(view: Any) -> dict[str, tuple[str, ...]]:
+    """Return the order of the list and its reverse by the value of the query parameter."""
+    forward = _columns(view)
+    reverse = tuple(name[1:] if name[0] == "-" else f"-{name}" for name in forward)
+    both = (reverse, forward) if forward[0][0] == "-" else (forward, reverse)
+    name = both[0][0].replace("pk", "id")
+    return {name: both[0], f"-{name}": both[1]}
+
+
 class StrictFilters(DjangoFilterBackend):
     """django-filter that rejects unknown query parameters."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         filterset_class = self.get_filterset_class(view, queryset)
-        known = {Pages.cursor_query_param, Pages.page_size_query_param, "format"}
+        known = {Pages.cursor_query_param, Pages.page_size_query_param, ORDERING, "format"}
         if filterset_class is not None:
             known |= set(filterset_class.base_filters)
         if unknown := sorted(set(request.query_params) - known):
@@ -158,7 +185,27 @@ class ProblemSerializer(serializers.Serializer):
 
 
 class Schema(AutoSchema):
-    """The framework's schema, plus the problem response of every action."""
+    """The framework's schema, plus the problem response of every action, tags, summaries and
+    examples.
+    """
+
+    def get_tags(self) -> list[str]:
+        return [subjects.subject_of(self.path)]
+
+    def get_summary(self) -> str | None:
+        """Return the first sentence of the description."""
+        text = " ".join((self.get_description() or "").split("\n\n")[0].split())
+        return re.split(r"(?<=\.) (?=[A-Z])", text)[0].rstrip(".") or None
+
+    def _get_paginator(self) -> Any:
+        # Only lists that are read come in pages.
+        return super()._get_paginator() if self.method == "GET" else None
+
+    def get_examples(self) -> list[OpenApiExample]:
+        body = subjects.example_of(self.method, self.path)
+        if body is None:
+            return list(super().get_examples())
+        return [OpenApiExample("example", value=body, request_only=True)]
 
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
         bodies = super()._get_response_bodies(direction)

@@ -364,6 +364,62 @@ def test_pages_go_by_cursor_through_every_row_once(coots, alices):
     assert seen == list(coots.questions.order_by("pk").values_list("pk", flat=True))
 
 
+def test_lists_go_backwards_and_by_no_unknown_order(coots, alices):
+    address = API + "campaigns/coots/questions/"
+
+    def ids(order: str) -> list[int]:
+        rows, page = [], {"next": f"{address}?ordering={order}&page_size=4"}
+        while page["next"]:
+            page = alices.get(page["next"]).json()
+            rows += [row["id"] for row in page["results"]]
+        return rows
+
+    assert (
+        ids("-id")
+        == ids("id")[::-1]
+        == list(coots.questions.order_by("-pk").values_list("pk", flat=True))
+    )
+    refused = alices.get(address, {"ordering": "topic"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "ordering")
+    assert "id, -id" in refused.json()["detail"]
+
+
+def test_the_root_names_what_is_there(coots, alices):
+    root = alices.get(API).json()
+
+    assert root["campaigns"] == "/api/v1/campaigns/"
+    assert {alices.get(address).status_code for address in root.values()} == {200}
+
+
+def test_researchers_read_every_answer_under_pseudonyms(
+    coots, alices, bob, bobs, django_assert_max_num_queries
+):
+    seats = claiming.next_page(bob, coots, 4).seats
+    answers = [
+        submitting.Sent(uuid.uuid4(), seat.token, value, 900)
+        for seat, value in zip(seats, ("yes", "no", "no", "yes"), strict=True)
+    ]
+    submitting.submit(bob, coots, answers)
+    Question.objects.filter(pk=seats[0].question_id).update(state=Question.State.GOLD)
+    address = API + "campaigns/coots/answers/"
+
+    with django_assert_max_num_queries(8):
+        rows = alices.get(address).json()["results"]
+
+    assert {(row["id"], row["value"]) for row in rows} == {
+        (str(answer.id), answer.value) for answer in answers
+    }
+    assert {row["annotator"] for row in rows} == {bob.pseudonym}
+    assert [row["question"] for row in rows if row["gold"]] == [seats[0].question_id]
+    one = alices.get(address, {"question": rows[1]["question"]}).json()["results"]
+    assert one == [rows[1]]
+    assert (
+        len(alices.get(address, {"page_size": 3, "ordering": "-assignment_id"}).json()["results"])
+        == 3
+    )
+    assert bobs.get(address).status_code == 403
+
+
 def test_a_page_of_questions_takes_the_same_few_queries_however_long(
     coots, alices, django_assert_max_num_queries
 ):

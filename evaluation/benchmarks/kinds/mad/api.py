@@ -39,6 +39,7 @@ MAD = "mad"
 
 class CompetitionViewSet(BaseViewSet):
     queryset = Submission.objects.none()
+    pagination_class = None
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
 
     @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)

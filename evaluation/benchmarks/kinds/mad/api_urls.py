@@ -17,7 +17,9 @@ urlpatterns: list[URLPattern] = [
     ),
     path(
         "failure-tags/counts/",
-        api.FailureTagViewSet.as_view({"get": "counts"}),
+        api.FailureTagViewSet.as_view(
+            {"get": "counts"}, pagination_class=None, filterset_class=None
+        ),
         name="failure-tag-counts",
     ),
     path(
