@@ -45,7 +45,8 @@ ALLOWED = {
     "address": "PredictionsForm UploadedPoolSerializer",
     # Names of registered models, and of submissions.
     "model": "NewModelRunSerializer ModelRunSerializer",
-    "models": "PoolForm NewPoolSerializer PoolSerializer OpenReviewForm NewMistakeReviewSerializer",
+    "models": "PoolForm NewPoolSerializer PoolSerializer OpenReviewForm NewMistakeReviewSerializer "
+    "RootSerializer",
 }
 # Of which nothing else speaks.
 HOSTILE = "s3://bucket/../etc/passwd --on ray:auto"

@@ -1,0 +1,218 @@
+"""The Python client against a live server: from photographs to labels, and to a score."""
+
+import json
+import math
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+from assay_client import AssayClient, JobFailed, Problem
+from assay_client import client as client_module
+from rest_framework.utils.encoders import JSONEncoder
+
+from labeling.models import Answer, Image, Question
+from labeling.web import tokens
+from tests import factories
+from tests.clients import program
+from tests.evaluation import real_networks
+from tests.evaluation.pools import test_real_networks_api as by_api
+from tests.evaluation.pools.pool_rows import zipped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+COOT = "n02018207"
+CLIENT = Path(__file__).resolve().parents[2] / "clients" / "python"
+
+
+@pytest.fixture
+def assay(alice, live_server, run_jobs):
+    """A client of Alice's; jobs run while it waits."""
+    _, secret = tokens.create_token(alice, scope="write")
+    with AssayClient(live_server.url, secret, sleep=lambda _: run_jobs()) as client:
+        yield client
+
+
+@pytest.fixture
+def photographs(tmp_path) -> Path:
+    folder = tmp_path / "photographs"
+    (folder / "a").mkdir(parents=True)
+    for number in range(25):
+        (folder / "a" / f"{number:02}.png").write_bytes(factories.picture(number))
+    (folder / "notes.txt").write_text("no photograph")
+    return folder
+
+
+def test_photographs_become_answers_in_a_frame(assay, photographs, tmp_path):
+    assert assay.me()["username"] == "alice"
+    assay.create_dataset("pond")
+    assert assay.add_images("pond", photographs, licence="CC0") == 25
+    policy = {"votes": 1, "gold_share": 0.0}
+    assert assay.create_campaign("coots", dataset="pond", policy=policy)["state"] == "draft"
+    assay.add_topics("coots", [{"key": COOT, "name": "American coot"}])
+    names = [f"a/{number:02}.png" for number in range(25)]
+    frame = pd.DataFrame({"image": names, "topic": COOT, "query": [math.nan] * 25})
+    assert [assay.add_questions("coots", frame) for _ in range(2)] == [25, 0]
+    assay.launch("coots")
+    secret = assay.invite("coots", people=1)
+    bob = program(factories.make_user("bob"))
+    by_api.posted(bob, "invitations/accept/", {"secret": secret})
+    while seats := by_api.posted(bob, "campaigns/coots/seats/")["seats"]:
+        answers = [
+            {"id": str(uuid.uuid4()), "seat": seat["seat"], "value": "yes"} for seat in seats
+        ]
+        by_api.posted(bob, "campaigns/coots/answers/", {"answers": answers})
+
+    rows = assay.frame("campaigns/coots/answers/", page_size=10)
+    assert len(rows) == Answer.objects.count() == 25
+    assert sorted(rows["image"]) == names
+    assert {*rows["value"]} == {"yes"}
+    assert [row["id"] for row in assay.answers("coots", topic=COOT)] == list(rows["id"])
+    assert assay.progress("coots")["finished"] == 25
+    release = assay.freeze("coots")
+    path = assay.release_file("coots", release["number"], "answers.jsonl", tmp_path / "a.jsonl")
+    assert {json.loads(line)["contains"] for line in path.read_text().splitlines()} == {True}
+    assert assay.close_campaign("coots")["state"] == "closed"
+
+
+def test_an_interrupted_upload_goes_on_where_it_stopped(assay, photographs, monkeypatch):
+    assay.create_dataset("pond")
+    sent, post = [], assay.post
+
+    def break_off(path: str, body: Any = None, **more: Any) -> Any:
+        if sent:
+            raise httpx.ReadError("the line broke")
+        sent.append(body["names"])
+        return post(path, body, **more)
+
+    monkeypatch.setattr(assay, "post", break_off)
+    with pytest.raises(httpx.ReadError):
+        assay.add_images("pond", photographs)
+    monkeypatch.undo()
+    assert Image.objects.count() == client_module.BATCH
+
+    assert assay.add_images("pond", photographs) == 5
+    assert Image.objects.count() == 25
+
+
+@pytest.mark.usefixtures("wordnet")
+def test_predictions_become_a_competition_with_the_ranks_of_the_pages(assay, tmp_path, run_jobs):
+    """As tests/browser/benchmarks/test_real_networks.py by mouse, but for the answers."""
+    assay.create_dataset("photographs")
+    packed = {"all.zip": real_networks.photographs()}
+    packed["p.zip"] = zipped(real_networks.predictions(tmp_path / "predictions"))
+    for name, content in packed.items():
+        (tmp_path / name).write_bytes(content)
+    added = assay.post("datasets/photographs/images/", files={"zip": tmp_path / "all.zip"})
+    assert assay.wait(f"datasets/photographs/imports/{added['id']}/")["added"] == 46
+    pools = "datasets/photographs/pools/"
+    pool = assay.post(f"{pools}upload/", files={"file": tmp_path / "p.zip"})
+    selections = f"{pools}{pool['id']}/selections/"
+    row = assay.wait(f"{selections}{assay.post(selections, real_networks.SETTINGS)['id']}/")
+    assert row["summary"]["images"] == len({*_images(assay, f"{selections}{row['id']}/", tmp_path)})
+    body = {"name": "networks", "title": "Networks"}
+    assay.post(f"{selections}{row['id']}/competition/", body)
+    assay.launch("networks")
+    secret = assay.invite("networks", people=5)
+    people = [program(factories.make_user(f"person{number}")) for number in range(5)]
+    for person in people:
+        by_api.posted(person, "invitations/accept/", {"secret": secret})
+        by_api.answer_all(person, "networks")
+    run_jobs()
+    assay.close_campaign("networks")
+
+    result = assay.score("networks")
+
+    assert (result["ranks"], result["images"]) == (real_networks.RANKS, real_networks.IMAGES)
+
+
+def _images(assay, selection: str, folder: Path) -> list[str]:
+    path = assay.download(f"{selection}selection.jsonl", folder / "selection.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    return [row["image"] for row in rows]
+
+
+def test_refusals_have_a_code_and_a_cure(assay):
+    assay.create_dataset("pond")
+
+    with pytest.raises(Problem, match="Choose another name") as refused:
+        assay.create_dataset("pond")
+
+    assert (refused.value.status, refused.value.code) == (409, "conflict")
+    assert refused.value.errors[0]["field"] == "name"
+    with pytest.raises(Problem) as missing:
+        assay.get("datasets/lake/")
+    assert missing.value.status == 404
+
+
+def test_a_damaged_file_is_refused_and_a_failed_job_raised_with_its_reason(
+    assay, tmp_path, monkeypatch
+):
+    assay.create_dataset("pond")
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no zip")
+
+    with pytest.raises(Problem, match="Pack it again"):
+        assay.post("datasets/pond/images/", files={"zip": tmp_path / "broken.zip"})
+    rows = [{"state": "running"}, {"state": "failed", "error": "The disk is full."}]
+    monkeypatch.setattr(assay, "get", lambda path: rows.pop(0))
+    with pytest.raises(JobFailed, match="disk is full"):
+        assay.wait("datasets/pond/imports/1/")
+
+
+def answering(*statuses: int) -> tuple[AssayClient, list[float], list[str]]:
+    """A client whose site answers so in turn; its pauses, and the requests that came."""
+    pauses: list[float] = []
+    requests: list[str] = []
+    left = list(statuses)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        requests.append(request.method)
+        status = left.pop(0)
+        if status == 0:
+            raise httpx.ConnectError("nobody listens")
+        return httpx.Response(status, json={}, headers={"Retry-After": "7"})
+
+    client = AssayClient("http://site", "secret", sleep=pauses.append, retries=2)
+    client._http = httpx.Client(base_url="http://site", transport=httpx.MockTransport(handle))
+    return client, pauses, requests
+
+
+def test_what_the_site_could_not_take_is_repeated_when_it_says():
+    client, pauses, requests = answering(503, 429, 200)
+
+    assert client.get("me/") == {}
+    assert (pauses, len(requests)) == ([7, 7], 3)
+
+
+def test_requests_that_may_have_been_carried_out_are_not_repeated():
+    client, pauses, requests = answering(0, 200)
+
+    with pytest.raises(httpx.ConnectError):
+        client.post("tokens/", {})
+    assert (pauses, requests) == ([], ["POST"])
+    client, pauses, requests = answering(0, 200)
+    assert client.get("me/") == {}
+    assert requests == ["GET", "GET"]
+
+
+def test_retries_end_with_the_last_refusal():
+    client, pauses, _ = answering(503, 503, 503)
+
+    with pytest.raises(Problem) as refused:
+        client.post("tokens/", {})
+
+    assert (refused.value.status, len(pauses)) == (503, 2)
+
+
+def test_the_models_are_those_of_the_schema(schema, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(CLIENT), *sys.path])
+    import generate
+
+    current = json.loads(json.dumps(schema, cls=JSONEncoder))
+
+    assert generate.TARGET.read_text(encoding="utf-8") == generate.source_of(current), (
+        "run clients/python/generate.py"
+    )
+    assert Question.State.GOLD in generate.TARGET.read_text(encoding="utf-8")
