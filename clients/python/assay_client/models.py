@@ -291,6 +291,11 @@ class Decision(TypedDict):
 
 DecisionKindEnum = Literal["state", "policy", "member", "gold", "review", "drop", "block", "unblock", "stage", "graph", "audit", "quota", "vocabulary", "class"]
 
+
+class Dependents(TypedDict):
+    goes: list[str]
+    prevents: list[str]
+
 DistanceEnum = Literal["weighted", "weighted-undirected", "hops", "hops-undirected", "zero-one"]
 
 
@@ -848,6 +853,10 @@ class NewModelRun(TypedDict):
     method: NotRequired[str]
 
 
+class NewName(TypedDict):
+    name: str
+
+
 class NewParts(TypedDict):
     file: str
     format: NotRequired[NewPartsFormatEnum]
@@ -1171,6 +1180,12 @@ class PaginatedTokenList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[Token]
+
+
+class PaginatedTombstoneList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[Tombstone]
 
 
 class PaginatedTopicList(TypedDict):
@@ -1543,6 +1558,19 @@ class Reliability(TypedDict):
     n: int
 
 
+class Removal(TypedDict):
+    typed: str
+
+
+class Removed(TypedDict):
+    published: list[str]
+
+
+class Rename(TypedDict):
+    title: NotRequired[str]
+    name: str
+
+
 class Reply(TypedDict):
     reply: str
 
@@ -1781,6 +1809,12 @@ class TokenSecret(TypedDict):
     created_at: str
     expires_at: str
     secret: str
+
+
+class Tombstone(TypedDict):
+    content: str
+    pixels: NotRequired[str]
+    created_at: NotRequired[str]
 
 
 class Topic(TypedDict):
