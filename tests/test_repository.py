@@ -175,16 +175,16 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_048,
+    "annotator": 2_051,
     "annotator/demo": 1_062,
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_534,
     "benchmarks": 4_154,
     "deploy": 827,
-    "docs": 5_649,
+    "docs": 5_656,
     "evaluation": 658,
-    "evaluation/benchmarks": 13_131,
+    "evaluation/benchmarks": 13_134,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
