@@ -181,6 +181,7 @@ BUDGETS = {
     "annotator/management": 62,
     "annotator/pages": 1_534,
     "benchmarks": 4_154,
+    "clients": 400,
     "deploy": 827,
     "docs": 5_656,
     "evaluation": 658,
@@ -261,13 +262,17 @@ def package_of(file: Path) -> str:
     return f"{top}/{inner[0]}" if nested else top
 
 
+# clients/python/generate.py writes it.
+GENERATED = ROOT / "clients/python/assay_client/models.py"
+
+
 def lines_of_packages() -> dict[str, int]:
     counted: dict[str, int] = defaultdict(int)
     for file in tracked():
         package = package_of(file)
         if package in {"benchmarks", "docs"}:
             counted[package] += file.read_text().count("\n") if file.suffix in {".py", ".md"} else 0
-        elif file.suffix == ".py" and file.parent != ROOT:
+        elif file.suffix == ".py" and file.parent != ROOT and file != GENERATED:
             counted[package] += code_lines(file)
     return counted
 
