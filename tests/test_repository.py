@@ -181,7 +181,7 @@ BUDGETS = {
     "annotator/management": 62,
     "annotator/pages": 1_534,
     "benchmarks": 4_154,
-    "clients": 400,
+    "clients": 266,
     "deploy": 827,
     "docs": 5_656,
     "evaluation": 658,
