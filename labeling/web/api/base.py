@@ -117,7 +117,7 @@ class Pages(CursorPagination):
             raise ValidationError({ORDERING: [f"There are: {', '.join(known)}."]}, code="unknown")
         return known[chosen]
 
-    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+    def get_schema_operation_parameters(self, view: Any) -> list[Any]:
         words = {"type": "string", "enum": list(_orderings(view))}
         parameter = {"name": ORDERING, "in": "query", "required": False, "schema": words}
         return [*super().get_schema_operation_parameters(view), parameter]

@@ -411,8 +411,8 @@ def test_researchers_read_every_answer_under_pseudonyms(
     }
     assert {row["annotator"] for row in rows} == {bob.pseudonym}
     assert [row["question"] for row in rows if row["gold"]] == [seats[0].question_id]
-    one = alices.get(address, {"question": rows[1]["question"]}).json()["results"]
-    assert one == [rows[1]]
+    of_question = alices.get(address, {"question": rows[1]["question"]}).json()["results"]
+    assert of_question == [rows[1]]
     assert (
         len(alices.get(address, {"page_size": 3, "ordering": "-assignment_id"}).json()["results"])
         == 3
