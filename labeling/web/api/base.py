@@ -197,7 +197,7 @@ class Schema(AutoSchema):
         text = " ".join((self.get_description() or "").split("\n\n")[0].split())
         return re.split(r"(?<=\.) (?=[A-Z])", text)[0].rstrip(".") or None
 
-    def _get_paginator(self) -> Any:
+    def _get_paginator(self) -> Pages | None:
         # Only lists that are read come in pages.
         return super()._get_paginator() if self.method == "GET" else None
 
