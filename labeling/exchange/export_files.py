@@ -35,7 +35,7 @@ KIND = "export labels"
 # About four seconds' work, zipping included.
 AT_ONCE = 200_000
 # An object with its parts takes as long as this many labels.
-AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
+AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "yolo": 1, "datumaro": 1, "pictures": 6_000}
 OTHERWISE = 400
 # A photograph to publish, likewise.
 A_PHOTOGRAPH = 200

@@ -291,5 +291,7 @@ WORDS = {
     "pascal-part": "PASCAL-Part",
     "png": "indexed PNG",
     "pictures": "pictures to look at",
+    "yolo": "YOLO",
+    "datumaro": "Datumaro",
     "huggingface": "folder to publish",
 }

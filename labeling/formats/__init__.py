@@ -12,6 +12,8 @@ image may come in several of them.
 | voc | Annotations/, ImageSets/Main/ | an XML per image; per class a list of 1, -1 and 0 |
 | label-studio | tasks.json | choices for yes; `no` and `unknown` in the task's data |
 
+YOLO and Datumaro (yolo.py, datumaro.py) are written and not read.
+
 Objects with parts have formats of their own (part_formats.py: coco is coco_parts.py, which writes
 parts.json).
 """

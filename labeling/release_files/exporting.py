@@ -18,7 +18,7 @@ from typing import IO
 
 from labeling.boxes.chain import COMPLETE
 from labeling.files import BadInput, StrPath, file_sha256
-from labeling.formats import FORMATS, Label, pictures
+from labeling.formats import FORMATS, Label, datumaro, pictures, yolo
 from labeling.formats.label import NAMES, ExportContext, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
@@ -38,8 +38,11 @@ ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
 # Formats of a release with parts: of its objects, and of its images.
 OBJECT_FORMATS: dict[str, ModuleType] = {**PART_FORMATS, "pictures": pictures}
 BESIDE_OBJECTS = ("csv", "jsonl", "voc")
+# Formats that are written and not read.
+WRITTEN: dict[str, ModuleType] = {"yolo": yolo, "datumaro": datumaro}
+ALL_NAMES = tuple(dict.fromkeys([*FORMATS, *OBJECT_FORMATS, *WRITTEN]))
 # The folder of the photographs, where the format's readers expect another than images/.
-IMAGES = {"voc": "JPEGImages"}
+IMAGES = {"voc": "JPEGImages", "yolo": yolo.IMAGES, "datumaro": datumaro.IMAGES}
 COCO_NOTE = (
     "No label has a box, so readers of COCO find 0 annotations; the labels are in 'labels' of each "
     "image. CSV and Label Studio JSON state labels of whole images."
@@ -101,8 +104,8 @@ def options_of(format_name: str, kind: str) -> tuple[str, ...]:
 def formats_of(kind: str) -> dict[str, ModuleType]:
     """Return the formats that a release of a campaign of that kind is written in, by name."""
     if KINDS[kind].release != OBJECTS:
-        return FORMATS
-    return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
+        return FORMATS | WRITTEN
+    return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS} | WRITTEN
 
 
 @dataclass(kw_only=True)

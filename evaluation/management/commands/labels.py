@@ -27,7 +27,7 @@ from labeling.records import Record
 from labeling.release_files import exporting
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
-OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
+OUT = list(exporting.ALL_NAMES)
 IN = list(dict.fromkeys([*FORMATS, *part_reading.NAMES]))
 
 

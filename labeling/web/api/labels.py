@@ -14,7 +14,6 @@ from labeling.campaigns.access import RESEARCHER, dataset_for
 from labeling.datasets.datasets import check_may_add
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
-from labeling.formats import FORMATS
 from labeling.formats.label import NAMES
 from labeling.formats.label_studio_project import LONGEST_BASE
 from labeling.models import GivenLabel, Job, Release
@@ -36,7 +35,7 @@ WAIT_SECONDS = "2"
 
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
-OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS, exporting.PUBLISHED]))
+OUT = [*exporting.ALL_NAMES, exporting.PUBLISHED]
 
 
 NAMES_HELP = "coco: each category by a name of its own (cat head), or plain (head, of every class)."

@@ -36,6 +36,15 @@ def supervision_coco(file: str, images: str) -> Any:
     return detections(supervision.DetectionDataset.from_coco(images, file), images)
 
 
+def supervision_yolo(folder: str) -> Any:
+    import supervision
+
+    images = os.path.join(folder, "images", "train")
+    labels = os.path.join(folder, "labels", "train")
+    names = os.path.join(folder, "data.yaml")
+    return detections(supervision.DetectionDataset.from_yolo(images, labels, names), images)
+
+
 def supervision_voc(folder: str, images: str) -> Any:
     import supervision
 
@@ -117,6 +126,7 @@ def datumaro(folder: str, format_name: str) -> Any:
     shapes = (AnnotationType.bbox, AnnotationType.polygon, AnnotationType.mask)
     return {
         "classes": names,
+        "count": len(dataset),
         "images": {
             item.id: [
                 [names[each.label], list(each.get_bbox()), each.get_area()]
@@ -180,6 +190,7 @@ READERS: dict[str, Callable[..., Any]] = {
         pycocotools_coco,
         supervision_coco,
         supervision_voc,
+        supervision_yolo,
         torchvision_coco,
         torchvision_voc,
         label_studio,

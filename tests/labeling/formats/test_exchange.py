@@ -22,6 +22,7 @@ from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests import factories
 from tests.conftest import skip_or_fail
+from tests.labeling import boxers
 from tests.labeling import part_releases as cats
 from tests.labeling.publishing import releases
 
@@ -233,3 +234,30 @@ def test_readers_of_others_open_published_folders(alice, bob, tmp_path):
         for image in tables["images"]:
             del image["objects"]
     assert records["rows"] == written
+
+
+@pytest.mark.ci
+@pytest.mark.django_db
+def test_datumaro_and_supervision_open_the_formats_made_for_them(alice, bob, dataset, tmp_path):
+    row = releases.boxes(alice, bob, dataset)
+    images = export_files.images_of(row)
+    for name in ("datumaro", "yolo"):
+        exporting.export(freezing.read(row), name, tmp_path / name, images, with_images=True)
+
+    json_items = seen("datumaro", tmp_path / "datumaro", "datumaro")
+    yolo_items = seen("datumaro", tmp_path / "yolo", "yolo")
+    found = seen("supervision_yolo", tmp_path / "yolo")
+
+    expected = [[boxers.DOG, [2, 2, 20, 20], 400], [boxers.DOG, [30, 10, 20, 30], 600]]
+    assert json_items == {"classes": [boxers.DOG], "count": 1, "images": {"0": expected}}
+    assert (yolo_items["classes"], yolo_items["count"]) == ([boxers.DOG], 1)
+    assert yolo_items["images"].keys() == {"0"}
+    for (name, box, area), read in zip(expected, yolo_items["images"]["0"], strict=True):
+        assert read[0] == name
+        assert read[1] == pytest.approx(box, abs=0.01)
+        assert read[2] == pytest.approx(area, rel=0.005)
+    assert found["classes"] == [boxers.DOG]
+    corners = [[2, 2, 22, 22], [30, 10, 50, 40]]
+    assert [box for _, box in found["images"]["0.png"]] == [
+        pytest.approx(box, abs=0.01) for box in corners
+    ]
