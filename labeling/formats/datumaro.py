@@ -11,7 +11,7 @@ from pathlib import Path
 from labeling.files import atomic_write
 from labeling.formats.label import ExportContext, Instance, Label, Pages
 from labeling.formats.sidecar import file_path
-from labeling.formats.voc import ImageIds
+from labeling.formats.voc import ImageStems
 from labeling.parts.model import Photograph
 
 IMAGES = "images/default"
@@ -20,7 +20,7 @@ IMAGES = "images/default"
 def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write annotations/default.json into the folder, image by image."""
     numbers = {key: number for number, key in enumerate(sorted(release_info.classes))}
-    ids = ImageIds(release_info.images)
+    ids = ImageStems(release_info.images)
     names = [
         {"name": release_info.unique_classes[key], "parent": "", "attributes": []}
         for key in numbers

@@ -37,7 +37,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """Write Annotations/, ImageSets/Main/, classes.csv and labelmap.txt into the folder."""
     lists = folder / "ImageSets" / "Main"
     lists.mkdir(parents=True, exist_ok=True)
-    ids = ImageIds(release_info.images)
+    ids = ImageStems(release_info.images)
     names = release_info.unique_classes
     with contextlib.ExitStack() as open_files:
         files = _Lists(lists, open_files)
@@ -58,7 +58,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
         rows.writerows([("name", "wnid"), *((name, key) for key, name in names.items())])
 
 
-class ImageIds:
+class ImageStems:
     """Ids of images: the name without extension, or with it if two would collide, as cat.png and
     cat.jpg.
     """

@@ -246,7 +246,7 @@ def test_datumaro_and_supervision_open_the_formats_made_for_them(alice, bob, dat
 
     json_items = seen("datumaro", tmp_path / "datumaro", "datumaro")
     yolo_items = seen("datumaro", tmp_path / "yolo", "yolo")
-    found = seen("supervision_yolo", tmp_path / "yolo")
+    boxes = seen("supervision_yolo", tmp_path / "yolo")
 
     expected = [[boxers.DOG, [2, 2, 20, 20], 400], [boxers.DOG, [30, 10, 20, 30], 600]]
     assert json_items == {"classes": [boxers.DOG], "count": 1, "images": {"0": expected}}
@@ -256,8 +256,8 @@ def test_datumaro_and_supervision_open_the_formats_made_for_them(alice, bob, dat
         assert read[0] == name
         assert read[1] == pytest.approx(box, abs=0.01)
         assert read[2] == pytest.approx(area, rel=0.005)
-    assert found["classes"] == [boxers.DOG]
+    assert boxes["classes"] == [boxers.DOG]
     corners = [[2, 2, 22, 22], [30, 10, 50, 40]]
-    assert [box for _, box in found["images"]["0.png"]] == [
+    assert [box for _, box in boxes["images"]["0.png"]] == [
         pytest.approx(box, abs=0.01) for box in corners
     ]
