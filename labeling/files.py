@@ -111,14 +111,19 @@ def first_line(error: BaseException, longest: int = 200) -> str:
 
 def read_yaml(path: StrPath) -> dict[str, object]:
     """Return the keys of a YAML file, none for an empty one. Raises BadInput with the line."""
+    with open(path, "rb") as file:
+        return parse_yaml(file.read(), path)
+
+
+def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
+    """Return the keys of a YAML file's content; like read_yaml. path: for messages."""
     import yaml
 
     from labeling import strict_yaml
 
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            # A fault at the end is in the last line, not in the one after it.
-            content = strict_yaml.load(file.read().rstrip())
+        # A fault at the end is in the last line, not in the one after it.
+        content = strict_yaml.load(text.decode("utf-8-sig").rstrip())
     except strict_yaml.Refers as error:
         raise BadInput(
             "uses a YAML alias (*name)",

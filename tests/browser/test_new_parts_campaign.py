@@ -20,6 +20,7 @@ def test_a_kind_fills_in_the_rules_it_starts_from(page, dataset, site, looked_at
     assert page.is_visible("#id_categories")
     page.click("text=Yes/no question (MAD)")
     assert page.input_value("#id_votes") == "5"
+    page.click("summary:has-text('More rules')")
     page.fill("#id_votes", "3")
     page.click("text=Part polygons")
     assert page.input_value("#id_votes") == "3"

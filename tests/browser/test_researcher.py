@@ -210,6 +210,7 @@ def test_price_follows_what_is_typed(page, dataset, site):
     page.goto(site("/campaigns/new/"))
 
     page.fill("#id_title", "Étang: autumn round")
+    page.click("summary:has-text('More rules')")
     page.fill("#id_expected", "900")
     page.fill("#id_cost_per_hour", "18")
     page.keyboard.press("Tab")
@@ -221,6 +222,23 @@ def test_price_follows_what_is_typed(page, dataset, site):
     assert page.is_hidden("#id_vocabulary")
     page.click("text=Image naming")
     assert page.is_visible("#id_vocabulary")
+
+
+def test_a_campaign_is_made_from_a_preset_in_five_fields(page, dataset, site, looked_at):
+    factories.make_image(dataset, "a.png")
+    page.goto(site("/campaigns/new/"))
+    page.fill("#id_title", "Coots")
+    page.select_option("#id_dataset", label=dataset.name)
+    page.select_option("#id_preset", "careful")
+    page.fill("#id_questions", "a.png,n02018207")
+    page.keyboard.press("Tab")
+    page.get_by_role("rowheader", name="Careful").wait_for()
+    looked_at(page, "r-new-preset")
+    page.click("text=Create draft")
+    page.wait_for_url("**/campaigns/coots/")
+
+    made = Campaign.objects.get(name="coots")
+    assert (made.policy.content["votes"], made.policy.content["test_questions"]) == (9, 10)
 
 
 def test_a_reviewer_works_by_key(browser_as, busy, site):

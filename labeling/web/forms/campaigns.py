@@ -1,13 +1,14 @@
 """Forms of campaigns: texts, settings, and everything for a new campaign."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from django import forms
 
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, part_campaigns
-from labeling.files import BadInput
+from labeling.files import BadInput, parse_yaml
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
@@ -19,6 +20,7 @@ from labeling.question_graph.graph import QuestionGraph, build
 from labeling.releases import freezing
 from labeling.reports import forecasts
 from labeling.reports.forecasts import Forecast, known_number
+from labeling.simulation.presets import PRESETS, error_of
 from labeling.web.forms.common import (
     NAME_HELP,
     TALL,
@@ -36,8 +38,20 @@ from labeling.web.forms.graph import (
     say_faults,
     words,
 )
-from labeling.web.forms.policy import PolicyForm
+from labeling.web.forms.kept import KeptFileInput
+from labeling.web.forms.policy import COST_KEYS, VOTE_COST_KEYS, PolicyForm
 from labeling.web.forms.verification import stop_fields
+
+MAX_POLICY_BYTES = 64 * 1024
+
+
+class PresetRow(NamedTuple):
+    """A preset in the estimate. votes: answers per question. error: None without a model."""
+
+    title: str
+    votes: float
+    estimate: forecasts.CostEstimate
+    error: float | None
 
 
 def asks_of(kind: str) -> str:
@@ -194,6 +208,20 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         required=False,
         label="Also ask for the object's outline if the import has none",
     )
+    preset = forms.ChoiceField(
+        label="Votes, gold and training",
+        choices=[(key, preset.title) for key, preset in PRESETS.items()],
+        initial="standard",
+        required=False,
+        help_text="The estimate compares the three. Rules that you change below, and those of a "
+        "policy file, replace its rules.",
+    )
+    policy_file = forms.FileField(
+        label="Policy file",
+        required=False,
+        help_text="YAML with a rule on each line, such as votes: 7.",
+        widget=KeptFileInput(attrs={"accept": ".yaml,.yml"}),
+    )
     expected = forms.IntegerField(
         label="Expected number of questions",
         required=False,
@@ -219,7 +247,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         self.fields["release"].queryset = releases  # type: ignore[attr-defined]
 
     def word_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("title", "name", "dataset", "kind", "instructions")]
+        return [self[key] for key in ("title", "name", "dataset", "kind", "preset")]
+
+    def rule_faults(self) -> bool:
+        """Return whether a folded field has an error, so that all of them must be visible."""
+        keys = ("instructions", "policy_file", "expected", *VOTE_COST_KEYS, *COST_KEYS)
+        return self.fine_faults() or any(self.has_error(key) for key in keys if self.is_bound)
 
     def contains_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("questions_file", "questions")]
@@ -345,6 +378,48 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def estimate(self) -> forecasts.CostEstimate:
         """Return the cost of the campaign from the valid fields."""
         return forecasts.estimate(self._forecast(), self._rules())
+
+    def presets(self) -> list[PresetRow]:
+        """Return the cost of the campaign under each preset, and its error where it is modeled."""
+        kind = KINDS.get(self.cleaned_data.get("kind", ""))
+        if kind is None:
+            return []
+        rows, money = [], self.policy()
+        for preset in PRESETS.values():
+            chosen = preset.rules(kind)
+            chosen |= {"cost_per_hour": money["cost_per_hour"], "currency": money["currency"]}
+            rules = policies.clean_new(chosen, kind)
+            cost = forecasts.estimate(self._forecast(), rules)
+            error = error_of(rules, kind)
+            rows.append(PresetRow(preset.title, forecasts.answers_each(rules), cost, error))
+        return rows
+
+    def _understood(self) -> dict[str, object]:
+        """Return the rules: changed fields win over the file, and the file over the preset."""
+        content = super()._understood()
+        kind = KINDS.get(self.cleaned_data.get("kind", ""))
+        preset = PRESETS.get(self.cleaned_data.get("preset") or "")
+        base = preset.rules(kind) if preset and kind else {}
+        base |= self.cleaned_data.get("policy_file") or {}
+        defaults: Mapping[str, object] = policies.clean_new(None, kind)
+        for key, value in base.items():
+            field = self.fields.get(key)
+            initial = field.initial if field else None
+            if content.get(key) in (None, defaults.get(key), initial):
+                content[key] = value
+        return content
+
+    def clean_policy_file(self) -> dict[str, object]:
+        """Return the rules in the file."""
+        file = self.cleaned_data.get("policy_file")
+        if file is None:
+            return {}
+        if file.size > MAX_POLICY_BYTES:
+            raise forms.ValidationError("The file is larger than 64 KiB, too large for rules.")
+        try:
+            return parse_yaml(file.read(), file.name)
+        except BadInput as error:
+            raise forms.ValidationError(str(error)) from None
 
     def _rules(self) -> policies.WholePolicy:
         """Return the policy that the campaign would have."""

@@ -102,6 +102,7 @@ def _new(request: SignedIn, form: NewCampaignForm, estimate: CostEstimate | None
         "form": form,
         "estimate": estimate,
         "pairs": form.kind_asks() == CHAINS,
+        "presets": form.presets() if estimate else [],
         "selection_page": _selection_page(form),
     }
     return render(request, "labeling/campaign_new.html", context)
@@ -187,7 +188,11 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
     check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
-    context = {"estimate": form.estimate(), "pairs": form.kind_asks() == CHAINS}
+    context = {
+        "estimate": form.estimate(),
+        "pairs": form.kind_asks() == CHAINS,
+        "presets": form.presets(),
+    }
     return render(request, "labeling/_estimate.html", context)
 
 

@@ -1,6 +1,7 @@
 """What the researcher's pages do with a campaign."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -603,3 +604,33 @@ def test_boxes_have_no_rules_of_votes(desk, alice, dataset):
 
     campaign.refresh_from_db()
     assert campaign.policy.content["checks"] == 3
+
+
+def test_a_preset_sets_rules_that_a_file_and_changed_fields_replace(desk, dataset):
+    rules = b"votes: 7\ntest_questions: 12\n"
+    form = filled(dataset, preset="careful", training_questions=8)
+
+    desk.post("/campaigns/new/", {**form, "policy_file": upload("rules.yaml", rules)})
+    desk.post("/campaigns/new/", filled(dataset, preset="cheap", name="b", kind="naming"))
+    made = Campaign.objects.get(name="autumn-coots").policy.content
+
+    assert (made["votes"], made["test_questions"], made["training_questions"]) == (7, 12, 8)
+
+
+def test_a_faulty_policy_file_creates_nothing(desk, dataset):
+    for content, sentence in ((b"votes: [", "is not YAML"), (b"vots: 3", "vots")):
+        form = filled(dataset, policy_file=upload("rules.yaml", content))
+        assert sentence in text_of(desk.post("/campaigns/new/", form))
+    assert not Campaign.objects.filter(name="autumn-coots").exists()
+
+
+def test_the_estimate_compares_presets_and_states_an_error_only_with_a_model(desk, dataset):
+    form = filled(dataset, expected=900, cost_per_hour=18)
+    page = text_of(desk.post("/campaigns/new/estimate/", form))
+    boxes = text_of(
+        desk.post("/campaigns/new/estimate/", filled(dataset, kind="boxes", expected=9))
+    )
+
+    assert "Careful, with training and a test" in page
+    assert re.search(r"Cheap</th>.*EUR.*>2\d\.?\d? ?%", page)
+    assert not re.search(r"Cheap</th>.*\d ?%", boxes)
