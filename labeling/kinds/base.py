@@ -73,6 +73,8 @@ class Kind(ABC):
     # The name for researchers, and the heading of a page without a class (default: the name).
     title: ClassVar[str]
     heading: ClassVar[str] = ""
+    # A small drawing among the static files, for the page that chooses a kind; "" for none.
+    picture: ClassVar[str] = ""
     asks: ClassVar[str]
     release: ClassVar[str]
     # A page is one question about many images.

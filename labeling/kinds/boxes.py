@@ -421,6 +421,7 @@ class Boxes(Kind):
     """
 
     name = "boxes"
+    picture = "kinds/boxes.svg"
     title = _("Bounding boxes")
     asks = CHAINS
     release = BOXES

@@ -46,6 +46,7 @@ class StopRules:
 
 class Candidates(ChoiceKind):
     name = "candidates"
+    picture = "kinds/candidates.svg"
     title = _("Candidate verification")
     asks = CANDIDATES
     release = CONTAINS

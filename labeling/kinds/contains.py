@@ -9,6 +9,7 @@ from labeling.sentences import gettext_noop as _
 
 class Contains(ChoiceKind):
     name = "contains"
+    picture = "kinds/contains.svg"
     title = _("Yes/no question (MAD)")
     asks = PAIRS
     release = CONTAINS

@@ -29,6 +29,7 @@ WORDS = {
 
 class Hierarchy(ChoiceKind):
     name = "hierarchy"
+    picture = "kinds/hierarchy.svg"
     title = _("Question graph (ILSVRC)")
     asks = GRAPH
     release = GRAPH

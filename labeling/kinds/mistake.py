@@ -74,6 +74,7 @@ class Mistake(ChoiceKind):
     """
 
     name = "mistake"
+    picture = "kinds/mistake.svg"
     title = _("Label review")
     heading = _("Is this class right for the image?")
     asks = PAIRS

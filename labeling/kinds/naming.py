@@ -23,6 +23,7 @@ MOST = 5
 
 class Naming(ChoiceKind):
     name = "naming"
+    picture = "kinds/naming.svg"
     title = _("Image naming")
     heading = _("What does the image show?")
     asks = IMAGES

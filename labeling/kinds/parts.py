@@ -79,6 +79,7 @@ class DrawingSkill(TypedDict):
 
 class Parts(DrawnKind):
     name = "parts"
+    picture = "kinds/parts.svg"
     title = _("Part polygons")
     asks = OBJECTS
     release = OBJECTS

@@ -49,7 +49,7 @@ PRESETS = {
     ),
     "standard": PolicyPreset("Standard", {}, {}, {}, {}),
     "careful": PolicyPreset(
-        "Careful, with training and a test",
+        "Careful",
         {"votes": 9, **TRAINED},
         {"max_votes": 16, **TRAINED},
         {"votes": 2, "training_questions": 3},

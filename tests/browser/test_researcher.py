@@ -232,7 +232,7 @@ def test_a_campaign_is_made_from_a_preset_in_five_fields(page, dataset, site, lo
     page.select_option("#id_preset", "careful")
     page.fill("#id_questions", "a.png,n02018207")
     page.keyboard.press("Tab")
-    page.get_by_role("rowheader", name="Careful").wait_for()
+    page.locator("#estimate").get_by_text("votes, error").first.wait_for()
     looked_at(page, "r-new-preset")
     page.click("text=Create draft")
     page.wait_for_url("**/campaigns/coots/")

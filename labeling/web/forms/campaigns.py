@@ -213,8 +213,8 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         choices=[(key, preset.title) for key, preset in PRESETS.items()],
         initial="standard",
         required=False,
-        help_text="The estimate compares the three. Rules that you change below, and those of a "
-        "policy file, replace its rules.",
+        help_text="The estimate compares the three. Careful has a training and a test. Rules that "
+        "you change below, and those of a policy file, replace its rules.",
     )
     policy_file = forms.FileField(
         label="Policy file",
@@ -248,6 +248,11 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def word_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("title", "name", "dataset", "kind", "preset")]
+
+    def kind_choices(self) -> list[tuple[str, Any]]:
+        """Return the picture of each kind, "" for none, with its button."""
+        kinds = KINDS.values()
+        return [(kind.picture, radio) for kind, radio in zip(kinds, self["kind"], strict=True)]
 
     def rule_faults(self) -> bool:
         """Return whether a folded field has an error, so that all of them must be visible."""
