@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import pandas as pd
 import pytest
 from assay_client import AssayClient, JobFailed, Problem
 from assay_client import client as client_module
-from rest_framework.utils.encoders import JSONEncoder
 
-from labeling.models import Answer, Image, Question
+from labeling.models import Answer, Image
 from labeling.web import tokens
 from tests import factories
 from tests.clients import program
@@ -24,7 +22,6 @@ from tests.evaluation.pools.pool_rows import zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COOT = "n02018207"
-CLIENT = Path(__file__).resolve().parents[2] / "clients" / "python"
 
 
 @pytest.fixture
@@ -204,15 +201,3 @@ def test_retries_end_with_the_last_refusal():
         client.post("tokens/", {})
 
     assert (refused.value.status, len(pauses)) == (503, 2)
-
-
-def test_the_models_are_those_of_the_schema(schema, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(CLIENT), *sys.path])
-    import generate
-
-    current = json.loads(json.dumps(schema, cls=JSONEncoder))
-
-    assert generate.TARGET.read_text(encoding="utf-8") == generate.source_of(current), (
-        "run clients/python/generate.py"
-    )
-    assert Question.State.GOLD in generate.TARGET.read_text(encoding="utf-8")

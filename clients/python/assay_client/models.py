@@ -208,6 +208,7 @@ class Campaign(TypedDict):
     policy: dict[str, Any] | None
     policy_version: int | None
     nightly_audit: NotRequired[int]
+    deadline: NotRequired[str | None]
     created_at: NotRequired[str]
     opened_at: NotRequired[str | None]
     closed_at: NotRequired[str | None]
@@ -1279,6 +1280,7 @@ class PatchedChangedCampaign(TypedDict):
     instructions: NotRequired[str]
     settings: NotRequired[dict[str, Any]]
     nightly_audit: NotRequired[int]
+    deadline: NotRequired[str | None]
 
 
 class PatchedChangedTopic(TypedDict):
