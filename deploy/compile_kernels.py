@@ -21,7 +21,7 @@ SIGNATURES: dict[str, dict[str, tuple[str, ...]]] = {
         "expect_binary": ("i8:1 u4:1 i4:1 b1:1 f8 f8:1 f8:2 f8:2 f8:1",),
     },
     "labeling.near_duplicates.kernels": {
-        "near": ("u8:2 u8:2 i8 i4:2 i8:2 i8 i8 i8:1 i8:1 i8:1",),
+        "near": ("u8:2 u8:2 i4:2 i8 i4:2 i8:2 i8 i8 i8:1 i8:1 i8:1",),
     },
     "labeling.question_graph.kernels_scenes": {
         "chances": ("tree f8:1 f8:2 i1:2 f8 f8:2",),

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from django.conf import settings
+from django.db.models import Q
+from django.db.models.functions import Length
 
 from labeling import processors
 from labeling.datasets.image_sources import Refused, SourceFile
@@ -21,6 +23,7 @@ from labeling.models import Dataset, Image
 from labeling.near_duplicates.choosing import KnownImage
 from labeling.near_duplicates.fingerprints import (
     SIDE,
+    STORED,
     VIEWS,
     Fingerprint,
     fingerprint,
@@ -100,7 +103,10 @@ def fingerprints_of(
     images = dataset.images.order_by("pk")
     if names is not None:
         images = images.filter(name__in=names)
-    waiting = list(images.filter(fingerprint=None).values_list("pk", "file"))
+    # Those of the second edition have fewer views; an empty one is of a plain image.
+    sized = images.annotate(stored=Length("fingerprint"))
+    missing = Q(fingerprint=None) | Q(stored__gt=0) & ~Q(stored=STORED)
+    waiting = list(sized.filter(missing).values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _parts(waiting, AHEAD):
             made = pool.map(_stored, [file for _, file in part])

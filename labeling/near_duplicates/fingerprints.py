@@ -3,8 +3,8 @@
 It takes the 8 × 8 lowest frequencies of a discrete cosine transform of the grey image at 32 × 32; a
 bit says whether a coefficient exceeds their median, without the mean's. Scaling, compression and
 changes of colour or brightness flip few bits; a crop of 5 % flips a dozen, so an image also has the
-bits of its crops. Two images are near-duplicates if the whole of one is close to the whole or a
-crop of the other. Source: Zauner (2010), pHash, with a median instead of the mean.
+bits of its crops by 5 and 10 %. Two images are near-duplicates if the whole of one is close to the
+whole or a crop of the other. Source: Zauner (2010), pHash, with a median instead of the mean.
 """
 
 import numpy as np
@@ -14,21 +14,23 @@ from PIL import Image
 Fingerprint = NDArray[np.uint64]
 
 # Pixels of the grey image that crops are cut from, of what is transformed, and frequencies.
-SIDE, SMALL, LOW = 128, 32, 8
+SIDE, SMALL, LOW = 256, 32, 8
 BITS = LOW * LOW
-# What a crop takes off the left, top, right and bottom: 5 % off one side, off two that meet, off
-# all; and half of it off all. First nothing.
-OFF = 0.05
-CROPS = (
-    (0.0, 0.0, 0.0, 0.0),
-    (OFF / 2,) * 4,
-    (OFF,) * 4,
-    *(
-        tuple(OFF if side in sides else 0.0 for side in range(4))
-        for sides in ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (3, 0))
-    ),
-)
+SIDES = ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (3, 0))
+
+
+def _crops_of(off: float) -> tuple[tuple[float, ...], ...]:
+    """Return what crops take off the left, top, right and bottom: off all sides, off one, and off
+    two that meet.
+    """
+    some = (tuple(off if side in sides else 0.0 for side in range(4)) for sides in SIDES)
+    return ((off,) * 4, *some)
+
+
+# First nothing. The second edition had all but the last nine.
+CROPS = ((0.0,) * 4, (0.025,) * 4, *_crops_of(0.05), *_crops_of(0.1))
 VIEWS = len(CROPS)
+STORED = 8 * VIEWS
 # Grey levels that the image's brightness must vary by, or its bits are noise.
 PLAIN = 3.0
 
@@ -60,7 +62,7 @@ def distance(first: Fingerprint, second: Fingerprint) -> int:
 
 
 def to_bytes(fingerprint: Fingerprint | None) -> bytes:
-    """Return the fingerprint for the database; empty for a plain image."""
+    """Return the fingerprint for the database, STORED bytes; empty for a plain image."""
     return b"" if fingerprint is None else fingerprint.astype("<u8").tobytes()
 
 

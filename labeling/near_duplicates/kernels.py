@@ -31,6 +31,7 @@ def count_bits(value: np.uint64) -> np.uint64:
 def near(
     hashes: NDArray[np.uint64],
     views: NDArray[np.uint64],
+    sorted_views: NDArray[np.int32],
     first: int,
     orders: NDArray[np.int32],
     starts: NDArray[np.int64],
@@ -42,27 +43,31 @@ def near(
 ) -> int:
     """Return the number of pairs: entries within the distance of another entry's view.
 
-    Writes those that fit; a pair may repeat. views: (M, V) of the entries from `first` on. orders:
-    (B, N) entries in the order of each band's buckets. hashes: (B, N) in that order, so that a
-    bucket is contiguous. starts: (B, 2 ** width + 1) offsets of the buckets.
+    Writes those that fit; a pair may repeat. views: (M, V) of the entries from `first` on.
+    sorted_views: (B, M × V) their views in the order of each band's buckets, so that the processor
+    has a bucket at hand. orders: (B, N) entries in that order. hashes: (B, N) likewise, so that a
+    bucket is contiguous. starts: (B, 2 ** width + 1) offsets of the buckets. Hashes without an
+    equal band differ in one bit of at least 2 B - distance bands, so the last of those few bands
+    need no bucket with a bit changed.
     """
     count = 0
     mask = np.uint64((1 << width) - 1)
-    for row in range(views.shape[0]):
-        query_entry = first + row
-        for view in range(views.shape[1]):
-            query = views[row, view]
-            for band in range(orders.shape[0]):
-                key = np.int64((query >> np.uint64(band * width)) & mask)
-                for probe in range(width + 1):
-                    bucket = key if probe == 0 else key ^ (1 << (probe - 1))
-                    for at in range(starts[band, bucket], starts[band, bucket + 1]):
-                        bits = np.int64(count_bits(hashes[band, at] ^ query))
-                        if bits <= distance and orders[band, at] != query_entry:
-                            entry = np.int64(orders[band, at])
-                            if count < low.shape[0]:
-                                low[count] = min(query_entry, entry)
-                                high[count] = max(query_entry, entry)
-                                apart[count] = bits
-                            count += 1
+    for band in range(orders.shape[0]):
+        probes = width + 1 if band < distance - orders.shape[0] + 1 else 1
+        for place in range(sorted_views.shape[1]):
+            number = sorted_views[band, place]
+            query_entry = first + number // views.shape[1]
+            query = views[number // views.shape[1], number % views.shape[1]]
+            key = np.int64((query >> np.uint64(band * width)) & mask)
+            for probe in range(probes):
+                bucket = key if probe == 0 else key ^ (1 << (probe - 1))
+                for at in range(starts[band, bucket], starts[band, bucket + 1]):
+                    bits = np.int64(count_bits(hashes[band, at] ^ query))
+                    if bits <= distance and orders[band, at] != query_entry:
+                        entry = np.int64(orders[band, at])
+                        if count < low.shape[0]:
+                            low[count] = min(query_entry, entry)
+                            high[count] = max(query_entry, entry)
+                            apart[count] = bits
+                        count += 1
     return count

@@ -155,7 +155,8 @@ def pairs(
     keys, apart = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for first in range(0, count, BATCH):
         views = np.ascontiguousarray(fingerprints[first : first + BATCH])
-        parameters = sorted_hashes, views, first, orders, starts, WIDTH, distance
+        sorted_views = np.stack([_sorted(_band(views.ravel(), band))[0] for band in range(BANDS)])
+        parameters = sorted_hashes, views, sorted_views, first, orders, starts, WIDTH, distance
         while (count_of_pairs := near(*parameters, *room)) > len(room[0]):
             room = [np.empty(count_of_pairs, np.int64) for _ in range(3)]
         low, high, bits = (part[:count_of_pairs] for part in room)

@@ -11,6 +11,7 @@ from evaluation.pools import choosing
 from labeling.errors import NotAllowed, NotYours, Refusal
 from labeling.jobs import queue
 from labeling.models import Image, Job
+from labeling.near_duplicates.fingerprints import VIEWS
 from tests import factories
 from tests.clients import API, program, read
 from tests.evaluation.pool import CLASSES, read_lines
@@ -152,7 +153,7 @@ def test_a_job_that_runs_twice_selects_once(pool, monkeypatch):
 
 def test_near_duplicates_among_the_chosen_images_are_marked(pool):
     alike = Image.objects.exclude(pk=pool.dataset.images.earliest("pk").pk)
-    views = b"".join(number.to_bytes(8, "little") for number in range(1, 12))
+    views = b"".join(number.to_bytes(8, "little") for number in range(1, VIEWS + 1))
     alike.update(fingerprint=views)
 
     near = choosing.summary_of(select(pool)).near

@@ -7,7 +7,7 @@ import pytest
 
 from labeling.follow_ups import opening
 from labeling.models import Campaign, Dataset, Image, Release, Settlement, User
-from labeling.near_duplicates.fingerprints import to_bytes
+from labeling.near_duplicates.fingerprints import VIEWS, to_bytes
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -22,7 +22,7 @@ def photographs(dataset: Dataset, numbers: Sequence[int]) -> list[tuple[str, str
     """Make images, and return each with its class."""
     for number in numbers:
         # Two images differ in one bit of all views.
-        views = np.full(11, WHOLES[number // 2] ^ np.uint64(number % 2), np.uint64)
+        views = np.full(VIEWS, WHOLES[number // 2] ^ np.uint64(number % 2), np.uint64)
         image = factories.make_image(dataset, f"{number:02}.png")
         Image.objects.filter(pk=image.pk).update(fingerprint=to_bytes(views))
     return [(f"{number:02}.png", CAT if number % 4 < 2 else DOG) for number in numbers]

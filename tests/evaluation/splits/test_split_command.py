@@ -11,7 +11,7 @@ import pytest
 from evaluation.splits import files
 from labeling.csv_rows import nfc
 from labeling.models import Image
-from labeling.near_duplicates.fingerprints import to_bytes
+from labeling.near_duplicates.fingerprints import VIEWS, to_bytes
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation.box_world import COOT, DOG, DRAKE, FOUND_HEAD, TRUTH_HEAD, write
@@ -199,7 +199,7 @@ def test_near_duplicates_of_a_release_stay_together(shell, alice, dataset, tmp_p
     names = [f"{number:02}.png" for number in range(20)]
     for number, name in enumerate(names):
         # Two images differ in one bit of all views.
-        views = np.full(11, wholes[number // 2] ^ np.uint64(number % 2), np.uint64)
+        views = np.full(VIEWS, wholes[number // 2] ^ np.uint64(number % 2), np.uint64)
         image = factories.make_image(dataset, name)
         Image.objects.filter(pk=image.pk).update(fingerprint=to_bytes(views))
     labels = {(name, DOG): "yes" if at % 4 < 2 else "no" for at, name in enumerate(names)}

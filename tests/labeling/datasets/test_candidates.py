@@ -10,12 +10,13 @@ import skimage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image as Pillow
 
-from labeling.datasets import image_sources, images, imports
+from labeling.datasets import image_sources, images, imports, near_images
 from labeling.datasets.image_sources import BadSource
 from labeling.exchange import lists
 from labeling.follow_ups import asking
 from labeling.jobs import queue
 from labeling.models import Image, Question
+from labeling.near_duplicates.fingerprints import to_bytes
 from labeling.releases import freezing
 from tests import factories
 from tests.labeling import samples
@@ -91,6 +92,18 @@ def test_what_looks_like_an_image_that_is_there_leaves_its_queries_to_it(dataset
     ]
     assert queries(dataset)["chelsea.png"] == [[CAT, "chat"], [CAT, "moggy"], [CAT, "tabby cat"]]
     assert Image.objects.exclude(fingerprint=None).count() == 3
+
+
+def test_fingerprints_of_the_second_edition_are_made_again(dataset, candidates_csv):
+    images.add_path(dataset, candidates_csv, against=[])
+    rows = Image.objects.exclude(fingerprint=None).exclude(fingerprint=b"")
+    first = dict(rows.values_list("name", "fingerprint"))
+    assert len(first) == 3
+    rows.filter(name="chelsea.png").update(fingerprint=bytes(88))
+
+    made = {name: to_bytes(views) for name, views in near_images.fingerprints_of(dataset)}
+
+    assert made == {name: bytes(stored) for name, stored in first.items()}
 
 
 def test_what_another_split_has_stays_out_and_nothing_is_said_there(dataset, alice, candidates_csv):

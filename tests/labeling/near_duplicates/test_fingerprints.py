@@ -25,7 +25,7 @@ def photographs() -> list[Image.Image]:
 
 def compressed(image: Image.Image) -> Image.Image:
     stream = io.BytesIO()
-    image.save(stream, "JPEG", quality=50)
+    image.save(stream, "JPEG", quality=20)
     return Image.open(stream)
 
 
@@ -46,6 +46,9 @@ CHANGES: dict[str, Change] = {
     "left": cropped(0.05, 0, 0, 0),
     "corner": cropped(0.05, 0.05, 0, 0),
     "all around": cropped(0.05, 0.05, 0.05, 0.05),
+    "10 % off the right": cropped(0, 0, 0.1, 0),
+    "10 % off a corner": cropped(0, 0.1, 0.1, 0),
+    "10 % all around": cropped(0.1, 0.1, 0.1, 0.1),
     "half as much": cropped(0.025, 0.025, 0.025, 0.025),
 }
 

@@ -38,7 +38,7 @@ def distances_of(hits: search.Hits) -> dict[tuple[int, int], int]:
     return dict(zip(pairs, hits.distance.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("distance", [0, 3, 7])
+@pytest.mark.parametrize("distance", [0, 3, 4, 5, 6, 7])
 def test_pairs_are_those_that_every_two_compared_give(distance):
     prints = family(np.random.default_rng(distance), 40)
 
