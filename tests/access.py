@@ -26,7 +26,7 @@ FILL = (
     (r"benchmarks/(<slug:\w+>)/classifiers/<int:position>", "reveal"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:sequences|galleries)", "reveal"),
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
-    (r"benchmarks/(<slug:\w+>)/(?:label-sets|reviews|models|model-runs)", "classes"),
+    (r"benchmarks/(<slug:\w+>)/(?:label-sets|label-audit|reviews|models|model-runs)", "classes"),
     (r"model-runs/(<int:pk>)", "model run"),
     (r"label-sets/(<int:version>)", "2"),
     (r"benchmarks/(<slug:\w+>)/(?:submissions|truth[./-]|images\.txt)", "maps"),
@@ -343,6 +343,7 @@ ROWS = (
         GET datasets/<slug:name>/pools/<int:pk>/selections/<int:selection>/selection.jsonl
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
+        GET,POST benchmarks/<slug:name>/label-audit/
         GET,POST benchmarks/<slug:name>/models/
         POST benchmarks/<slug:name>/score/
         GET,POST benchmarks/<slug:name>/classifiers/add/

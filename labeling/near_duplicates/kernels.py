@@ -54,8 +54,8 @@ def near(
     mask = np.uint64((1 << width) - 1)
     for band in range(orders.shape[0]):
         probes = width + 1 if band < distance - orders.shape[0] + 1 else 1
-        for place in range(sorted_views.shape[1]):
-            number = sorted_views[band, place]
+        for position in range(sorted_views.shape[1]):
+            number = sorted_views[band, position]
             query_entry = first + number // views.shape[1]
             query = views[number // views.shape[1], number % views.shape[1]]
             key = np.int64((query >> np.uint64(band * width)) & mask)

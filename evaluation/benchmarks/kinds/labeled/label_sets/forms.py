@@ -50,6 +50,15 @@ class OpenReviewForm(forms.Form):
         models.choices, models.initial = [(name, name) for name in names], names
 
 
+class AskAgainForm(forms.Form):
+    """How many of the most doubtful labels to ask about again, and how many people."""
+
+    count = forms.IntegerField(
+        label="Labels from the top", min_value=1, max_value=5_000, initial=50
+    )
+    people = forms.IntegerField(label="More people for each", min_value=1, max_value=25, initial=2)
+
+
 class ApplyReviewForm(KeepsFiles):
     """The campaign whose answers become label sets."""
 

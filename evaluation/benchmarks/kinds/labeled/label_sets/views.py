@@ -12,15 +12,20 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from evaluation.benchmarks import access, downloads
 from evaluation.benchmarks.forms import add_fault
-from evaluation.benchmarks.kinds.labeled.label_sets import pages, reviews
+from evaluation.benchmarks.kinds.labeled.label_sets import auditing, pages, reviews
 from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answers, open_zip
-from evaluation.benchmarks.kinds.labeled.label_sets.forms import ApplyReviewForm, OpenReviewForm
+from evaluation.benchmarks.kinds.labeled.label_sets.forms import (
+    ApplyReviewForm,
+    AskAgainForm,
+    OpenReviewForm,
+)
 from evaluation.benchmarks.uploads import uploaded
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.models import Benchmark
 from labeling.campaigns.access import check_may_open
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.plurals import count_of
 from labeling.web.views.shared import SignedIn
 
 FAULTS = (BadInput, Refusal, WordNetMissing)
@@ -43,6 +48,30 @@ def label_sets(request: SignedIn, name: str) -> HttpResponse:
     context = pages.page(row) | {"opening": opening, "applying": applying, "campaign": row.campaign}
     status = 422 if opening.errors or applying.errors else 200
     return render(request, "evaluation/labeled/label_sets.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def label_audit(request: SignedIn, name: str) -> HttpResponse:
+    """Show the most doubtful labels, and ask people about them again."""
+    row = access.benchmark_for(request.user, name, FAMILY)
+    form = AskAgainForm(request.POST if request.method == "POST" else None)
+    if form.is_valid() and (made := _tried(form, lambda: _asked_again(request, row, form))):
+        return made
+    context = auditing.page(row) | {"benchmark": row, "form": form, "campaign": row.campaign}
+    status = 422 if form.errors else 200
+    return render(request, "evaluation/labeled/label_audit.html", context, status=status)
+
+
+def _asked_again(request: SignedIn, row: Benchmark, form: forms.Form) -> HttpResponse:
+    count, people = form.cleaned_data["count"], form.cleaned_data["people"]
+    outcome = auditing.ask_again(row, request.user, count, people)
+    more = count_of(people, "more person", "more people")
+    message = f"{count_of(outcome.count, 'question asks', 'questions ask')} {more}."
+    left = [f"{number:,} unchanged: {why}." for why, number in outcome.skipped.items()]
+    show = messages.success if outcome.count else messages.error
+    show(request, " ".join([message, *left]))
+    return redirect("evaluation:label_audit", row.name)
 
 
 @login_required
