@@ -131,7 +131,7 @@ class ReleaseReport(Record):
 def report(release: Frozen, windows: Path | None = None) -> ReleaseReport:
     """Return the report of a release. windows: a file for clutter. Raises BadInput.
 
-    Memory grows with the boxes and classes only.
+    Memory grows with images, boxes and classes, not with votes.
     """
     names = exporting.classes_of(release)
     rows = {key: ReportedClass(wnid=key, name=name) for key, name in names.items()}
