@@ -254,6 +254,7 @@ def bodies(world: World) -> dict[str, dict[str, Any]]:
             "instructions": "Look.",
             "settings": {},
             "nightly_audit": 20,
+            "deadline": "2099-12-31T12:00:00Z",
         },
         "POST api/v1/datasets/": {"name": "sea", "description": "The sea."},
         "POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/": {
