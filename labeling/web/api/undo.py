@@ -85,7 +85,8 @@ class UndoActions(BaseViewSet):
         self.undo_of(name).unarchive()
         return Response(status=204)
 
-    @extend_schema(request=RenameSerializer, responses={204: None})
+    # Viewsets share this schema, and differ in what they parse.
+    @extend_schema(request={"application/json": RenameSerializer}, responses={204: None})
     @action(["post"], detail=True)
     def rename(self, request: Request, name: str) -> Response:
         """Change its name, which is part of its address, and its title."""
