@@ -183,7 +183,7 @@ BUDGETS = {
     "benchmarks": 4_154,
     "clients": 266,
     "deploy": 827,
-    "docs": 5_669,
+    "docs": 5_670,
     "evaluation": 658,
     "evaluation/benchmarks": 13_339,
     "evaluation/classifiers": 2_267,
