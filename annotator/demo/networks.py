@@ -26,6 +26,7 @@ from evaluation.models import Benchmark
 from evaluation.pools import making, uploading
 from evaluation.readers.sequences import SequenceLine
 from evaluation.readers.shipped import classes_file
+from labeling.campaigns import lifecycle
 from labeling.exchange import label_files
 from labeling.files import BadInput, text_lines
 from labeling.models import Campaign, User
@@ -172,6 +173,7 @@ def _explain(
 
     while sum(competition.answer(member, naming, value) for member in members):
         pass
+    lifecycle.move(naming, owner, "close")
     competition.score(benchmark, owner)
 
 
