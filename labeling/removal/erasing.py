@@ -4,7 +4,7 @@ What belongs to a row follows from the models: relations with CASCADE go with it
 the deletion, except for the models that the caller names in `through`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from django.db import models, transaction
 from django.db.models.deletion import get_candidate_relations_to_delete
 
 from labeling.datasets import details
+from labeling.db.sql import fetch
 from labeling.errors import Conflict
 from labeling.exchange import export_files
 from labeling.jobs import hashed_files, shared_files
@@ -39,8 +40,8 @@ class Dependents:
 
 def dependents(rows: Rows, through: frozenset[Model] = frozenset()) -> Dependents:
     closure = _closure(rows, through)
-    goes = [_counted(below) for model, below in closure.items() if model is not rows.model]
-    return Dependents([phrase for phrase in goes if phrase], list(_prevents(closure)))
+    goes = _counted([below for model, below in closure.items() if model is not rows.model])
+    return Dependents([phrase for _, phrase in goes], list(_prevents(closure)))
 
 
 def erase(rows: Rows, through: frozenset[Model] = frozenset()) -> None:
@@ -92,23 +93,35 @@ def _referring(relation: Any, rows: Rows) -> Rows:
 
 def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
     """Yield what protects one of these rows from outside, with names."""
-    for model, rows in closure.items():
-        for relation in _relations(model):
-            if relation.on_delete is models.PROTECT and relation.related_model not in closure:
-                below = _referring(relation, rows)
-                if phrase := _counted(below):
-                    # Of a question, a person knows the campaign.
-                    names = {str(getattr(row, "campaign", row)) for row in below[:NAMED]}
-                    yield f"{phrase} ({', '.join(sorted(names))})"
+    protecting = [
+        _referring(relation, rows)
+        for model, rows in closure.items()
+        for relation in _relations(model)
+        if relation.on_delete is models.PROTECT and relation.related_model not in closure
+    ]
+    for below, phrase in _counted(protecting):
+        # Of a question, a person knows the campaign.
+        names = {str(getattr(row, "campaign", row)) for row in below[:NAMED]}
+        yield f"{phrase} ({', '.join(sorted(names))})"
 
 
-def _counted(rows: Rows) -> str:
-    """Return the number of rows in words, "" for none."""
-    count = rows.order_by()[: MOST_COUNTED + 1].count()
-    meta = rows.model._meta
-    if count > MOST_COUNTED:
-        return f"over {MOST_COUNTED:,} {meta.verbose_name_plural}"
-    return count_of(count, str(meta.verbose_name), str(meta.verbose_name_plural)) if count else ""
+def _counted(groups: Sequence[Rows]) -> Iterator[tuple[Rows, str]]:
+    """Yield each group that has rows, with their number in words. One query for all groups."""
+    if not groups:
+        return
+    columns: list[str] = []
+    params: list[object] = []
+    for rows in groups:
+        sql, values = rows.order_by().values("pk")[: MOST_COUNTED + 1].query.sql_with_params()
+        columns.append(f"(SELECT COUNT(*) FROM ({sql}) AS counted)")  # noqa: S608
+        params += values
+    [counts] = fetch(f"SELECT {', '.join(columns)}", params)
+    for rows, count in zip(groups, counts, strict=True):
+        meta = rows.model._meta
+        if count > MOST_COUNTED:
+            yield rows, f"over {MOST_COUNTED:,} {meta.verbose_name_plural}"
+        elif count:
+            yield rows, count_of(count, str(meta.verbose_name), str(meta.verbose_name_plural))
 
 
 def _files(model: Model, rows: Rows) -> Iterator[Callable[[], object]]:
