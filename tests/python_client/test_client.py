@@ -1,13 +1,16 @@
 """The Python client against a live server: from photographs to labels, and to a score."""
 
+import io
 import json
 import math
 import uuid
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pandas as pd
+import pyarrow.parquet as parquet
 import pytest
 from assay_client import AssayClient, JobFailed, Problem
 from assay_client import client as client_module
@@ -123,6 +126,10 @@ def test_predictions_become_a_competition_with_the_ranks_of_the_pages(assay, tmp
     result = assay.score("networks")
 
     assert (result["ranks"], result["images"]) == (real_networks.RANKS, real_networks.IMAGES)
+    packed_release = assay.publish("networks", 1, tmp_path / "published.zip")
+    with zipfile.ZipFile(packed_release) as archive:
+        table = parquet.read_table(io.BytesIO(archive.read("networks-1/data/labels.parquet")))
+    assert table.num_rows == real_networks.LABELS
 
 
 def _images(assay, selection: str, folder: Path) -> list[str]:

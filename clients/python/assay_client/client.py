@@ -92,6 +92,11 @@ class AssayClient(Transport):
         path = f"campaigns/{campaign}/releases/{number}/files/{name}/"
         return self.download(path, goal)
 
+    def publish(self, campaign: str, number: int, goal: File) -> Path:
+        """Write a release as a zip to publish, with its photographs: Parquet, card, Croissant."""
+        path = f"campaigns/{campaign}/releases/{number}/labels/"
+        return self.download(f"{path}?format=huggingface&with_images=true", goal)
+
     def create_benchmark(
         self, family: str, *, files: Mapping[str, File] | None = None, **fields: Any
     ) -> models.Benchmark:

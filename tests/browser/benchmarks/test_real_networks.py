@@ -1,7 +1,10 @@
 """From photographs and three networks' predictions to ranks, by mouse; then by shell and API."""
 
+import io
 import json
+import zipfile
 
+import pyarrow.parquet as parquet
 import pytest
 
 from evaluation.models import Benchmark
@@ -41,6 +44,7 @@ def add_photographs(page, site, run_jobs) -> None:
     press(page, "New dataset")
     page.get_by_label("Name").fill("photographs")
     press(page, "Create dataset")
+    page.get_by_label("Licence").fill("as scikit-image states")
     page.get_by_label("Source").fill("scikit-image, scikit-learn")
     send_zip(page, "#id_files", real_networks.photographs())
     page.get_by_text("Waiting for a worker").wait_for()
@@ -152,6 +156,16 @@ def test_five_people_rank_three_networks_by_mouse(
     assert (result["ranks"], result["images"]) == (real_networks.RANKS, real_networks.IMAGES)
     assert result == by_api(alice, Benchmark.objects.get())
 
+    tables = published(page, site, run_jobs)
+    address = f"{API}campaigns/{campaign.name}/releases/1/labels/?format=huggingface"
+    response = program(alice).get(f"{address}&with_images=true")
+    assert tables_of(b"".join(response)) == tables
+    shell.result("publish", campaign.name, "--with-images", "--out", tmp_path / "published")
+    folder_tables = (tmp_path / "published" / "data").glob("*.parquet")
+    assert {path.name: path.read_bytes() for path in folder_tables} == tables
+    labels = parquet.read_table(io.BytesIO(tables["labels.parquet"]))
+    assert labels.num_rows == real_networks.LABELS
+
     out = tmp_path / "selection.jsonl"
     shell.result("mad", "select", "--predictions", folder, "--min-confidence", 0.1, "--out", out)
     lines = chosen.splitlines()[1:]
@@ -159,6 +173,25 @@ def test_five_people_rank_three_networks_by_mouse(
     assert out.read_bytes().splitlines()[1:] == lines
     assert select_by_api(alice, folder, run_jobs).splitlines()[1:] == lines
     real_networks.check_answers([json.loads(line) for line in lines])
+
+
+def published(page, site, run_jobs) -> dict[str, bytes]:
+    """The tables of the campaign's first release, published by mouse with its photographs."""
+    page.goto(site("/"))
+    page.click(".site-header a:has-text('Campaigns')")
+    page.get_by_role("link", name="MAD on photographs").first.click()
+    follow(page, "Releases")
+    page.click("a:has-text('Publish')")
+    page.wait_for_selector("text=Waiting for a worker")
+    run_jobs()
+    page.check("#id_huggingface_with_images")
+    return tables_of(download(page, "button:has-text('Download folder to publish')"))
+
+
+def tables_of(packed: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".parquet")]
+        return {name.rpartition("/")[2]: archive.read(name) for name in names}
 
 
 def by_api(alice, benchmark: Benchmark) -> dict:
