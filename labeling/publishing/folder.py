@@ -2,10 +2,9 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labeling.csv_rows import nfc
 from labeling.files import BadInput, StrPath
@@ -124,13 +123,11 @@ def _write_images(
     open_image: Open | None,
     sealed: Collection[str],
 ) -> None:
-    objects_of_images: Iterator[Any] | None = None
-    if release.kind.release == OBJECTS:
-        objects_of_images = tables.read_objects(release)
+    objects_of_images = release.objects(rest=False) if release.kind.release == OBJECTS else None
     for photo, labels in exporting.pages(release):
         rows: list[Row] = []
         if objects_of_images is not None:
-            for drawn in next(objects_of_images):
+            for drawn in next(objects_of_images)[1]:
                 name = facts.classes.get(drawn.category, drawn.category)
                 rows += tables.object_rows(drawn, name)
         else:

@@ -18,8 +18,6 @@ from labeling.parts.model import PartedObject, Photograph
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from labeling.release_files.frozen import Frozen
-
 TEXT, NUMBER, COUNT, TRUTH = "string", "float64", "int64", "bool"
 # Columns and types of each table; a list type ends with [].
 COLUMNS: dict[str, dict[str, str]] = {
@@ -83,7 +81,7 @@ Row = dict[str, object]
 
 
 class TableHead(TypedDict):
-    """The rows of a finished table, and its file."""
+    """The number of rows of a finished table, and the size and hash of its file."""
 
     rows: int
     bytes: int
@@ -216,12 +214,12 @@ def object_rows(drawn: PartedObject, class_name: str) -> Iterator[Row]:
     yield row | _shape(drawn.box, drawn.outline or ())
     for part in drawn.parts:
         shape = _shape(to_shapely(part.polygons).bounds, part.polygons) if part.polygons else {}
-        about_part = {"part": part.key, "part_name": part.name or part.key, "state": part.state}
-        yield row | about_part | {"origin": part.origin} | shape
+        part_row = {"part": part.key, "part_name": part.name or part.key, "state": part.state}
+        yield row | part_row | {"origin": part.origin} | shape
 
 
 def _shape(box: tuple[float, ...], polygons: Polygons) -> Row:
-    """Return box, area and polygons: the area of the polygons, or of the box without them."""
+    """Return box, area and polygons. area: of the polygons, or of the box if there are none."""
     x0, y0, x1, y1 = box
     return {
         "x": float(x0),
@@ -239,9 +237,3 @@ def vote_row(vote: Row) -> Row:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     row = {column: vote.get(column) for column in COLUMNS["votes"]}
     return row | {"topic": vote.get("wnid"), "value": text}
-
-
-def read_objects(release: "Frozen") -> Iterator[list[PartedObject]]:
-    """Yield the objects with parts of each image, in the order of images.jsonl."""
-    for _, objects in release.objects(rest=False):
-        yield objects
