@@ -75,7 +75,6 @@ def test_the_table_of_commands_has_every_command():
 
 
 ROOT = TABLE.parents[2]
-# Descriptions in the API's schema are Markdown, where backticks become code.
 # The API describes itself in Markdown, and published folders have documents in it.
 MARKDOWN = re.compile(r"(^|/)(api|serializers|api_urls)(\.py|/)|publishing/documents\.py$")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -103,7 +103,7 @@ def fingerprints_of(
     images = dataset.images.order_by("pk")
     if names is not None:
         images = images.filter(name__in=names)
-    # Those of the second edition have fewer views; an empty one is of a plain image.
+    # Fingerprints of the second edition have fewer views. A plain image has an empty one.
     sized = images.annotate(stored=Length("fingerprint"))
     missing = Q(fingerprint=None) | Q(stored__gt=0) & ~Q(stored=STORED)
     waiting = list(sized.filter(missing).values_list("pk", "file"))

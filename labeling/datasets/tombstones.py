@@ -1,8 +1,7 @@
-"""Tombstones of images that were removed for privacy: keyed hashes that refuse them from then on.
+"""Tombstones: keyed hashes by which the site refuses images that were removed for privacy.
 
-The hashes are keyed with the site's secret key, so that nobody without it can test whether a
-picture was here. Earlier keys count too: SECRET_KEY_FALLBACKS, and the one that `restore` put into
-the data folder.
+Without the site's secret key nobody can test whether a picture was here. Former keys are tried too:
+SECRET_KEY_FALLBACKS, and the key that `restore` put into the data folder.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from labeling.models import Image, Tombstone, User
 
 
 def create(image: Image, content: bytes | None, actor: User) -> Tombstone:
-    """Create the tombstone of an image. content: its file; None if that is gone."""
+    """Create the tombstone of an image. content: of its file; None if the file is missing."""
     key = settings.SECRET_KEY
     pixels = _pixels_sha256(content) if content is not None else ""
     return Tombstone.objects.create(
@@ -33,9 +32,9 @@ def create(image: Image, content: bytes | None, actor: User) -> Tombstone:
 
 
 def check(content: bytes, sha256: str, size: tuple[int, int]) -> None:
-    """Raise Refusal for an image that was removed: the same file, or the same upright pixels.
+    """Raise Refusal if a removed image had the same file or the same upright pixels.
 
-    The file is decoded only where a removed image has its size.
+    size: width and height. The file is decoded only if a removed image had this size.
     """
     rows = Tombstone.objects.filter(width=size[0], height=size[1])
     hashes = {value for row in rows.values_list("content", "pixels") for value in row if value}

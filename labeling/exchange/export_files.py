@@ -37,7 +37,7 @@ AT_ONCE = 200_000
 # An object with its parts takes as long as this many labels.
 AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "yolo": 1, "datumaro": 1, "pictures": 6_000}
 OTHERWISE = 400
-# A photograph to publish, likewise.
+# A published photograph takes as long as this many labels.
 A_PHOTOGRAPH = 200
 # Lifetime of a job's zip; later it is rebuilt on request.
 KEPT = timedelta(days=7)
@@ -45,7 +45,7 @@ KEPT = timedelta(days=7)
 STORED = "labels"
 # The strongest compression of labels takes three times as long to save a tenth.
 LEVEL = 3
-# Pictures are already compressed.
+# These are already compressed.
 AS_IT_IS = (".png", ".parquet")
 # Version of the formats; zips of earlier versions are not reused.
 LAYOUT = 3
@@ -92,7 +92,7 @@ def _sentence(text: str | None) -> str:
 
 
 def formats_of(campaign: Campaign) -> list[str]:
-    """Return the formats of the campaign's releases, with the folder to publish."""
+    """Return the formats of the campaign's releases, including the folder to publish."""
     return [*exporting.formats_of(campaign.kind), PUBLISHED]
 
 
@@ -159,7 +159,7 @@ def write(
 
 
 class PublishingOptions(TypedDict):
-    """Options of `folder.publish` that the database knows."""
+    """Options of `folder.publish` that come from the database."""
 
     sealed: frozenset[str]
     started: str
@@ -232,12 +232,12 @@ def forget_old() -> int:
 
 
 def forget(release: Release) -> None:
-    """Remove the zips of the release, here and in the store."""
-    start = f"{release.sha256}-{release.number}-"
-    names = {path.name for path in _folder().glob(f"{start}*")}
+    """Remove the zips of the release, on this machine and in the object store."""
+    prefix = f"{release.sha256}-{release.number}-"
+    names = {path.name for path in _folder().glob(f"{prefix}*")}
     if shared_files.is_shared():
         rows = shared_files.list_files(STORED)
-        names |= {row.name.rpartition("/")[2] for row in rows if f"/{start}" in row.name}
+        names |= {row.name.rpartition("/")[2] for row in rows if f"/{prefix}" in row.name}
     for name in names:
         shared_files.remove(_folder() / name, f"{STORED}/{name}")
 
@@ -271,7 +271,7 @@ def _folder() -> Path:
 def _place(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
     content: list[Any] = [LAYOUT, options.of(format_name, release.campaign.kind)]
     if format_name == PUBLISHED:
-        # A part may be sealed after a zip was made.
+        # A part that is sealed after a zip was made needs another zip.
         content.append(sorted(publishing_options(release)["sealed"]))
     how = _digest(content)
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"

@@ -199,7 +199,7 @@ def read_names(content: str | bytes) -> list[str]:
 
 
 def read_people(content: str | bytes) -> list[str]:
-    """Return the name or address in the first column of each line. Raises Refusal for one twice."""
+    """Return the name or address in the first column of each line. Raises Refusal for repeats."""
     lines: dict[str, int] = {}
     for number, row in _rows(content, ["name"], needed=1, field="people"):
         name = row["name"]

@@ -1,7 +1,7 @@
 """Datumaro's JSON: boxes, polygons and labels of whole images. Written, not read.
 
-Classes that an image lacks, or that are unknown, are in the attributes `no` and `unknown` of its
-item, since a label of Datumaro says that the image has the class.
+A label of Datumaro says that the image has the class. Classes labeled no or unknown are therefore
+in the attributes `no` and `unknown` of the image's item.
 """
 
 import json
@@ -44,13 +44,13 @@ def _item(
     for label in labels:
         if label.value != "yes":
             continue
-        about_label = {"label_id": numbers[label.key], "attributes": {"origin": label.origin}}
+        label_fields = {"label_id": numbers[label.key], "attributes": {"origin": label.origin}}
         shapes: list[dict[str, object]] = [{"type": "label"}]
         for group, instance in enumerate(label.instances, len(annotations) + 1):
             shapes += [{"group": group, **shape} for shape in _shapes(instance)]
         for shape in shapes:
             annotations.append(
-                {"id": len(annotations), "group": 0, "z_order": 0, **about_label, **shape}
+                {"id": len(annotations), "group": 0, "z_order": 0, **label_fields, **shape}
             )
     return {
         "id": name,

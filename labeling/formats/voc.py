@@ -59,9 +59,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
 
 
 class ImageStems:
-    """Ids of images: the name without extension, or with it if two would collide, as cat.png and
-    cat.jpg.
-    """
+    """Ids of images: the name without extension, or with it if two collide (cat.png, cat.jpg)."""
 
     def __init__(self, images: Iterable[str]) -> None:
         count: Counter[str] = Counter()

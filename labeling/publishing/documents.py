@@ -8,14 +8,14 @@ import yaml
 from labeling.publishing.facts import NOT_STATED, UNKNOWN, Facts
 from labeling.publishing.tables import TableHead
 
-# Identifiers of licences on Hugging Face by their usual name in lower case, hyphens for spaces.
+# Hugging Face's identifiers of licences: the usual name in lower case, with hyphens for spaces.
 KNOWN_LICENCES = re.compile(
     r"cc0-1\.0|cc-by(-nc)?(-sa|-nd)?-[234]\.0|mit|apache-2\.0|odbl|odc-by|pddl"
 )
-# Images, from which on Hugging Face's next category of size applies.
+# Hugging Face's categories of size; each holds fewer images than its limit.
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 LARGEST = "1M<n<10M"
-# DataCite's code for a value that is not known to whoever writes the metadata.
+# DataCite's code for a value that the author of the metadata does not know.
 UNAVAILABLE = ":unav"
 COLUMN_NOTES = {
     "images": "one row per image: size, licence, source, classes by value, objects",
@@ -26,7 +26,7 @@ COLUMN_NOTES = {
 
 
 def card(facts: Facts, files: Mapping[str, TableHead]) -> str:
-    """Return README.md, with the YAML by which Hugging Face loads the folder."""
+    """Return README.md, with the YAML that Hugging Face needs to load the folder."""
     head: dict[str, object] = {
         "pretty_name": facts.title,
         **_licence(facts),
@@ -158,7 +158,7 @@ Licence of the labels: {UNKNOWN}.
 def datacite(facts: Facts) -> dict[str, object]:
     """Return metadata by the schema of DataCite 4, which Zenodo reads too.
 
-    Creators and publisher are for the researchers to fill in.
+    The researchers fill in creators and publisher.
     """
     text = facts.statements()
     return {

@@ -1,4 +1,4 @@
-"""Facts about a published release, and the sentences that every document states them in."""
+"""Facts of a published release, and the sentences in which its documents state them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ TASK = "image-classification"
 
 @dataclass
 class Facts:
-    """Facts of a release and the counts of what was published of it.
+    """Facts of a release, and counts of its published rows.
 
     started, frozen: ISO dates; started is "" if unknown. licences: images by licence. people: votes
     by pseudonym. sealed: images left out because a split seals them. stated_error, stated_boxes,
@@ -52,7 +52,7 @@ class Facts:
 
     @property
     def task(self) -> str:
-        """Return the task, as Hugging Face names it."""
+        """Return Hugging Face's name of the task."""
         return TASKS.get(self.release, TASK)
 
     @property
@@ -76,7 +76,7 @@ class Facts:
 
     @property
     def licence_rows(self) -> list[tuple[str, int]]:
-        """Return (licence, images) with the commonest first."""
+        """Return (licence, images) with the most frequent licence first."""
         return sorted(self.licences.items(), key=lambda row: (-row[1], row[0]))
 
     def statements(self) -> dict[str, str]:
@@ -90,7 +90,7 @@ class Facts:
         licences = "; ".join(f"{name}: {count}" for name, count in self.licence_rows)
         unsettled = count_of(self.open_questions, "question")
         sealed = (
-            f" {count_of(self.sealed, 'image')} of a sealed part of a split are left out."
+            f" {count_of(self.sealed, 'image')} in sealed parts of splits left out."
             if self.sealed
             else ""
         )
@@ -101,8 +101,8 @@ class Facts:
             ),
             "dataCollectionType": "Manual Human Curator",
             "dataCollectionMissingData": (
-                f"{unsettled} had no settled answer when the release was frozen; their labels are "
-                f"missing or unknown, never no.{sealed}"
+                f"{unsettled} had no settled answer when the release was frozen. Labels of such "
+                f"questions are missing or unknown, never no.{sealed}"
             ),
             "dataCollectionRawData": (
                 f"{count_of(self.votes, 'vote')} in data/votes.parquet, each with the pseudonym of "
@@ -135,11 +135,11 @@ class Facts:
             "dataLimitations": f"{self.error} {unsettled} had no settled answer.{sealed}",
             "dataSocialImpact": NOT_STATED,
             "personalSensitiveInformation": (
-                "Annotators have random names made for this release; it has no user names. Whether "
-                "photographs show people is unknown."
+                "Annotators have random names made for this release; user names are not included. "
+                "Whether photographs show people is unknown."
             ),
             "dataReleaseMaintenancePlan": (
                 f"Release {self.number}, SHA-256 {self.sha256}. Changed labels become a new "
-                "release; this one stays as it is."
+                "release; this one does not change."
             ),
         }

@@ -1,7 +1,7 @@
-"""Delete rows with all rows and files that belong to them, and name what prevents it.
+"""Delete rows with the rows and files that belong to them, or list what prevents it.
 
-What belongs to a row follows from the models: relations with CASCADE go with it. PROTECT prevents
-the deletion, except for the models that the caller names in `through`.
+The models decide: rows that refer by CASCADE are deleted too. PROTECT prevents the deletion, except
+for the models that the caller lists in `through`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,8 @@ from labeling.releases.stored import place_of, stored_name
 
 # A count stops here, so that its cost does not grow with the campaign.
 MOST_COUNTED = 10_000
-NAMED = 10
+# Rows that a refusal names.
+MOST_NAMED = 10
 
 Model = type[models.Model]
 Rows = models.QuerySet[Any]
@@ -32,7 +33,7 @@ Rows = models.QuerySet[Any]
 
 @dataclass(frozen=True)
 class Dependents:
-    """What goes with a row, and what prevents its deletion, each as a phrase."""
+    """What is deleted with a row, and what prevents its deletion, as phrases."""
 
     goes: list[str]
     prevents: list[str]
@@ -45,17 +46,17 @@ def dependents(rows: Rows, through: frozenset[Model] = frozenset()) -> Dependent
 
 
 def erase(rows: Rows, through: frozenset[Model] = frozenset()) -> None:
-    """Delete the rows with what belongs to them; files go once that is committed.
+    """Delete the rows with what belongs to them, and their files after the commit.
 
-    Raises Conflict with the list of what prevents it; then nothing has changed.
+    Raises Conflict, and changes nothing, if something prevents it.
     """
     with transaction.atomic():
         closure = _closure(rows, through)
         if prevents := list(_prevents(closure)):
             raise Conflict(f"It cannot be deleted: in use by {', '.join(prevents)}.")
         removals = [remove for model, below in closure.items() for remove in _files(model, below)]
-        # Constraints are checked at the commit. Rows found last go first, since their condition
-        # reads the rows found before.
+        # Delete in reverse order, since the query of a model reads the rows of the models before
+        # it. Foreign keys are checked at the commit.
         for model, below in reversed(closure.items()):
             for relation in _relations(model):
                 if relation.on_delete is models.SET_NULL:
@@ -66,7 +67,7 @@ def erase(rows: Rows, through: frozenset[Model] = frozenset()) -> None:
 
 
 def _closure(rows: Rows, through: frozenset[Model]) -> dict[Model, Rows]:
-    """Return the rows to delete by model: each model after those that it is reached from."""
+    """Return the rows to delete by model, in the order in which relations reach the models."""
     closure: dict[Model, Rows] = {rows.model: rows}
     waiting = [rows.model]
     while waiting:
@@ -92,7 +93,7 @@ def _referring(relation: Any, rows: Rows) -> Rows:
 
 
 def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
-    """Yield what protects one of these rows from outside, with names."""
+    """Yield a phrase, with names, for each group of other rows that protects these rows."""
     protecting = [
         _referring(relation, rows)
         for model, rows in closure.items()
@@ -100,13 +101,13 @@ def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
         if relation.on_delete is models.PROTECT and relation.related_model not in closure
     ]
     for below, phrase in _counted(protecting):
-        # Of a question, a person knows the campaign.
-        names = {str(getattr(row, "campaign", row)) for row in below[:NAMED]}
+        # People know a question by its campaign.
+        names = {str(getattr(row, "campaign", row)) for row in below[:MOST_NAMED]}
         yield f"{phrase} ({', '.join(sorted(names))})"
 
 
 def _counted(groups: Sequence[Rows]) -> Iterator[tuple[Rows, str]]:
-    """Yield each group that has rows, with their number in words. One query for all groups."""
+    """Yield each group that has rows, with their count in words. Takes one query."""
     if not groups:
         return
     columns: list[str] = []
@@ -125,7 +126,7 @@ def _counted(groups: Sequence[Rows]) -> Iterator[tuple[Rows, str]]:
 
 
 def _files(model: Model, rows: Rows) -> Iterator[Callable[[], object]]:
-    """Yield a function for each stored file of the rows, which removes it."""
+    """Yield a function for each stored file of the rows; calling it removes the file."""
     if issubclass(model, Release):
         for release in rows:
             stored = stored_name(release.folder.rpartition("/")[0], release.sha256)

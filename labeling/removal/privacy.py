@@ -1,11 +1,10 @@
-"""Remove the pixels of an image everywhere on the site, and keep it from coming back.
+"""Remove the pixels of an image everywhere on the site, and refuse the image from then on.
 
-Its row stays for the answers, without name, hash and files. ASSAY_PIXEL_PLACES names the functions
-that remove pixels, one for each place that has them. They run at once, and again in a job, so that
-a killed process leaves nothing behind.
+The image's row stays for its answers, without name, hash and files. ASSAY_PIXEL_PLACES lists the
+functions that remove pixels. They run immediately, and again in a job in case the process is
+killed.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -40,15 +39,15 @@ from labeling.records import Record
 from labeling.removal.undo import ImageUndo
 
 KIND = "remove pixels"
-# The files of an image, by the field that names them.
+# Fields of Image that hold a file.
 STORED = ("file", "display", "thumbnail")
 
 
 @dataclass(kw_only=True)
 class RemovedImage(Record):
-    """A removed image: its id, its dataset's, and the names of its files in the storages.
+    """A removed image. image, dataset, campaigns: ids; the campaigns asked about the image.
 
-    campaigns: ids of those that have asked about it.
+    stored: names of its files by field. embeddings: names of its embedding files.
     """
 
     image: int
@@ -59,27 +58,28 @@ class RemovedImage(Record):
 
 
 def published(image: Image) -> list[str]:
-    """Return the releases with the image's labels, which stay: they may be in use elsewhere."""
-    rows = Release.objects.filter(campaign__in=_campaigns([image])).select_related("campaign")
+    """Return the releases with the image's labels. They are kept, since others may use them."""
+    rows = Release.objects.filter(campaign__in=_campaigns(image)).select_related("campaign")
     return [f"{row.campaign.title}, release {row.number}" for row in rows.order_by("pk")]
 
 
 def remove(image: Image, actor: User, typed: str) -> list[str]:
-    """Remove the image's pixels and return what is published already, as `published` does.
+    """Remove the image's pixels and return its `published` releases.
 
-    typed: its name, to confirm. Raises NotAllowed, Refusal and, while jobs read it, Conflict.
+    typed: the image's name, to confirm. Raises NotAllowed or Refusal, and Conflict while a job
+    reads images of the dataset.
     """
     if not ImageUndo(image, actor).is_owner:
         raise NotAllowed("Only the dataset's owner removes an image for privacy. Ask them.")
     if typed.strip() != image.name:
         raise Refusal(f"Type {image.name} to remove its pixels everywhere.", field="typed")
-    works = images.derivative_jobs(image.dataset) | Job.objects.filter(
+    jobs = images.derivative_jobs(image.dataset) | Job.objects.filter(
         pk__in=image.dataset.imports.values("job")
     )
-    if works.filter(state=Job.State.RUNNING).exists():
+    if jobs.filter(state=Job.State.RUNNING).exists():
         raise Conflict("A job of the dataset is reading images. Try again once it has ended.")
     releases = published(image)
-    # Frames of its objects are images of their own.
+    # Frames of its objects are separate images.
     derived = Image.objects.filter(items__derived_from__image=image).exclude(pk=image.pk)
     removed = [_blank(row, actor) for row in [image, *derived.distinct()]]
     for row in removed:
@@ -99,7 +99,7 @@ def remove_everywhere(removed: RemovedImage) -> None:
 
 @transaction.atomic
 def _blank(image: Image, actor: User) -> RemovedImage:
-    """Take everything about the image out of the database but the answers; queue the job."""
+    """Clear everything about the image in the database except the answers; queue the job."""
     image = Image.objects.select_for_update(of=("self",)).select_related("dataset").get(pk=image.pk)
     try:
         with images.open_original(image) as file:
@@ -107,7 +107,7 @@ def _blank(image: Image, actor: User) -> RemovedImage:
     except FileNotFoundError:
         content = None
     tombstone = tombstones.create(image, content, actor)
-    campaigns = _campaigns([image])
+    campaigns = _campaigns(image)
     embeddings = ImageEmbedding.objects.filter(image=image)
     removed = RemovedImage(
         image=image.pk,
@@ -118,9 +118,9 @@ def _blank(image: Image, actor: User) -> RemovedImage:
     )
     for campaign in campaigns:
         _take_out(campaign, image, actor)
-    about_it = {"assignment__question__item__image": image}
-    Draft.objects.filter(**about_it).delete()
-    Proposal.objects.filter(**about_it).delete()
+    of_image = {"assignment__question__item__image": image}
+    Draft.objects.filter(**of_image).delete()
+    Proposal.objects.filter(**of_image).delete()
     Example.objects.filter(image=image).delete()
     embeddings.delete()
     items = Item.objects.filter(image=image)
@@ -139,13 +139,13 @@ def _blank(image: Image, actor: User) -> RemovedImage:
     return removed
 
 
-def _campaigns(rows: Iterable[Image]) -> list[Campaign]:
-    campaigns = Campaign.objects.filter(questions__item__image__in=list(rows))
+def _campaigns(image: Image) -> list[Campaign]:
+    campaigns = Campaign.objects.filter(questions__item__image=image)
     return list(campaigns.distinct().order_by("pk"))
 
 
 def _take_out(campaign: Campaign, image: Image, actor: User) -> None:
-    """Withdraw all questions about the image, so that the next release lacks it; answers stay."""
+    """Withdraw all questions about the image, so that new releases lack it; keep the answers."""
     rows = campaign.questions.filter(item__image=image)
     pks = list(rows.values_list("pk", flat=True))
     Gold.objects.filter(question__in=pks, retired_at=None).update(retired_at=timezone.now())
@@ -155,11 +155,8 @@ def _take_out(campaign: Campaign, image: Image, actor: User) -> None:
     Decision.objects.record(campaign, Decision.Kind.DROP, actor, content, "removed for privacy")
 
 
-# Places with pixels
-
-
 def remove_stored(removed: RemovedImage) -> None:
-    """Remove the original, what annotators see, the thumbnail and the tiles."""
+    """Remove the original, the display image, the thumbnail and the tiles."""
     if display := removed.stored.get("display"):
         details.remove(Image(display=display))
     for kind, name in removed.stored.items():
@@ -168,19 +165,19 @@ def remove_stored(removed: RemovedImage) -> None:
 
 
 def remove_embeddings(removed: RemovedImage) -> None:
-    """Remove what promptable networks have computed from it."""
+    """Remove the embeddings that segmentation networks computed from the image."""
     for name in removed.embeddings:
         hashed_files.remove(name)
 
 
 def remove_exports(removed: RemovedImage) -> None:
-    """Remove zips of labels, some of which have pictures; they are made again without it."""
+    """Remove zips of labels, which may include the picture; a request rebuilds them without it."""
     for release in Release.objects.filter(campaign__in=removed.campaigns):
         export_files.forget(release)
 
 
 def remove_uploads(removed: RemovedImage) -> None:
-    """Remove uploads of failed imports, which may have the image in a zip."""
+    """Remove uploads of failed imports, whose zips may include the image."""
     failed = Import.objects.filter(dataset=removed.dataset, job__state=Job.State.FAILED)
     for uploads in failed.values_list("uploads", flat=True):
         for upload in uploads:

@@ -31,9 +31,9 @@ from labeling.removal.erasing import Dependents
 
 
 class Undo:
-    """What a user may undo about one row. noun: its name in sentences.
+    """Renaming, archiving and deleting of one row by a user. noun: what sentences call the row.
 
-    through: models that protect the row and are deleted with it nevertheless.
+    through: models that are deleted with the row although they protect it.
     """
 
     noun: ClassVar[str]
@@ -48,7 +48,7 @@ class Undo:
 
     @property
     def needs_archive(self) -> bool:
-        """Return whether it must be archived before it is deleted."""
+        """Return whether the row must be archived before it is deleted."""
         return False
 
     @property
@@ -61,12 +61,12 @@ class Undo:
         return erasing.dependents(self.rows, self.through)
 
     def rename(self, name: str, title: str = "") -> None:
-        """Change the name in its address, and the title if there is one. Raises Refusal."""
+        """Change the name in the row's address and, if given, the title. Raises Refusal."""
         fields = {"name": name} | ({"title": title.strip()[:200]} if title.strip() else {})
         changed = {key: text for key, text in fields.items() if getattr(self.row, key) != text}
         if "name" in changed:
             lifecycle.check_name(name)
-            self.check_name_is_free_to_change()
+            self.check_can_rename()
         try:
             with transaction.atomic():
                 self.rows.update(**changed)
@@ -77,19 +77,19 @@ class Undo:
             ) from error
         self.row.refresh_from_db()
 
-    def check_name_is_free_to_change(self) -> None:
+    def check_can_rename(self) -> None:
         """Raise Conflict if files carry the name."""
 
     @transaction.atomic
     def archive(self) -> None:
-        """Take the row from lists; it opens no work. Idempotent."""
+        """Take the row out of lists and stop its work. Idempotent."""
         self.before_archive()
         if self.rows.filter(archived_at=None).update(archived_at=timezone.now()):
             self.note({"archived": True})
         self.row.refresh_from_db()
 
     def before_archive(self) -> None:
-        """Stop its work. Raises Conflict if it is in use."""
+        """Stop the row's work. Raises Conflict if the row is in use."""
 
     @transaction.atomic
     def unarchive(self) -> None:
@@ -99,12 +99,12 @@ class Undo:
         self.row.refresh_from_db()
 
     def note(self, content: dict[str, object]) -> None:
-        """Record who changed it, where there is a history."""
+        """Record the change and its user if the row has a history."""
 
     def delete(self, typed: str) -> None:
-        """Delete the row with all that belongs to it. typed: its name, to confirm.
+        """Delete the row with all that belongs to it. typed: the row's name, to confirm.
 
-        Raises Refusal: for who does not own it, before it is archived, and where it is in use.
+        Raises Refusal if the user is not the owner, the row must be archived first, or is in use.
         """
         if not self.is_owner:
             raise NotAllowed(f"Only the owner of this {self.noun} may delete it. Archive it.")
@@ -123,7 +123,7 @@ class Undo:
 
 
 class CampaignUndo(Undo):
-    """Its answers go only with the whole archived campaign, and never one by one."""
+    """A campaign. Answers are deleted only together with their archived campaign."""
 
     noun = "campaign"
     through = frozenset({Answer, SentBack, SecondAnswer, Release})
@@ -133,7 +133,7 @@ class CampaignUndo(Undo):
         answers = Answer.objects.filter(assignment__question__campaign=self.row)
         return self.row.state != Campaign.State.DRAFT or answers.exists()
 
-    def check_name_is_free_to_change(self) -> None:
+    def check_can_rename(self) -> None:
         if self.row.releases.exists() or self.row.replaced_releases.exists():
             raise Conflict(
                 "Releases carry the campaign's name, so it stays. Change the title instead.",
@@ -157,7 +157,7 @@ class CampaignUndo(Undo):
     def clone(self, name: str, title: str = "") -> Campaign:
         """Create a draft with the same texts, classes, examples and rules; return it.
 
-        It has no questions, gold or people. Raises Refusal for a name in use.
+        The clone has no questions or gold, and only this user. Raises Refusal for a name in use.
         """
         lifecycle.check_name(name)
         if Campaign.objects.filter(name=name).exists():
@@ -218,7 +218,7 @@ class DatasetUndo(Undo):
     def before_archive(self) -> None:
         at_work = (Campaign.State.OPEN, Campaign.State.PAUSED)
         rows = self.row.campaigns.filter(archived_at=None, state__in=at_work)
-        if titles := list(rows.values_list("title", flat=True)[: erasing.NAMED]):
+        if titles := list(rows.values_list("title", flat=True)[: erasing.MOST_NAMED]):
             raise Conflict(
                 f"Campaigns ask about this dataset: {', '.join(titles)}. Close or archive them."
             )

@@ -1,8 +1,8 @@
 """A dataset's images, filtered and in order, with keyset pagination.
 
-No page counts or skips rows. Conditions are tried on at most SCAN images of the order, each through
-an index, so a page costs the same in a small and in a large dataset; if fewer than a page match,
-the page says up to which image it looked, and the next one reads on from there.
+No page counts or skips rows. A page tests its conditions on at most SCAN images, through indexes,
+so it costs the same in a small and in a large dataset. If too few of them match, the page names the
+last image tested, and the next page continues from there.
 """
 
 import json
@@ -50,7 +50,7 @@ STATE_WORDS = {
     "undecided": "Undecided: open or in review",
     "review": "In review",
     "settled": "Settled",
-    "disputed": "Disputed: people differ",
+    "disputed": "Disputed: answers differ",
     "doubtful": "Doubtful: settled below 95 %",
 }
 DOUBTFUL_BELOW = 0.95
@@ -62,8 +62,9 @@ NO_LABEL = ['"no"', '"dropped"', "null"]
 class ImageFilter:
     """The filter values; "" and None match all.
 
-    q: in the file name. label: a class, by key or name. campaign: a name. query: in the queries
-    that found the image. prediction: a class that a classifier predicts. least_px: of both sides.
+    q: text in the file name. label: key or name of a class. campaign: a name. query: text in the
+    search queries that found the image. prediction: key or name of a class that a classifier
+    predicts. least_px: of both sides.
     """
 
     q: str = ""
@@ -80,9 +81,9 @@ class ImageFilter:
 class ImagePage:
     """A page of images.
 
-    before, after: the images that bound the previous and the next page; None if there is none.
-    before 0: the previous page is the last one with images.
-    seen_to: the last image tried, if the page is not full and there are more images.
+    before, after: ids of the images that bound the previous and the next page; None without such a
+    page. before 0: the previous page is the last page of all.
+    seen_to: name of the last image tested, if the page is not full and more images follow.
     """
 
     images: list[Image]
@@ -95,9 +96,9 @@ def watched_campaigns(user: User, dataset: Dataset) -> list[Campaign]:
     """Return the campaigns on the dataset whose answers this person may see, newest first."""
     rows = dataset.campaigns.order_by("-pk")
     if not user.is_staff:
-        mine = Membership.objects.active().filter(user=user, role__in=[RESEARCHER, REVIEWER])
-        mine = mine.exclude(stage=Membership.Stage.BLOCKED)
-        rows = rows.filter(pk__in=mine.values("campaign"))
+        members = Membership.objects.active().filter(user=user, role__in=[RESEARCHER, REVIEWER])
+        members = members.exclude(stage=Membership.Stage.BLOCKED)
+        rows = rows.filter(pk__in=members.values("campaign"))
     return list(rows)
 
 
@@ -129,7 +130,7 @@ class Browser:
             # The beginning is reached: return a full first page.
             return self.page(size=size)
         end = edge or (images[-1] if images else None)
-        # Nothing is left after `start`: the page before it ends with the last image, 0.
+        # If no image follows `start`, the previous page is the last page of all: 0.
         bound = images[0].pk if images else end.pk if end else 0
         return ImagePage(
             images=images[::-1] if back else images,
@@ -164,8 +165,8 @@ class Browser:
         return self.dataset.images.filter(pk=pk).first() if pk else None
 
     def _read(self, start: Image | None, back: bool, size: int) -> tuple[list[Image], Image | None]:
-        """Return up to size + 1 images, nearest first, and the last image tried if fewer matched
-        and there are more.
+        """Return up to size + 1 images, nearest first, and the last image tested if fewer match
+        and more images follow.
         """
         order = self._order(back)
         if not self.conditions:
@@ -188,7 +189,7 @@ class Browser:
         if chosen.least_px:
             conditions.append(Q(width__gte=chosen.least_px, height__gte=chosen.least_px))
         if chosen.query:
-            # SQLite stores other letters escaped, PostgreSQL as they are.
+            # SQLite stores letters outside ASCII escaped, PostgreSQL does not.
             escaped = json.dumps(chosen.query)[1:-1]
             texts = Image.objects.annotate(text=Cast("queries", TextField())).filter(
                 Q(text__icontains=chosen.query) | Q(text__icontains=escaped), pk=OuterRef("pk")
@@ -262,7 +263,7 @@ def _key(image: Image, columns: Sequence[str]) -> tuple[object, ...]:
 
 
 def _beyond(rows: QuerySet[Image], start: Image | None, order: Sequence[str]) -> QuerySet[Image]:
-    """Return the rows after `start` in the order, in a form that an index can begin at."""
+    """Return the rows after `start` in the order, by a condition that can use an index."""
     if start is None:
         return rows
     sign = "lt" if order[0].startswith("-") else "gt"

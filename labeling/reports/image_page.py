@@ -39,7 +39,7 @@ MOST_OBJECTS = 200
 
 @dataclass(frozen=True)
 class ImageUse:
-    """A place outside this app that used the image. words: what it made of the image."""
+    """A result of another app that used the image. words: the result in words."""
 
     title: str
     url: str
@@ -48,7 +48,7 @@ class ImageUse:
 
 @dataclass(frozen=True)
 class Shape:
-    """An outline over the image. d: of its path. tone: "given", "object" or "settled"."""
+    """An outline over the image. d: SVG path data. tone: "given", "object" or "settled"."""
 
     name: str
     tone: str
@@ -70,7 +70,7 @@ class ImageQuestion:
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """All that a person may see of an image. more: whether further questions are left out."""
+    """What a person may see of an image. more: whether further questions are left out."""
 
     questions: list[ImageQuestion]
     more: bool
@@ -143,15 +143,15 @@ def _rows(campaigns: Sequence[Campaign], questions: Sequence[Question]) -> list[
         answers[answer.assignment.question_id].append(answer)
     for row in Settlement.objects.filter(question__in=pks).select_related("policy").order_by("pk"):
         settlements[row.question_id].append(row)
-    made = []
+    image_questions = []
     for question in questions:
         campaign, history = by_pk[question.campaign_id], settlements[question.pk]
         counted = set(history[-1].answers) if history else set()
         last = history[-1] if history and question.state == Question.State.SETTLED else None
-        mine = answers[question.pk]
-        void = {row.assignment.annotator_id for row in mine if row.is_void}
-        rows = answer_rows(campaign, mine, counted, void)
-        made.append(
+        received = answers[question.pk]
+        void = {row.assignment.annotator_id for row in received if row.is_void}
+        rows = answer_rows(campaign, received, counted, void)
+        image_questions.append(
             ImageQuestion(
                 campaign=campaign,
                 question=question,
@@ -162,7 +162,7 @@ def _rows(campaigns: Sequence[Campaign], questions: Sequence[Question]) -> list[
                 settlements=[SettlementRow(row, settled_words(row, campaign)) for row in history],
             )
         )
-    return made
+    return image_questions
 
 
 def _known_shapes(labels: Sequence[GivenLabel]) -> Iterator[Shape]:

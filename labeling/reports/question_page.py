@@ -168,8 +168,8 @@ def answer_rows(
     counted: Collection[str],
     void: Collection[int] | None = None,
 ) -> list[QuestionAnswerRow]:
-    """Return a row for each answer. counted: ids of those that settled their question. void: the
-    blocked people, read if None.
+    """Return a row for each answer. counted: ids of the answers that settled their question. void:
+    ids of blocked people; None to read them.
     """
     kind = KINDS[campaign.kind]
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}

@@ -10,7 +10,7 @@ from labeling.kinds import policies
 from labeling.kinds.base import CHAINS, Kind
 from labeling.simulation import crowd, simulating
 
-# The crowd whose error is stated, and over how many simulated campaigns it is averaged.
+# The simulated crowd, and the number of simulated campaigns over which its error is averaged.
 CROWD, REPEATS = "bluebirds", 20
 MAJORITY = "majority"
 
@@ -19,8 +19,8 @@ MAJORITY = "majority"
 class PolicyPreset:
     """A ready policy, as its difference from a kind's defaults.
 
-    votes: rules of kinds that take the majority of words. tables: with vote tables. drawn: of kinds
-    that draw. chains: of boxes.
+    The difference depends on the kind. votes: majority of words. tables: vote tables. drawn:
+    drawings. chains: boxes.
     """
 
     title: str
@@ -61,8 +61,8 @@ PRESETS = {
 def error_of(policy: policies.WholePolicy, kind: Kind) -> float | None:
     """Return the mean share of wrong labels with the simulated crowd; None without a model.
 
-    Only yes/no questions by majority have one. Training and gold do not change it: the crowd is the
-    same.
+    Only yes/no questions by majority have a model. Training and gold do not change the error, since
+    the simulated crowd stays the same.
     """
     if not kind.is_binary or policy["method"] != MAJORITY:
         return None

@@ -39,7 +39,7 @@ def test_yolo_has_centres_and_sizes_as_shares(tmp_path):
 def test_yolo_refuses_two_images_of_one_label_file(tmp_path):
     twin = Photograph("pond/a.jpg", 40, 20)
 
-    with pytest.raises(BadInput, match="differ in their extension alone"):
+    with pytest.raises(BadInput, match="differ only in their extension"):
         yolo.write([(twin, []), (PHOTO, [])], tmp_path, ExportContext("ponds", CLASSES))
 
 
