@@ -20,7 +20,7 @@ from labeling.reports.image_page import ImageUse
 
 # Siblings of a class to show: first those in the campaign, then others by name.
 SIBLINGS = 8
-# The newest benchmarks that the page of an image looks into.
+# The page of an image reads results of this many benchmarks, the newest.
 BENCHMARKS = 20
 
 
@@ -111,7 +111,7 @@ def sealed_images(campaign: Campaign) -> frozenset[str]:
 
 
 def uses_of_image(user: User, image: Image) -> list[ImageUse]:
-    """Return what the newest benchmarks of this person made of the image, without sealed ones."""
+    """Return how the newest benchmarks of this person used the image, without sealed ones."""
     rows = benchmarks_for(user).filter(campaign__dataset=image.dataset).select_related("campaign")
     by_family: dict[str, list[Benchmark]] = {}
     for row in rows.order_by("-pk")[:BENCHMARKS]:

@@ -75,7 +75,7 @@ class Benchmark(models.Model):
     compared_with = models.CharField(max_length=40, blank=True, db_default="")
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
-    # Archived benchmarks leave lists and are not scored.
+    # Archived benchmarks are not in lists and are not scored.
     archived_at = models.DateTimeField(null=True, blank=True)
     # Whether the user of this request sees counts and scores only; access.benchmark_for sets it.
     hides_images = False

@@ -216,7 +216,7 @@ class BenchmarkKind(Generic[ResultT]):
         return False
 
     def uses_of_image(self, benchmarks: Sequence[Benchmark], image: str) -> list[ImageUse]:
-        """Return what these benchmarks of this family made of the image, in few queries."""
+        """Return how results of these benchmarks of this family used the image, in few queries."""
         return []
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:

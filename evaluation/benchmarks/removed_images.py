@@ -1,6 +1,6 @@
-"""What benchmarks do when an image is removed for privacy: frames go, the newest truth drops it.
+"""Removal of an image's frames and labels from benchmarks, for privacy.
 
-Earlier scores stay: they come from stored predictions.
+Earlier scores are kept, since they come from stored predictions.
 """
 
 import shutil
@@ -20,7 +20,7 @@ FRAMES = "frames"
 
 
 def remove_frames(removed: RemovedImage) -> None:
-    """Remove cached frames of the benchmarks on its labels, and queue new versions of the truth."""
+    """Remove frames of benchmarks on the image's campaigns, and queue new versions of the truth."""
     for benchmark in Benchmark.objects.filter(campaign__in=removed.campaigns):
         shutil.rmtree(folder_of(benchmark) / FRAMES, ignore_errors=True)
         if shared_files.is_shared():
@@ -32,13 +32,13 @@ def remove_frames(removed: RemovedImage) -> None:
 
 
 def execute(job: Job) -> None:
-    """Make a version of the truth without removed images, whatever the benchmark follows."""
+    """Make a version of the truth without removed images, even if the benchmark is pinned."""
     rows = Benchmark.objects.select_related("campaign__dataset", "campaign__policy", "release")
     benchmark = rows.filter(pk=job.payload["benchmark"]).first()
     before = truth_versions.newest(benchmark) if benchmark is not None else None
     if benchmark is None or before is None:
         return
-    # Neither a pin nor a least number of images keeps an image that must go.
+    # The image must go, whatever the pin and the least number of images are.
     benchmark.is_pinned, benchmark.min_images = False, 0
     release = freezing.freeze(benchmark.campaign, None)
     kind_of(benchmark).next_truth(benchmark, before, release)

@@ -170,7 +170,7 @@ class SelectedCompetitionForm(CompetitionForm):
 
 
 def pool_words(pool: Pool) -> str:
-    """Return where predictions are from, and that uploaded ones have one class per image."""
+    """Return the source of the predictions. Uploaded pools have one class per image."""
     words = f"from pool {pool.pk} of {pool.created_at:%Y-%m-%d}"
     return words if pool.job_id else f"{words}, top 1 only"
 

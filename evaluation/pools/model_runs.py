@@ -206,7 +206,7 @@ def _pool_rows(run: ModelRun, pool: Pool, folder: Path) -> Path:
 
 
 def _uploaded_rows(pool: Pool, name: str, images: Collection[str], goal: Path) -> Path:
-    """Write one class per image, which is all that uploaded predictions have; return the path."""
+    """Write the one class per image of an uploaded pool; return the path."""
     with making.unpacked(pool) as folder, goal.open("w", encoding="utf-8", newline="") as out:
         read = read_pool(folder, None, None)
         ids = (nfc(each.decode()) for each in uploading.ids_of(read))

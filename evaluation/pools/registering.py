@@ -319,7 +319,7 @@ def _wnids(text: str) -> list[str]:
                 "Give one of these wnids."
                 if error.candidates
                 else "Give a wnid such as n02084071. For classes outside WordNet, run the model "
-                "elsewhere and upload its predictions to a pool: selections by zero-one take them."
+                "elsewhere and upload its predictions to a pool; zero-one selections accept them."
             )
             raise Refusal(f"Line {number}: {error}. {cure}", field="classes") from error
         if wnid in first:

@@ -1,4 +1,4 @@
-"""Windows of an objectness detector: `image,rank,x0,y0,x1,y1`, by which clutter is measured."""
+"""Reader of objectness windows for clutter: `image,rank,x0,y0,x1,y1`."""
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -16,8 +16,8 @@ COLUMNS = ("image", "rank", "x0", "y0", "x1", "y1")
 def read_windows(path: Path) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Yield each image with its windows (K, 4) in the order of their ranks, from 1.
 
-    The rows of an image are consecutive. Memory: the names, and the windows of one image. Raises
-    BadInput with the line.
+    The rows of an image are consecutive. Keeps the names and the windows of one image in memory.
+    Raises BadInput with the line.
     """
     seen: set[str] = set()
     for image, lines in groupby(rows(path, COLUMNS), key=lambda row: row[1][0]):

@@ -1,4 +1,4 @@
-"""Makes the report of a release by a job, with the function of `manage.py labels report`."""
+"""Reports of releases, made by a job with the function of `manage.py labels report`."""
 
 import json
 
@@ -12,7 +12,7 @@ from labeling.models import Job, Release
 from labeling.releases import stored
 
 KIND = "report release"
-# Version of the report; those of earlier versions are made again.
+# Version of the report; reports of earlier versions are made again.
 LAYOUT = 1
 
 

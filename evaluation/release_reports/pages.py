@@ -1,4 +1,4 @@
-"""What the page of a release shows of its report, and of that of another release."""
+"""Tables of the page of a release, from one report or two."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,7 +19,7 @@ MEASURES = {
 
 @dataclass
 class ReportCard:
-    """A release with its report, or the job that makes it. people: those with most votes."""
+    """A release with its report, or the job that makes it. people: the most active annotators."""
 
     release: Release
     report: ReleaseReport | None = None
@@ -36,7 +36,7 @@ class ReportCard:
 
 
 class MeasureTable(NamedTuple):
-    """The classes of a release by one measure. label: of the table. n: classes that have it."""
+    """The classes of a release by a measure. label: of the table. n: classes with the measure."""
 
     title: str
     label: str
@@ -46,7 +46,7 @@ class MeasureTable(NamedTuple):
 
 
 class Figure16(NamedTuple):
-    """The distribution of a measure over the classes of every release."""
+    """The distribution of a measure over the classes of each release."""
 
     key: str
     words: str

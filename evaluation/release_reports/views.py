@@ -20,7 +20,7 @@ PAGE = 50
 
 
 class CompareForm(WordedForm):
-    """A release to put beside this one. releases: those that the person may see."""
+    """The release to compare with this one, of those that the user may see."""
 
     beside = ReleaseField(
         queryset=Release.objects.none(),

@@ -1,10 +1,9 @@
 """Doubtful labels: those that votes, predictions and near duplicates contradict. Pure.
 
-Confident learning's normalized margin (Northcutt et al. 2021) over all who say something about an
-item: annotators, classifiers, and the label of a near duplicate. Everybody's confusions are counted
-against the labels, without the item itself, so a label is no evidence for itself. Written here in
-40 lines, because cleanlab is AGPL, wants pandas and scikit-learn, and has no such mixture of votes
-and classes without probabilities.
+Confident learning's normalized margin (Northcutt et al. 2021). Raters are annotators, classifiers
+and near duplicates with their labels. A rater's confusions are counted against the labels of the
+other items, so a label is no evidence for itself. We do not use cleanlab, because it is AGPL, needs
+pandas and scikit-learn, and cannot mix votes with classes that have no probabilities.
 """
 
 from dataclasses import dataclass
@@ -13,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-# Answers that everybody's prior, right or any wrong class, is worth in each row of confusions.
+# Weight of the prior in each row of confusions, in answers.
 PRIOR = 8.0
 
 
 @dataclass(frozen=True)
 class Doubts:
     """margins: (I,) log-likelihood of the label minus that of the likeliest other class; the lower,
-    the more doubtful. likeliest: (I,) that class, -1 if nobody named another.
+    the more doubtful. likeliest: (I,) that class, -1 if no rater named another.
     """
 
     margins: NDArray[np.float64]
@@ -34,19 +33,19 @@ class Doubts:
 def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: int) -> Doubts:
     """Return how doubtful each label is.
 
-    labels: (I,) classes. raters, items, answers: (N,) who says which class about which item.
+    labels: (I,) classes. raters, items, answers: (N,) a rater names a class for an item.
     """
     count, classes = len(labels), max(2, n_classes)
     right = answers == labels[items]
     seen = np.bincount(raters).astype(float)
     hits = np.bincount(raters, right)
-    # Laplace, without the item itself.
+    # With Laplace smoothing, without the item itself.
     accuracy = (hits[raters] - right + 1) / (seen[raters] + 1)
     pairs = [items * classes + answers, np.arange(count) * classes + labels]
     candidates = np.unique(np.concatenate(pairs))
     owner, candidate = candidates // classes, candidates % classes
     first = np.searchsorted(owner, np.arange(count + 1))
-    # Each answer beside each class that was named for its item.
+    # Pair each answer with each candidate class of its item.
     sizes = np.diff(first)[items]
     row = np.repeat(np.arange(len(items)), sizes)
     at = first[items][row] + np.arange(len(row)) - np.repeat(sizes.cumsum() - sizes, sizes)
@@ -59,21 +58,21 @@ def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: in
     prior = np.where(answers[row] == truth, accuracy[row], wrong[row])
     likelihood = np.log((known + PRIOR * prior) / (total + PRIOR))
     score = np.bincount(at, likelihood, minlength=len(candidates))
-    # A class that nobody named: every answer is wrong.
+    # The score of a class that no rater named: every answer is wrong.
     best = np.bincount(items, np.log(wrong), minlength=count)
     likeliest = np.full(count, -1)
-    mine = candidate == labels[owner]
-    for index in np.flatnonzero(~mine):
+    is_label = candidate == labels[owner]
+    for index in np.flatnonzero(~is_label):
         item = owner[index]
         if score[index] > best[item] or likeliest[item] < 0:
             best[item], likeliest[item] = max(score[index], best[item]), candidate[index]
-    return Doubts(score[mine] - best, likeliest)
+    return Doubts(score[is_label] - best, likeliest)
 
 
-def _count(entries: Ints, sought: Ints) -> NDArray[np.float64]:
-    """Return how often each of `sought` is among the entries."""
+def _count(entries: Ints, queries: Ints) -> NDArray[np.float64]:
+    """Return how often each query is among the entries."""
     keys, counts = np.unique(entries, return_counts=True)
     if not len(keys):
-        return np.zeros(len(sought))
-    at = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    return np.where(keys[at] == sought, counts[at], 0).astype(float)
+        return np.zeros(len(queries))
+    at = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.where(keys[at] == queries, counts[at], 0).astype(float)

@@ -1,4 +1,4 @@
-"""The report of a release: how much it has of each class, how hard, how sure, and by whom.
+"""The report of a release: labels and difficulty by class, agreement, error and annotators.
 
 Source: Russakovsky et al. (2015), Tables 2 to 4, §3.2.2, §3.3.4 and Appendix B. No Django.
 """
@@ -28,7 +28,8 @@ BINS = 10
 MOST_CLUTTER = 10.0
 # Kinds of release in which people choose between words or classes.
 WORDED = (CONTAINS, CLASS, GRAPH, JUDGED)
-OF_A_VOTE = {"annotator", "counted", "duration_ms", "late", "revision", "value"}
+# Keys of a vote that do not identify its question.
+VOTE_KEYS = {"annotator", "counted", "duration_ms", "late", "revision", "value"}
 CLUTTER = "log2 of the mean rank of the first window with IoU 0.5 or more; 1,001 where none fits"
 FIELDS = {"yes": "yes", "no": "no", "unknown": "undecided"}
 AGREEMENT = {
@@ -40,7 +41,7 @@ AGREEMENT = {
 
 @dataclass(kw_only=True)
 class ClassSpread(Record):
-    """A sum over classes, with the least, median and most of a class."""
+    """A count summed over classes, and its least, median and largest value."""
 
     total: int
     least: int
@@ -50,10 +51,10 @@ class ClassSpread(Record):
 
 @dataclass(kw_only=True)
 class ReportedClass(Record):
-    """A class. yes, no, undecided: images with that label. images: with boxes of the class.
+    """A class. yes, no, undecided: images with that label. images: images with boxes of the class.
 
-    scale, cpl, neighbours_per_instance: None without boxes, cpl also with a single one. clutter:
-    None without windows; clutter_images: images with boxes and windows.
+    scale, cpl, neighbours_per_instance: None without boxes; cpl also None with a single box.
+    clutter: None without windows. clutter_images: images with boxes and windows.
     """
 
     wnid: str
@@ -75,7 +76,7 @@ class ReportedClass(Record):
 class VoteAgreement(Record):
     """measure: a key of AGREEMENT. value: None if undefined. n: questions, or drawn parts.
 
-    share: of pairs of votes on a question that agree, for votes.
+    share: of pairs of votes on a question, those that agree; None for drawings.
     """
 
     measure: str
@@ -87,7 +88,7 @@ class VoteAgreement(Record):
 
 @dataclass(kw_only=True)
 class VotesOfPerson(Record):
-    """name: the pseudonym of this release."""
+    """The votes of an annotator. name: the pseudonym in this release."""
 
     name: str
     votes: int
@@ -209,7 +210,7 @@ def _read_labels(
 def _add_clutter(
     path: Path, rows: dict[str, ReportedClass], boxes: ClassBoxes, images: Mapping[str, int]
 ) -> None:
-    """Set the clutter of every class. Windows of other images are ignored."""
+    """Set the clutter of every class. Ignore windows of images that are not in the release."""
     keys = list(rows)
     of_image: dict[int, list[int]] = defaultdict(list)
     for box, image in enumerate(boxes.images.tolist()):
@@ -251,10 +252,10 @@ def _read_votes(release: Frozen) -> tuple[Counter[str], VoteAgreement]:
 def _words_of_questions(
     release: Frozen, votes: Counter[str], is_worded: bool
 ) -> Iterator[Counter[str]]:
-    """Yield the counted answers of each question by word; count all votes by person."""
+    """Yield the counted answers of each question by word; add all votes by person to `votes`."""
 
     def subject(vote: Mapping[str, Any]) -> list[Any]:
-        return [vote[key] for key in sorted(vote) if key not in OF_A_VOTE]
+        return [vote[key] for key in sorted(vote) if key not in VOTE_KEYS]
 
     for _, lines in groupby(release.votes(), key=subject):
         words: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""`labels export`, `import`, `report`: labels out of a release, into a dataset, as figures."""
+"""`labels export`, `import`, `report`: write, import and summarize labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class ReportOptions:
     second: str = argument("another one, to compare", "", metavar="OTHER")
     number: int | None = option("of the campaign's release; else the latest")
     second_number: int | None = option("of the second campaign's release; else the latest")
-    windows: Path | None = option("image,rank,x0,y0,x1,y1 rows of objectness, for clutter")
+    windows: Path | None = option("CSV of objectness windows (image,rank,x0,y0,x1,y1), for clutter")
     second_windows: Path | None = option("those of the second release")
 
 

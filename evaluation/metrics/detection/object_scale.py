@@ -87,7 +87,7 @@ def neighbours(
     return counts
 
 
-# Windows that the paper samples, and the count of an image in which none of them fits an object.
+# Windows per image that the paper samples.
 MOST_WINDOWS = 1000
 
 

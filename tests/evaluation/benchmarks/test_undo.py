@@ -84,4 +84,4 @@ def test_the_newest_truth_drops_an_image_that_was_removed(world):
     world.run.refresh_from_db()
     assert world.run.result == score
     page = logged_in(world.alice).get("/benchmarks/coots/").content.decode()
-    assert "cannot be made again from pixels" in page
+    assert "cannot be computed from pixels again" in page

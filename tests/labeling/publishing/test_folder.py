@@ -219,7 +219,7 @@ def test_images_of_a_sealed_part_are_left_out(alice, bob, dataset, tmp_path, run
     assert names == {"0.png", "1.png", "2.png"} - hidden
     for name in ("labels", "votes"):
         assert {r["image"] for r in rows(out, name)} <= names
-    assert "of a sealed part" in (out / "README.md").read_text()
+    assert "in sealed parts of splits" in (out / "README.md").read_text()
 
 
 def test_the_command_prints_counts_and_warns_of_unknown_licences(

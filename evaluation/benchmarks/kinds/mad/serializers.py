@@ -139,7 +139,9 @@ ClassImageSerializer = rows_of(ClassImage, "ClassImage")
 
 
 class ClassGallerySerializer(serializers.Serializer):
-    images = ClassImageSerializer(many=True, help_text="That a classifier predicts as the class.")
+    images = ClassImageSerializer(
+        many=True, help_text="Images that a classifier predicts as the class."
+    )
     references = ClassImageSerializer(many=True, help_text="Other images that show the class.")
     reference_count = serializers.IntegerField()
 

@@ -50,9 +50,9 @@ class ImageIndex:
         return len(self.lines)
 
     def find(self, image: str) -> int | None:
-        """Return the line of an image by its name, in about log2(N) reads; None without it.
+        """Return the number of the image's line, in about log2(N) reads; None if it has no line.
 
-        The file is in the order of a release: by name.
+        Lines are sorted by name, as in a release.
         """
         at = bisect_left(self.lines, image, key=lambda line: line["image"])
         return at if at < len(self) and self.lines[at]["image"] == image else None

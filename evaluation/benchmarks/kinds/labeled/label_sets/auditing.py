@@ -1,7 +1,8 @@
 """Doubtful labels of a classification benchmark, and asking people about them again.
 
-Votes of the campaign, the submissions' first classes and the labels of near duplicates are the
-raters (evaluation/scoring/label_audit.py). Fingerprints that are not stored yet are left out.
+The raters are the annotators of the campaign, the submissions (by their first class) and near
+duplicates (by their labels); see evaluation/scoring/label_audit.py. An image whose fingerprint is
+not stored yet has no near duplicates.
 """
 
 from collections import defaultdict
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from django.urls import reverse
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.access import check_images
@@ -29,17 +29,17 @@ from labeling.near_duplicates.fingerprints import STORED, from_bytes
 from labeling.near_duplicates.search import pairs
 from labeling.quality import asking_more
 
-# Rows of the page; images of a query.
+# Rows per page; images per query.
 PAGE, BATCH = 50, 1_000
-# Seconds for which a ranking is kept: a page and the click on it mean the same one.
+# Seconds for which a ranking is cached, so that a page and the click on it use the same one.
 KEPT_SECONDS = 300.0
 NEAR = "near duplicate"
-# A vote against the label of a question that names no other class.
+# The class of a vote that rejects the label without naming another class.
 ANOTHER = "another class"
 
 
 class Statement(NamedTuple):
-    """What a rater says about an image."""
+    """The class that a rater names for an image."""
 
     rater: str
     image: str
@@ -48,7 +48,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class DoubtfulLabel:
-    """A label, the class that is likelier ("" if nobody named one), and who says what."""
+    """A label, the likeliest other class ("" if no rater named one), and the contradictions."""
 
     image: str
     label: str
@@ -58,8 +58,7 @@ class DoubtfulLabel:
 
 
 def ranking(row: Benchmark) -> list[DoubtfulLabel]:
-    """Return the labels of the newest result, the most doubtful first, without those that nobody
-    contradicts.
+    """Return the contradicted labels of the newest result, the most doubtful first.
 
     Raises Conflict without a result.
     """
@@ -116,14 +115,14 @@ def _predictions(row: Benchmark, run: Run) -> tuple[dict[str, str], list[Stateme
         for classifier, outcome in line["outcomes"].items():
             first = ((outcome or {}).get("labels") or [None])[0]
             if first is not None:
-                # Any class of the label's set is right.
+                # Every class of the image is right.
                 name = line["classes"][0] if first in line["classes"] else first
                 statements.append(Statement(classifier, line["image"], name))
     return labels, statements
 
 
 def _votes(campaign: Campaign, labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the answers to the questions about the labels, the last of each person."""
+    """Yield the last answer of each person to the questions behind the labels."""
     kind = KINDS[campaign.kind]
     for part in batches([*labels], BATCH):
         answers = (
@@ -148,7 +147,9 @@ def _votes(campaign: Campaign, labels: Mapping[str, str]) -> Iterator[Statement]
 
 
 def _questions(campaign: Campaign, labels: Mapping[str, str], images: Sequence[str]) -> list[int]:
-    """Return the questions that gave these labels: about the image's class, or about its image."""
+    """Return the questions behind these labels: about the image and its class, or, in a naming
+    campaign, about the image.
+    """
     rows = Question.objects.for_consensus().filter(
         campaign=campaign, item__image__dataset=campaign.dataset_id, item__image__name__in=images
     )
@@ -169,7 +170,7 @@ def _near(row: Benchmark, labels: Mapping[str, str]) -> Iterator[Statement]:
         if name in labels
     }
     kept = {name: stored for name, stored in kept.items() if len(stored) == STORED}
-    # Equal ones are one entry, and the first of them answers for the others.
+    # Equal fingerprints are one entry of the search, under the name of the first image.
     first: dict[bytes, str] = {}
     for name, stored in kept.items():
         twin = first.setdefault(stored, name)
@@ -184,7 +185,7 @@ def _near(row: Benchmark, labels: Mapping[str, str]) -> Iterator[Statement]:
 
 
 def ask_again(row: Benchmark, actor: User, count: int, people: int) -> asking_more.AskedMore:
-    """Ask so many more people about the `count` most doubtful labels."""
+    """Ask this many more people about the `count` most doubtful labels."""
     doubtful = {entry.image: entry.label for entry in ranking(row)[:count]}
     questions = _questions(row.campaign, doubtful, [*doubtful])
     reason = f"Label audit of {row.title}"
@@ -215,9 +216,6 @@ def page(row: Benchmark) -> dict[str, object]:
                     for statement in entry.contradictions
                 ],
                 "image": images.get(entry.image),
-                "url": reverse("labeling:image", args=[dataset.name, images[entry.image].pk])
-                if entry.image in images
-                else "",
             }
             for entry in ranked[:PAGE]
         ],
