@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.models import Pool, Run, Submission
+from evaluation.models import Benchmark, Pool, Run, Submission
 from labeling.db import question_counts
 from labeling.models import (
     Campaign,
@@ -54,7 +54,7 @@ def first_steps(user: User, campaigns: Sequence[Campaign]) -> list[FirstStep]:
     releases = Release.objects.filter(campaign__in=campaigns)
     if Run.objects.filter(benchmark__campaign__in=campaigns, state=Run.State.DONE).exists():
         return []
-    dataset = Dataset.objects.filter(owner=user).order_by("pk").first()
+    dataset = Dataset.objects.filter(owner=user, archived_at=None).order_by("pk").first()
     campaign = campaigns[0] if campaigns else None
     labels = GivenLabel.objects.filter(item__image__dataset=dataset)
     people = Membership.objects.filter(campaign__in=campaigns, role=Membership.Role.ANNOTATOR)
@@ -169,8 +169,9 @@ def _by_campaign(rows: QuerySet[Any], campaigns: Sequence[Campaign]) -> dict[int
 def _news(user: User, campaigns: Sequence[Campaign]) -> list[OpenTask]:
     """Return others' new submissions and new or failed scores of the campaigns' benchmarks."""
     since = timezone.now() - NEW
-    sent = Submission.objects.filter(benchmark__campaign__in=campaigns, created_at__gte=since)
-    runs = Run.objects.filter(benchmark__campaign__in=campaigns, finished_at__gte=since)
+    kept = Benchmark.objects.filter(campaign__in=campaigns, archived_at=None)
+    sent = Submission.objects.filter(benchmark__in=kept, created_at__gte=since)
+    runs = Run.objects.filter(benchmark__in=kept, finished_at__gte=since)
     new = runs.filter(state=Run.State.DONE).exclude(requested_by=user)
     groups = [
         (runs.filter(state=Run.State.FAILED), "failed score", "failed scores", "benchmark"),

@@ -13,6 +13,7 @@ from evaluation.benchmarks.forms import FollowingFields
 from evaluation.benchmarks.truth_versions import TruthVersionRow
 from evaluation.models import Benchmark, Run, Submission, TruthVersion
 from labeling.campaigns.access import RESEARCHER, campaign_for
+from labeling.errors import Conflict
 from labeling.models import User
 from labeling.releases.freezing import release_for
 from labeling.web.api.base import Body
@@ -217,6 +218,10 @@ PLAN_WORDS = "What a benchmark would have."
 def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the kind's `plan` and `create` from a validated body."""
     campaign = campaign_for(user, body.pop("campaign"), RESEARCHER)
+    if campaign.archived_at:
+        raise Conflict(
+            "The campaign is archived. Take it out of the archive first.", field="campaign"
+        )
     if "release" in body:
         body["release"] = release_for(campaign, body["release"])
     return body | {"campaign": campaign}

@@ -44,6 +44,7 @@ def create(
 ) -> Campaign:
     """Create a draft campaign with its first policy and its owner as researcher; return it."""
     check_name(name)
+    check_not_archived(dataset)
     if kind not in KINDS:
         raise Refusal(
             f"There is no question kind {kind!r}. Choose one of: {', '.join(KINDS)}.", field="kind"
@@ -84,6 +85,15 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be a name: use 1 to 80 lower-case letters, digits, '-' and '_', "
             "starting with a letter or digit.",
             field="name",
+        )
+
+
+def check_not_archived(dataset: Dataset) -> None:
+    """Raise Conflict for an archived dataset, which opens no campaign."""
+    if dataset.archived_at:
+        raise Conflict(
+            f"The dataset {dataset.name} is archived. Take it out of the archive first.",
+            field="dataset",
         )
 
 

@@ -100,6 +100,13 @@ def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
         for relation in _relations(model)
         if relation.on_delete is models.PROTECT and relation.related_model not in closure
     ]
+    # Rows of one model may refer to each other: an item to the one that it shows a part of.
+    protecting += [
+        _referring(relation, rows).exclude(pk__in=rows.values("pk"))
+        for model, rows in closure.items()
+        for relation in _relations(model)
+        if relation.related_model is model
+    ]
     for below, phrase in _counted(protecting):
         # People know a question by its campaign.
         names = {str(getattr(row, "campaign", row)) for row in below[:MOST_NAMED]}

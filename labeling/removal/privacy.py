@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from labeling.datasets import details, images, tombstones
+from labeling.db.lookups import get_or_404
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import asking
@@ -100,7 +101,9 @@ def remove_everywhere(removed: RemovedImage) -> None:
 @transaction.atomic
 def _blank(image: Image, actor: User) -> RemovedImage:
     """Clear everything about the image in the database except the answers; queue the job."""
-    image = Image.objects.select_for_update(of=("self",)).select_related("dataset").get(pk=image.pk)
+    rows = Image.objects.select_for_update(of=("self",)).select_related("dataset")
+    # A second click has read the row before the first removed it.
+    image = get_or_404(rows, "This image was removed for privacy.", pk=image.pk)
     try:
         with images.open_original(image) as file:
             content = file.read()

@@ -160,6 +160,7 @@ class CampaignUndo(Undo):
         The clone has no questions or gold, and only this user. Raises Refusal for a name in use.
         """
         lifecycle.check_name(name)
+        lifecycle.check_not_archived(self.row.dataset)
         if Campaign.objects.filter(name=name).exists():
             raise Conflict(
                 f"A campaign is already called {name!r}. Choose another name.", field="name"

@@ -70,6 +70,19 @@ def test_counts_of_questions_are_those_of_the_counters(coots):
     assert pages == {"questions settled: freeze a release": "/campaigns/coots/releases/"}
 
 
+def test_archived_benchmarks_and_datasets_ask_for_nothing(coots, alice, bob, dataset, benchmark):
+    Submission.objects.create(benchmark=benchmark, name="a", position=0, submitted_by=bob)
+    Run.objects.create(benchmark=benchmark, state="failed", finished_at=timezone.now())
+    assert (1, "failed score") in tasks_of(coots)
+
+    Benchmark.objects.update(archived_at=timezone.now())
+    Dataset.objects.update(archived_at=timezone.now())
+
+    assert not {words for _, words in tasks_of(coots)} & {"failed score", "new submission"}
+    photographs = open_tasks.first_steps(alice, [])[0]
+    assert (photographs.is_done, photographs.url) == (False, "/datasets/new/")
+
+
 def test_campaign_with_few_free_questions_runs_dry(coots):
     [(count, words)] = tasks_of(coots)
 

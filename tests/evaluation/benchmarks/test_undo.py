@@ -38,6 +38,17 @@ def test_a_benchmark_is_archived_then_deleted_and_its_campaign_stays(world):
     connection.check_constraints()
 
 
+def test_an_archived_campaign_opens_no_benchmark(world):
+    CampaignUndo(world.campaign, world.alice).archive()
+    body = {"campaign": world.campaign.name, "kind": "classification", "release": 1}
+
+    response = logged_in(world.alice).post(
+        "/api/v1/released-benchmark-plans/", body, "application/json"
+    )
+
+    assert (response.status_code, "archived" in response.json()["detail"]) == (409, True)
+
+
 def test_every_campaign_of_the_world_is_deleted_once_nothing_uses_it(world):
     """Whatever tables its kind fills."""
     ModelRun.objects.all().delete()

@@ -9,7 +9,7 @@ from PIL import Image as Pillow
 from annotator import backup
 from labeling.campaigns import lifecycle
 from labeling.datasets import images
-from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import opening
 from labeling.image_files import DISPLAY_PX
@@ -161,3 +161,13 @@ def test_the_same_file_and_pixels_are_refused_after_a_restored_backup(
     assert images.add_file(again, "c.png", io.BytesIO(photograph(seed=2))).image is not None
     assert images.add_file(lake, "anna.png", io.BytesIO(photograph(seed=3))).image is not None
     assert not [p for p, content in site_files().items() if content == lake.content]
+
+
+def test_a_second_click_finds_the_image_removed(lake, alice):
+    """Both clicks have read the image before the first removes it."""
+    image, again = (lake.images.get(name="anna.png") for _ in range(2))
+    privacy.remove(image, alice, "anna.png")
+
+    with pytest.raises(NotYours, match="removed for privacy"):
+        privacy.remove(again, alice, "anna.png")
+    assert Tombstone.objects.count() == 1

@@ -1,9 +1,11 @@
+import io
 from pathlib import Path
 
 import pytest
 from django.db import connection
 
 from labeling.campaigns import lifecycle
+from labeling.datasets import images
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.models import Answer, Campaign, Image, Item, Question, Release, Seat
 from labeling.releases import freezing
@@ -146,3 +148,33 @@ def test_an_image_is_deleted_while_no_campaign_has_asked_about_it(alice):
 
     assert list(dataset.images.all()) == [used]
     assert not path.exists()
+
+
+def test_an_image_whose_part_another_image_shows_is_kept(alice, dataset):
+    for seed, name in enumerate(("whole.png", "frame.png")):
+        images.add_file(dataset, name, io.BytesIO(factories.picture(seed)))
+    whole, frame = dataset.images.order_by("pk")
+    derived = Item.objects.create(image=frame, derived_from=Item.objects.create(image=whole))
+    undo = ImageUndo(whole, alice)
+
+    assert undo.dependents().prevents == [f"1 item ({derived})"]
+    with pytest.raises(Conflict, match=r"in use by 1 item"):
+        undo.delete(whole.name)
+    # The frame itself can go, and the whole dataset.
+    ImageUndo(frame, alice).delete(frame.name)
+    connection.check_constraints()
+
+
+def test_an_archived_dataset_opens_no_campaign(as_alice, alice, dataset):
+    campaign = lifecycle.create(alice, name="x", title="X", kind="contains", dataset=dataset)
+    undo = DatasetUndo(dataset, alice)
+    undo.archive()
+    body = {"name": "y", "title": "Y", "kind": "contains", "dataset": dataset.name}
+
+    for path, sent in (("", body), ("x/clone/", {"name": "z"})):
+        response = as_alice.post(f"/api/v1/campaigns/{path}", sent, "application/json")
+        assert (response.status_code, "archived" in response.json()["detail"]) == (409, True)
+    assert [row.name for row in Campaign.objects.all()] == ["x"]
+
+    undo.unarchive()
+    assert CampaignUndo(campaign, alice).clone("z").state == Campaign.State.DRAFT
