@@ -293,6 +293,7 @@ def describe_topic(topic: Topic, words: Mapping[str, Any]) -> TopicDescription:
             {
                 "image": reverse("example_image", args=[example.token]),
                 "answer": example.answer,
+                "word": gettext("Yes") if example.answer == "yes" else gettext("No"),
                 "caption": example.caption,
             }
             for example in topic.examples.all()

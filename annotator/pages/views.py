@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -22,6 +23,7 @@ from annotator.pages.worded import campaign_for, worded
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
+from labeling.campaigns import instructions
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Example, Membership, Seat, User
@@ -93,9 +95,19 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
         return redirect("training", campaign.name)
     except (Conflict, NotWorking) as refusal:
         return stopped_page(request, campaign, membership, refusal)
+    _notify_of_instructions(request, campaign, membership)
     shown_by = page_of(campaign)
     context = _label_context(page, membership) | shown_by.label_context(page)
     return render(request, shown_by.template, context)
+
+
+def _notify_of_instructions(
+    request: HttpRequest, campaign: Campaign, membership: Membership | None
+) -> None:
+    if membership and (changed_at := instructions.take_notice(membership, campaign)):
+        date = date_format(changed_at, "DATETIME_FORMAT")
+        sentence = gettext("The instructions changed on %(date)s (UTC). Read them again.")
+        messages.info(request, sentence % {"date": date})
 
 
 def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:

@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from labeling.campaigns import instructions as versions
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
@@ -116,6 +117,8 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         kept = {key: campaign.settings[key] for key in kind.kept_settings}
         fields["settings"] = kind.clean_settings(fields["settings"] | kept)
     with transaction.atomic():
+        if "instructions" in fields:
+            fields |= versions.add_version(campaign, actor, fields["instructions"])
         for key, value in fields.items():
             setattr(campaign, key, value)
         campaign.save(update_fields=list(fields))

@@ -5,7 +5,8 @@
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, SavedView, Tombstone, Import, Item, GivenLabel, |
 | | Vocabulary |
-| campaigns.py | Campaign, CampaignText, Policy, Graph, Calibration, Topic, Example, Decision |
+| campaigns.py | Campaign, CampaignText, InstructionsVersion, Policy, Graph, Calibration, |
+| | Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Seat, Answer, Draft, SentBack, |
 | | Settlement, Audit |
 | candidates.py | Candidate, Verification |
@@ -28,6 +29,7 @@ from labeling.models.campaigns import (
     Decision,
     Example,
     Graph,
+    InstructionsVersion,
     Policy,
     Topic,
 )
@@ -85,6 +87,7 @@ __all__ = [
     "Image",
     "ImageEmbedding",
     "Import",
+    "InstructionsVersion",
     "Invitation",
     "Item",
     "Job",

@@ -36,8 +36,10 @@ class Campaign(models.Model):
         "labeling.Dataset", on_delete=models.PROTECT, related_name="campaigns"
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.DRAFT)
-    # Plain text for annotators; settings belong to the kind (see kinds/*.py).
+    # Markdown for annotators; settings belong to the kind (see kinds/*.py).
     instructions = models.TextField(blank=True)
+    # Date of the last version (InstructionsVersion); null before the first change.
+    instructions_changed_at = models.DateTimeField(null=True, blank=True)
     settings = models.JSONField(default=dict, blank=True)
     # Codes of languages with translated texts (CampaignText).
     languages = models.JSONField(default=list, blank=True)
@@ -108,6 +110,28 @@ class CampaignText(models.Model):
 
     def __str__(self) -> str:
         return f"{self.language} of {self.campaign}"
+
+
+class InstructionsVersion(models.Model):
+    """A version of a campaign's instructions. Rows exist from the first change on."""
+
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, related_name="instructions_versions"
+    )
+    version = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "version"], name="one_instructions_per_campaign_and_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"instructions {self.version}"
 
 
 class Policy(models.Model):

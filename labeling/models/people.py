@@ -187,6 +187,8 @@ class Membership(models.Model):
     # The campaign's settled_nightly when this person joined; null for older memberships.
     settled_before = models.PositiveIntegerField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+    # Date of the instructions that the person was last notified of; null for none.
+    instructions_seen = models.DateTimeField(null=True, blank=True)
 
     objects = MembershipQuerySet.as_manager()
 

@@ -4,11 +4,13 @@ from typing import Any
 
 from django import template
 
+from labeling import markdown
 from labeling.campaigns.names import VisibleNames
 from labeling.models import User
 from labeling.reports import forecasts, person_page
 
 register = template.Library()
+register.filter("markdown", markdown.render)
 
 
 @register.filter

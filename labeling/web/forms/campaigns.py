@@ -71,7 +71,8 @@ class CampaignForm(WordedForm):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs=TALL),
-        help_text="What counts as the class and what does not. Shown next to each image.",
+        help_text="What counts as the class and what does not. Shown next to each image. Markdown: "
+        "lists, emphasis, headings and links; no pictures.",
     )
 
 

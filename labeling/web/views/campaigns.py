@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.assistance import embedding
-from labeling.campaigns import lifecycle, texts
+from labeling.campaigns import instructions, lifecycle, texts
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
@@ -271,6 +271,7 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         form=form,
         latest=latest,
         newer=latest is not None and latest.pk != campaign.vocabulary_id,
+        versions=instructions.newest_versions(campaign),
     )
 
 

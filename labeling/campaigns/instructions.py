@@ -1,0 +1,50 @@
+"""Versions of a campaign's instructions, and who must be notified of a change."""
+
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from labeling.models import Campaign, InstructionsVersion, Membership, User
+
+LISTED = 20
+
+
+def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetime]:
+    """Store the new text as a version, and before the first change the old text too.
+
+    Return the fields that the campaign gets with it: none if the text is the same but for white
+    space at its ends and kinds of line breaks. Call it in a transaction.
+    """
+    current = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
+    if text.strip().splitlines() == current.instructions.strip().splitlines():
+        return {}
+    last = current.instructions_versions.order_by("version").last()
+    if last is None:
+        last = InstructionsVersion.objects.create(
+            campaign=current,
+            version=1,
+            text=current.instructions,
+            created_by=current.created_by,
+            created_at=current.created_at,
+        )
+    now = timezone.now()
+    InstructionsVersion.objects.create(
+        campaign=current, version=last.version + 1, text=text, created_by=actor, created_at=now
+    )
+    return {"instructions_changed_at": now}
+
+
+def take_notice(membership: Membership, campaign: Campaign) -> datetime | None:
+    """Return when the instructions changed, the first time that it is asked after a change."""
+    changed_at = campaign.instructions_changed_at
+    if changed_at is None or changed_at <= (membership.instructions_seen or membership.joined_at):
+        return None
+    Membership.objects.filter(pk=membership.pk).update(instructions_seen=changed_at)
+    return changed_at
+
+
+def newest_versions(campaign: Campaign) -> QuerySet[InstructionsVersion]:
+    """Return the last LISTED versions with their authors, newest first."""
+    versions = campaign.instructions_versions.select_related("created_by")
+    return versions.order_by("-version")[:LISTED]
