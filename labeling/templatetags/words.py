@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from labeling import markdown
+from labeling.campaigns import markdown
 from labeling.campaigns.names import VisibleNames
 from labeling.models import User
 from labeling.reports import forecasts, person_page

@@ -7,19 +7,17 @@ from django.utils.html import linebreaks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeling.markdown import TAGS, render
+from labeling.campaigns.markdown import TAGS, render
 from tests.cases import for_each
 
 ALLOWED = set(TAGS.split())
 LINK = {"href", "title", "target", "rel"}
-PIECES = (
-    """
+ATTACKS = """
 <script> </script> <img/src=x/onerror=alert(1)> <svg/onload=alert(1)> <!-- [a]( ![b]( ) > ' "
 javascript:alert(1) data:image/png;base64,AA //evil.example &#106;avascript: vbscript: file:///etc
 https://a.example mailto:a@b.example ` ** > - # \\ <a/href= text ~~~ ``` 1. <https: <javascript:
-""".split()
-    + [" ", "\n", "\x00"]
-)
+"""
+PIECES = [*ATTACKS.split(), " ", "\n", "\x00"]
 
 
 class Reader(HTMLParser):
