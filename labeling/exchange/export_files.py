@@ -165,11 +165,13 @@ class PublishingOptions(TypedDict):
     started: str
 
 
-def publishing_options(release: Release) -> PublishingOptions:
+def publishing_options(release: Release | None) -> PublishingOptions:
     """Return the images that a split of the campaign seals, and the campaign's start.
 
-    Raises Conflict while a sealed split is being made.
+    None: a release that is only a folder. Raises Conflict while a sealed split is being made.
     """
+    if release is None:
+        return {"sealed": frozenset(), "started": ""}
     sealed = import_string(settings.ASSAY_SEALED_IMAGES)(release.campaign)
     return {"sealed": sealed, "started": release.campaign.created_at.date().isoformat()}
 

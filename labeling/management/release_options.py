@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from labeling.exchange import export_files
 from labeling.files import BadInput
 from labeling.management.options import argument, option
 from labeling.models import Campaign, Release
@@ -50,6 +51,13 @@ def find_campaign(name: str, kind: str = "campaign") -> Campaign:
     if campaign is None:
         raise BadInput(f"there is no {kind} {name!r}", cure="check the name")
     return campaign
+
+
+def open_images(options: ReleaseOptions, release: Release | None) -> Open | None:
+    """Return a function that opens a photograph by name: from --images, else from the dataset."""
+    if options.images is not None:
+        return images_in(options.images)
+    return None if release is None else export_files.images_of(release)
 
 
 def images_in(folder: Path) -> Open:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.scoring import release_report
-from labeling.exchange import export_files, part_reading, prior_labels
+from labeling.exchange import part_reading, prior_labels
 from labeling.files import BadInput
 from labeling.formats import FORMATS
 from labeling.formats.label import NAMES, Label
@@ -20,7 +20,7 @@ from labeling.management.release_options import (
     ReleaseOptions,
     find_campaign,
     find_release,
-    images_in,
+    open_images,
 )
 from labeling.models import Dataset
 from labeling.records import Record
@@ -90,16 +90,12 @@ class Command(ContractCommand):
     @verb("from a release")
     def export(self, options: ExportOptions) -> exporting.Exported:
         frozen, stored = find_release(options.release, options.number)
-        if options.images is not None:
-            open_image: exporting.Open | None = images_in(options.images)
-        else:
-            open_image = None if stored is None else export_files.images_of(stored)
         with refusals():
             made = exporting.export(
                 frozen,
                 options.format_name,
                 options.out,
-                open_image,
+                open_images(options, stored),
                 exporting.FormatOptions(options.names, options.rest, options.image_base),
                 with_images=options.with_images,
             )

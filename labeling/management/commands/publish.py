@@ -6,10 +6,9 @@ from pathlib import Path
 from labeling.exchange import export_files
 from labeling.management.contract import ContractCommand, refusals
 from labeling.management.options import option
-from labeling.management.release_options import ReleaseOptions, find_release, images_in
+from labeling.management.release_options import ReleaseOptions, find_release, open_images
 from labeling.plurals import count_of
 from labeling.publishing import folder
-from labeling.release_files.exporting import Open
 
 
 @dataclass(kw_only=True)
@@ -23,24 +22,14 @@ class Command(ContractCommand):
 
     def action(self, options: PublishOptions) -> folder.Published:
         frozen, stored = find_release(options.release, options.number)
-        open_image: Open | None = None
-        if options.images is not None:
-            open_image = images_in(options.images)
-        elif stored is not None:
-            open_image = export_files.images_of(stored)
         with refusals():
-            if stored is None:
-                made = folder.publish(
-                    frozen, options.out, open_image, with_images=options.with_images
-                )
-            else:
-                made = folder.publish(
-                    frozen,
-                    options.out,
-                    open_image,
-                    with_images=options.with_images,
-                    **export_files.publishing_options(stored),
-                )
+            made = folder.publish(
+                frozen,
+                options.out,
+                open_images(options, stored),
+                with_images=options.with_images,
+                **export_files.publishing_options(stored),
+            )
         if made.unknown_licence:
             self.warn(
                 f"{count_of(made.unknown_licence, 'image has', 'images have')} no stated licence: "
