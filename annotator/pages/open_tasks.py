@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.models import Benchmark, Pool, Run, Submission
+from evaluation.models import Benchmark, Run, Submission
 from labeling.db import question_counts
 from labeling.models import (
     Campaign,
@@ -23,9 +23,9 @@ from labeling.models import (
     User,
 )
 
-# Submissions and scores count as new for so long.
+# How long submissions and scores count as new.
 NEW = timedelta(days=7)
-# An open campaign with so few free questions runs dry: as many as one person may hold.
+# An open campaign with this few free questions runs dry: one person may hold them all.
 FEW = 40
 
 
@@ -50,7 +50,7 @@ class FirstStep:
 
 
 def first_steps(user: User, campaigns: Sequence[Campaign]) -> list[FirstStep]:
-    """Return the way from photographs to a score; empty once something of the user was scored."""
+    """Return the steps from photographs to a score; none once a benchmark has a score."""
     releases = Release.objects.filter(campaign__in=campaigns)
     if Run.objects.filter(benchmark__campaign__in=campaigns, state=Run.State.DONE).exists():
         return []
@@ -67,11 +67,11 @@ def first_steps(user: User, campaigns: Sequence[Campaign]) -> list[FirstStep]:
         ),
         FirstStep(
             "Classes or predictions",
-            "Import labels, or predictions for a MAD competition. Skip it if the campaign’s form "
-            "names the classes.",
+            "Import labels, or predictions for a MAD competition. Skip this step if you enter the "
+            "classes with the campaign.",
             _url("dataset", dataset),
             campaign is not None
-            or (dataset is not None and (_pools(dataset).exists() or labels.exists())),
+            or (dataset is not None and (dataset.pools.exists() or labels.exists())),
         ),
         FirstStep(
             "Campaign",
@@ -97,10 +97,6 @@ def first_steps(user: User, campaigns: Sequence[Campaign]) -> list[FirstStep]:
     ]
 
 
-def _pools(dataset: Dataset) -> QuerySet[Pool]:
-    return Pool.objects.filter(dataset=dataset)
-
-
 def _url(page: str, row: Dataset | Campaign | None) -> str:
     return reverse(f"labeling:{page}", args=[row.name]) if row else ""
 
@@ -108,7 +104,7 @@ def _url(page: str, row: Dataset | Campaign | None) -> str:
 def open_tasks(user: User, campaigns: Sequence[Campaign]) -> list[OpenTask]:
     """Return the open tasks of campaigns that the user runs, and of their benchmarks.
 
-    Seven queries.
+    Takes seven queries.
     """
     counts = question_counts.of_campaigns([campaign.pk for campaign in campaigns])
     failed, flags, suspects = (
