@@ -1,7 +1,7 @@
-"""How many wrong labels are among those that the label audit asks people about again.
+"""Share of wrong labels among those that the label audit asks people about again.
 
-`python -m benchmarks label_audit`. A made release: 2,000 images of 50 classes, 5 % of the labels
-flipped at random, three classifiers that are right on 75 % and err together on hard images.
+`python -m benchmarks label_audit`. A simulated release: 2,000 images of 50 classes, 5 % of the
+labels flipped at random, three classifiers that are right on 75 % and err together on hard images.
 Bluebirds and Dogs: five votes of each image, their majority as the label, no classifier; the
 interval is of 200 resamples of the images.
 """

@@ -1,4 +1,4 @@
-"""Reader of objectness windows for clutter: `image,rank,x0,y0,x1,y1`."""
+"""Reader of objectness windows, `image,rank,x0,y0,x1,y1`, which clutter needs."""
 
 from collections.abc import Callable, Iterator
 from itertools import groupby

@@ -70,7 +70,7 @@ class Campaign(models.Model):
     # Questions settled by last night. People see no newer number, which would reveal which of their
     # answers counted.
     settled_nightly = models.PositiveIntegerField(default=0, db_default=0)
-    # From then on, by the database's clock, nobody gets new questions.
+    # After this time, by the database's clock, nobody gets new questions.
     deadline = models.DateTimeField(null=True, blank=True)
     # Gold questions that most people failed, as of last night.
     gold_failing = models.PositiveIntegerField(default=0, db_default=0)
@@ -80,7 +80,7 @@ class Campaign(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    # Archived campaigns leave lists and open no work.
+    # Archived campaigns are not in lists and cannot be open.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     # Texts in the page's language (campaigns/texts.py), on copies for pages only.

@@ -24,7 +24,7 @@ class Dataset(models.Model):
     description = models.TextField(blank=True)
     owner = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="datasets")
     created_at = models.DateTimeField(default=timezone.now)
-    # Archived datasets leave lists.
+    # Archived datasets are not in lists.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = DatasetQuerySet.as_manager()
@@ -34,7 +34,7 @@ class Dataset(models.Model):
 
 
 class ImageManager(models.Manager["Image"]):
-    """Images that are there: rows of images removed for privacy are only reached from questions."""
+    """Images without those removed for privacy, whose rows are only reached from questions."""
 
     def get_queryset(self) -> models.QuerySet["Image"]:
         return super().get_queryset().filter(removed_at=None)
@@ -83,7 +83,7 @@ class Image(models.Model):
                 fields=["dataset", "sha256"], name="one_image_per_dataset_and_content"
             ),
         ]
-        # For the browser, which reads on from the last image of a page in each of its orders.
+        # For the image browser, which continues from the last image of a page in each order.
         indexes = [
             models.Index(fields=["dataset", "id"], name="image_by_id"),
             models.Index(fields=["dataset", "bytes", "id"], name="image_by_size"),
@@ -118,7 +118,7 @@ class SavedView(models.Model):
 class Tombstone(models.Model):
     """Keyed hashes of an image that was removed for privacy (datasets/tombstones.py)."""
 
-    # The owner of the dataset sees it. It outlives the dataset.
+    # The owner of the dataset sees the tombstone. The tombstone outlives the dataset.
     dataset = models.ForeignKey(
         Dataset, null=True, on_delete=models.SET_NULL, related_name="tombstones"
     )

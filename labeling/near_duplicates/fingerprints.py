@@ -20,16 +20,17 @@ SIDES = ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (3, 0))
 
 
 def _crops_of(off: float) -> tuple[tuple[float, ...], ...]:
-    """Return what crops take off the left, top, right and bottom: off all sides, off one, and off
-    two that meet.
+    """Return what each crop takes off the left, top, right and bottom: off all sides, one side, or
+    two sides that meet.
     """
     some = (tuple(off if side in sides else 0.0 for side in range(4)) for sides in SIDES)
     return ((off,) * 4, *some)
 
 
-# First nothing. The second edition had all but the last nine.
+# The first view is the whole image. The second edition lacked the last nine.
 CROPS = ((0.0,) * 4, (0.025,) * 4, *_crops_of(0.05), *_crops_of(0.1))
 VIEWS = len(CROPS)
+# Bytes of a stored fingerprint.
 STORED = 8 * VIEWS
 # Grey levels that the image's brightness must vary by, or its bits are noise.
 PLAIN = 3.0

@@ -44,11 +44,12 @@ def near(
     """Return the number of pairs: entries within the distance of another entry's view.
 
     Writes those that fit; a pair may repeat. views: (M, V) of the entries from `first` on.
-    sorted_views: (B, M × V) their views in the order of each band's buckets, so that the processor
-    has a bucket at hand. orders: (B, N) entries in that order. hashes: (B, N) likewise, so that a
-    bucket is contiguous. starts: (B, 2 ** width + 1) offsets of the buckets. Hashes without an
-    equal band differ in one bit of at least 2 B - distance bands, so the last of those few bands
-    need no bucket with a bit changed.
+    sorted_views: (B, M × V) numbers of these views in the order of each band's buckets, so that
+    consecutive queries read the same bucket. orders: (B, N) entries in that order. hashes: (B, N)
+    likewise, so that a bucket is contiguous. starts: (B, 2 ** width + 1) offsets of the buckets.
+
+    If no band of two hashes is equal, at least 2 B - distance bands differ in exactly one bit. One
+    of these bands is enough, so the last 2 B - distance - 1 bands are read without changed bits.
     """
     count = 0
     mask = np.uint64((1 << width) - 1)

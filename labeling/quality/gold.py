@@ -520,9 +520,9 @@ def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
 
 
 def note_failing(campaign: Campaign) -> None:
-    """Save how many active gold questions most people failed, trusted or not, for home.
+    """Save the number of active gold questions that most people failed, for the home page.
 
-    `retire_failed` takes only those that trusted people failed.
+    All people count here; for `retire_failed` only trusted ones do.
     """
     policy = policies.of(campaign)
     people, share = policy["gold_fail_people"], policy["gold_fail_share"]

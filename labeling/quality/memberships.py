@@ -63,12 +63,13 @@ def invite(
 def invite_each(
     campaign: Campaign, actor: User, people: Sequence[str], role: str, *, days: int
 ) -> list[tuple[str, str]]:
-    """Return (name, secret) of a new invitation for each of these people, or make none at all."""
+    """Create an invitation for each person, or none at all; return (name, secret) of each."""
     if not people:
         raise Refusal("Give at least one name.", field="people")
     if len(people) > MAX_USES:
         raise Refusal(
-            f"{len(people):,} names came; at most {MAX_USES:,} fit. Split the list.", field="people"
+            f"The list has {len(people):,} names; at most {MAX_USES:,} are allowed. Split it.",
+            field="people",
         )
     with transaction.atomic():
         return [(name, invite(campaign, actor, role, days=days, note=name)[1]) for name in people]

@@ -48,7 +48,7 @@ COCO_NOTE = (
     "image. CSV and Label Studio JSON state labels of whole images."
 )
 
-# The folder to publish (labeling/publishing), which is no format to read back.
+# The folder to publish (labeling/publishing), which is not read back.
 PUBLISHED = "huggingface"
 
 # Opens an image by its name, where pixels are available.

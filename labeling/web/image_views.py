@@ -72,7 +72,7 @@ def image_display(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def view_save(request: SignedIn, name: str) -> HttpResponse:
-    """Save the filter and order under a name; the same name is replaced."""
+    """Save the filter and order under a name, and replace a saved view of that name."""
     dataset = dataset_for(request.user, name)
     form = SavedViewForm(request.POST)
     if not form.is_valid():

@@ -16,7 +16,7 @@ from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo, Undo
 from labeling.web.forms.common import NAME_HELP, WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, done, own_campaign
 
-ARCHIVED = "Archived. It is no longer in lists; Archived leads to it."
+ARCHIVED = "Archived. To find it again, follow “Archived” below the list."
 
 
 class NameForm(WordedForm):
@@ -27,7 +27,7 @@ class NameForm(WordedForm):
 
 
 class DeletionForm(WordedForm):
-    """The name of what is deleted, typed to confirm."""
+    """The name of the row to delete, typed to confirm."""
 
     typed = forms.CharField(max_length=400, label="Its name, to confirm")
 
@@ -70,12 +70,12 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
         published = privacy.remove(image, request.user, privacy_form.cleaned_data["typed"])
         message = "Its pixels are removed everywhere, and it cannot be added again."
         if published:
-            message += f" Published before, with its labels: {', '.join(published)}."
+            message += f" Earlier releases have its labels: {', '.join(published)}."
         return done(request, message, "dataset_undo", dataset.name)
 
-    gone = carried_out(privacy_form, remove) if is_private else carried_out(form, delete)
-    if gone:
-        return gone
+    response = carried_out(privacy_form, remove) if is_private else carried_out(form, delete)
+    if response:
+        return response
     context = {
         "dataset": dataset,
         "image": image,
@@ -110,11 +110,10 @@ def undo_page(request: SignedIn, undo: Undo, page: str) -> HttpResponse:
     if not hasattr(row, "title"):
         del name_form.fields["title"]
     form = DeletionForm(request.POST if action == "delete" else None)
-    act_at = reverse(f"{page}_undo", args=[row.name])
 
     def rename() -> HttpResponse:
         undo.rename(**name_form.cleaned_data)
-        messages.success(request, "Renamed. Old addresses no longer lead here.")
+        messages.success(request, "Renamed. Links to the old address no longer work.")
         return redirect(page, row.name)
 
     def clone() -> HttpResponse:
@@ -133,7 +132,7 @@ def undo_page(request: SignedIn, undo: Undo, page: str) -> HttpResponse:
         with refusals_shown(request):
             getattr(undo, action)()
             messages.success(request, ARCHIVED if action == "archive" else "Back in the lists.")
-        return redirect(act_at)
+        return redirect(f"{page}_undo", row.name)
     may_clone = isinstance(undo, CampaignUndo) and request.user.may_open_campaigns
     acts = {"rename": (name_form, rename), "delete": (form, delete)}
     if may_clone:

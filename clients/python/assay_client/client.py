@@ -7,7 +7,7 @@ from typing import Any, cast
 from assay_client import models
 from assay_client.transport import File, Transport
 
-# The site adds so many files at once without a job.
+# The site adds up to this many files without a job.
 BATCH = 20
 MOST_QUESTIONS = 5_000
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -32,7 +32,7 @@ class AssayClient(Transport):
     def add_images(self, dataset: str, folder: File, *, licence: str = "", source: str = "") -> int:
         """Upload the photographs of a folder by their paths in it; return how many were sent.
 
-        Skips names that the dataset has, so a call that was interrupted goes on.
+        Skips names that the dataset has, so an interrupted call can be repeated.
         """
         root = Path(folder)
         known = {row["name"] for row in self.pages(f"datasets/{dataset}/images/")}
@@ -72,7 +72,7 @@ class AssayClient(Transport):
         return cast(models.Campaign, self.post(f"campaigns/{campaign}/close/"))
 
     def invite(self, campaign: str, people: int, role: str = "annotator") -> str:
-        """Return the secret with which so many people join."""
+        """Create an invitation for this many people; return its secret."""
         body = {"max_uses": people, "role": role}
         return str(self.post(f"campaigns/{campaign}/invitations/", body)["secret"])
 

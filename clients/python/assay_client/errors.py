@@ -1,4 +1,4 @@
-"""What can go wrong: the site refuses a request, or a job fails."""
+"""Errors: the site refuses a request, or a job fails."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import httpx
 class Problem(Exception):
     """A refused request, as RFC 9457 problem details.
 
-    status: of HTTP. code: stable, for programs. errors: an entry per field, with its cure.
+    status: the HTTP status. code: stable, for programs. errors: an entry per field, with its cure.
     """
 
     def __init__(self, response: httpx.Response) -> None:

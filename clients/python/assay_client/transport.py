@@ -13,9 +13,9 @@ import httpx
 from assay_client.errors import JobFailed, Problem
 
 ROOT = "/api/v1/"
-# The site did not carry out a request that it answers so; Retry-After says when to ask again.
+# Statuses of requests that the site did not carry out; Retry-After says when to repeat them.
 TRY_AGAIN = (429, 502, 503, 504)
-# They change nothing when they are repeated.
+# Methods that are safe to repeat.
 SAFE = ("GET", "PUT", "DELETE", "PATCH")
 LONGEST_PAUSE = 60.0
 PAGE = 500
@@ -112,7 +112,7 @@ class Transport:
         return row
 
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Return the response. Repeats what the site could not take. Raises Problem."""
+        """Return the response. Repeats requests that the site could not take. Raises Problem."""
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:

@@ -103,7 +103,7 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class Pages(CursorPagination):
-    """Cursor pages in the view's `ordering`, which must end with a unique column, or in reverse."""
+    """Cursor pages in the view's `ordering` or its reverse. It must end with a unique column."""
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -198,7 +198,7 @@ class Schema(AutoSchema):
         return re.split(r"(?<=\.) (?=[A-Z])", text)[0].rstrip(".") or None
 
     def _get_paginator(self) -> Pages | None:
-        # Only lists that are read come in pages.
+        # Only GET returns pages.
         return super()._get_paginator() if self.method == "GET" else None
 
     def get_examples(self) -> list[OpenApiExample]:

@@ -1,9 +1,9 @@
-"""Tags of the OpenAPI schema: each address has one subject. And examples of bodies."""
+"""Tags of the OpenAPI schema, one for each address, and examples of bodies."""
 
 from collections.abc import Mapping
 
-# Subject → its description, and the words of addresses that belong to it: the first word, or after
-# the name of a campaign, dataset or benchmark the next one.
+# Subject → its description, and its addresses: by their first word, or by the first word below a
+# campaign, dataset or benchmark, such as campaigns/gold.
 SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Account": ("You, your tokens, and invitations to you.", ("", "me", "tokens", "invitations")),
     "Datasets": (
@@ -90,7 +90,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _SUBJECT_OF = {word: name for name, (_, words) in SUBJECTS.items() for word in words}
 _NESTED = ("campaigns", "datasets", "benchmarks")
 TAGS = [{"name": name, "description": words} for name, (words, _) in SUBJECTS.items()]
-# Operation → a body that it takes, in the order in which a first campaign needs them.
+# Operation → an example of its body, in the order of a first campaign.
 EXAMPLES: Mapping[str, object] = {
     "POST datasets/": {"name": "pond", "description": "Photographs of a pond"},
     "POST campaigns/": {
@@ -139,5 +139,5 @@ def subject_of(path: str) -> str:
 
 
 def example_of(method: str, path: str) -> object | None:
-    """Return a body that the operation takes."""
+    """Return an example of the operation's body; None without one."""
     return EXAMPLES.get(f"{method} {path.removeprefix(ROOT)}")

@@ -22,7 +22,7 @@ CONFIRM = OpenApiParameter("confirm", str, description="Its name.")
 
 
 class ArchiveFilters(django_filters.FilterSet):
-    """Filters of a list whose archived rows come on request only."""
+    """Filters of a list that contains archived rows only on request."""
 
     archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
 
@@ -85,7 +85,7 @@ class UndoActions(BaseViewSet):
         self.undo_of(name).unarchive()
         return Response(status=204)
 
-    # Viewsets share this schema, and differ in what they parse.
+    # The viewsets parse different media types; naming one keeps their schemas equal.
     @extend_schema(request={"application/json": RenameSerializer}, responses={204: None})
     @action(["post"], detail=True)
     def rename(self, request: Request, name: str) -> Response:

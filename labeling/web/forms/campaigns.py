@@ -215,7 +215,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         initial="standard",
         required=False,
         help_text="The estimate compares the three. Careful has a training and a test. Rules that "
-        "you change below, and those of a policy file, replace its rules.",
+        "you change below or put into a policy file override those of the preset.",
     )
     policy_file = forms.FileField(
         label="Policy file",
@@ -421,7 +421,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         if file is None:
             return {}
         if file.size > MAX_POLICY_BYTES:
-            raise forms.ValidationError("The file is larger than 64 KiB, too large for rules.")
+            raise forms.ValidationError("A policy file may have at most 64 KiB.")
         try:
             return parse_yaml(file.read(), file.name)
         except BadInput as error:

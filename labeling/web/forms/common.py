@@ -19,14 +19,14 @@ NAME_HELP = "Part of the page’s address. Use lower-case letters, digits, - and
 
 
 class CampaignField(forms.ModelChoiceField):
-    """A campaign to choose; the name tells those of equal titles apart."""
+    """A choice of campaigns by title, with the name in case titles are equal."""
 
     def label_from_instance(self, obj: Campaign) -> str:
         return f"{obj.title} ({obj.name})"
 
 
 class ReleaseField(forms.ModelChoiceField):
-    """A release to choose, with its date."""
+    """A choice of releases, with their dates."""
 
     def label_from_instance(self, obj: Release) -> str:
         return f"{obj.campaign.title} ({obj}, {date_format(obj.created_at, 'j M Y')})"

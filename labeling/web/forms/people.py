@@ -28,7 +28,7 @@ class InvitationForm(WordedForm):
 
 
 class InvitationsForm(ListsForm):
-    """A link for each of many people."""
+    """An invitation for each person of a list."""
 
     people_file = list_file("File of people", "A name or address in the first column of each line.")
     people = list_text("People as text", "Instead of a file: one name or address per line.")

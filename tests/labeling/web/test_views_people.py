@@ -108,7 +108,10 @@ def test_each_person_of_a_list_gets_a_link_of_their_own(desk, coots, charlie):
         ("", "Give at least one name."),
         ("Mia\nTom\nMia", "Line 3: Mia is already on line 1."),
         ("Mia,Berlin", "Line 1: 2 cells, but there are 1 columns."),
-        ("\n".join(f"p{number}" for number in range(1001)), "1,001 names came; at most 1,000 fit."),
+        (
+            "\n".join(f"p{number}" for number in range(1001)),
+            "The list has 1,001 names; at most 1,000 are allowed.",
+        ),
     ],
 )
 def test_a_list_with_a_fault_invites_nobody(desk, coots, people, refusal):
