@@ -233,7 +233,10 @@ def import_root_path(relative: str) -> Path:
 
 def execute(job: Job) -> None:
     """Add the import's files and write its report. It may be interrupted anywhere and run again."""
-    row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
+    row = Import.objects.select_related("dataset").filter(pk=job.payload["import"]).first()
+    if row is None:
+        # The dataset was deleted with its imports and their uploads.
+        return
     if row.finished_at is None:
         report = ImageReport(list_limit=LISTED)
         try:

@@ -148,11 +148,11 @@ def by_source(dataset: Dataset) -> list[LabelSource]:
 def execute(job: Job) -> None:
     """Import the upload's labels and store the result. Idempotent."""
     payload = job.payload
-    dataset = Dataset.objects.get(pk=payload["dataset"])
+    dataset = Dataset.objects.filter(pk=payload["dataset"]).first()
     campaign = (
         Campaign.objects.filter(pk=payload["campaign"]).first() if payload["campaign"] else None
     )
-    if "result" not in payload:
+    if dataset is not None and "result" not in payload:
         if not default_storage.exists(payload["stored"]):
             raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
         with default_storage.open(payload["stored"]) as file:

@@ -151,7 +151,10 @@ def forget_old() -> int:
 def execute(job: Job) -> None:
     """Import the upload and store the report; continues an interrupted run."""
     details = job.payload
-    dataset = Dataset.objects.get(pk=details["dataset"])
+    dataset = Dataset.objects.filter(pk=details["dataset"]).first()
+    if dataset is None:
+        default_storage.delete(details["stored"])
+        return
     _check_there(details["stored"])
     if "vocabulary" not in details:
         # Continue with the same version later, so that an import never mixes two.

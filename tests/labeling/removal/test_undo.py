@@ -2,16 +2,20 @@ import io
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import connection
 
 from labeling.campaigns import lifecycle
-from labeling.datasets import images
+from labeling.datasets import images, imports
 from labeling.errors import Conflict, NotAllowed, Refusal
-from labeling.models import Answer, Campaign, Image, Item, Question, Release, Seat
+from labeling.exchange import label_files, part_imports
+from labeling.models import Answer, Campaign, Image, Item, Job, Question, Release, Seat
 from labeling.releases import freezing
 from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo
 from tests import factories
 from tests.evaluation import crowd
+from tests.labeling import part_files
+from tests.labeling.label_files import rows, upload
 
 COOT = "n02018207"
 
@@ -178,3 +182,26 @@ def test_an_archived_dataset_opens_no_campaign(as_alice, alice, dataset):
 
     undo.unarchive()
     assert CampaignUndo(campaign, alice).clone("z").state == Campaign.State.DRAFT
+
+
+@pytest.mark.django_db(transaction=True)
+def test_jobs_that_wait_for_a_deleted_dataset_end_without_fault(alice, run_jobs, monkeypatch):
+    meadow = part_files.meadow(alice)
+    monkeypatch.setattr(label_files, "SMALL_BYTES", 10)
+    picture = upload(factories.picture(9), "late.png")
+    sent = imports.NamedUpload("late.png", picture, False)
+    waiting = [
+        imports.of_uploads(meadow, alice, [sent]).job,
+        label_files.take(meadow, alice, rows("0.png,n02084071,yes"), source="a list"),
+        part_imports.take(meadow, alice, part_files.sent()),
+    ]
+    DatasetUndo(meadow, alice).delete(meadow.name)
+
+    run_jobs()
+
+    for job in waiting:
+        job.refresh_from_db()
+        assert (job.state, job.error) == (Job.State.DONE, "")
+    folders = (label_files.FOLDER, part_imports.FOLDER)
+    assert [default_storage.listdir(folder)[1] for folder in folders] == [[], []]
+    connection.check_constraints()

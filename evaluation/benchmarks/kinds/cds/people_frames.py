@@ -43,9 +43,12 @@ def execute(job: Job) -> None:
     the truth if a new one needs more frames. Raises Refusal and
     BadInput for a photograph that is missing or differs from the released one.
     """
-    benchmark = Benchmark.objects.select_related(
+    rows = Benchmark.objects.select_related(
         "campaign__dataset", "naming__dataset", "release__campaign__dataset"
-    ).get(pk=job.payload["benchmark"])
+    )
+    benchmark = rows.filter(pk=job.payload["benchmark"]).first()
+    if benchmark is None:
+        return
     campaign = benchmark.naming
     assert campaign is not None, "people.ask made the campaign with its job"
     selection = people.AskedFrames(
