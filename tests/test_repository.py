@@ -185,7 +185,7 @@ BUDGETS = {
     "deploy": 827,
     "docs": 5_675,
     "evaluation": 658,
-    "evaluation/benchmarks": 13_342,
+    "evaluation/benchmarks": 13_345,
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -207,11 +207,11 @@ BUDGETS = {
     "labeling/boxes": 436,
     "labeling/campaigns": 670,
     "labeling/consensus": 1_392,
-    "labeling/datasets": 1_874,
+    "labeling/datasets": 1_876,
     "labeling/db": 366,
     "labeling/estimators": 1_293,
     "labeling/removal": 416,
-    "labeling/exchange": 1_772,
+    "labeling/exchange": 1_775,
     "labeling/follow_ups": 1_134,
     "labeling/formats": 3_736,
     "labeling/geometry": 902,
@@ -234,7 +234,7 @@ BUDGETS = {
     "labeling/templatetags": 73,
     "labeling/vocabulary": 584,
     "labeling/web": 8_529,
-    "tests": 79_998,
+    "tests": 80_021,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
