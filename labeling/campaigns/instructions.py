@@ -13,8 +13,8 @@ LISTED = 20
 def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetime]:
     """Store the new text as a version, and before the first change the old text too.
 
-    Return the fields that the campaign gets with it: none if the text is the same but for white
-    space at its ends and kinds of line breaks. Call it in a transaction.
+    Return the campaign's changed fields: none if only outer white space or line endings differ.
+    Call it in a transaction.
     """
     current = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
     if text.strip().splitlines() == current.instructions.strip().splitlines():
@@ -36,7 +36,7 @@ def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetim
 
 
 def take_notice(membership: Membership, campaign: Campaign) -> datetime | None:
-    """Return when the instructions changed, the first time that it is asked after a change."""
+    """Return when the instructions changed, once per change and member; None afterwards."""
     changed_at = campaign.instructions_changed_at
     if changed_at is None or changed_at <= (membership.instructions_seen or membership.joined_at):
         return None

@@ -100,7 +100,7 @@ def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
         for relation in _relations(model)
         if relation.on_delete is models.PROTECT and relation.related_model not in closure
     ]
-    # Rows of one model may refer to each other: an item to the one that it shows a part of.
+    # Rows of a model may refer to each other, as an item to the item of which it shows a part.
     protecting += [
         _referring(relation, rows).exclude(pk__in=rows.values("pk"))
         for model, rows in closure.items()
