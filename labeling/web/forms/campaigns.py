@@ -1,6 +1,7 @@
 """Forms of campaigns: texts, settings, and everything for a new campaign."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from django import forms
@@ -136,6 +137,13 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "CSV with wnid,name,definition,synonyms,url in each line. Classes without a line get their "
         "names from WordNet, if it is installed.",
     )
+    gold_file = list_file(
+        "File of gold and practice questions",
+        "CSV with image,wnid,answer,explanation in each line; for boxes image,wnid,x0,y0,x1,y1 of "
+        "pairs that are not listed above. Otherwise a listed question becomes gold. Training and "
+        "test use them too.",
+    )
+    gold = list_text("Gold and practice questions as text", "Instead of a file: the same lines.")
     release = ReleaseField(
         label="Labels of a release",
         queryset=Release.objects.none(),
@@ -263,6 +271,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def contains_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("questions_file", "questions")]
 
+    def class_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("topics_file", "gold_file", "gold")]
+
     def candidates_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("candidates_file", "candidates", *SETTINGS)]
 
@@ -320,6 +331,8 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             self.read_list("candidates", lists.read_candidates) if asks == CANDIDATES else []
         )
         data["topics_list"] = self.read_list("topics", lists.read_topics) if by_class else []
+        read_gold = partial(lists.read_gold, kind=data.get("kind", ""))
+        data["gold_rows"] = self.read_list("gold", read_gold) if by_class else []
         data["names"] = [] if by_class else lists.read_names(data.get("images", ""))
         data["classes"] = self.read_list("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):

@@ -6,6 +6,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,6 +16,7 @@ from labeling.assistance import embedding
 from labeling.campaigns import instructions, lifecycle, texts
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
+from labeling.errors import Refusal
 from labeling.exchange import box_campaigns, lists, naming_campaigns, part_campaigns
 from labeling.follow_ups import candidate_lists, opening
 from labeling.kinds import KINDS
@@ -23,6 +25,7 @@ from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying, stated_errors
+from labeling.quality.gold import add_gold
 from labeling.reports import campaign_page, campaigns_page, quality_page
 from labeling.reports.forecasts import CostEstimate
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
@@ -93,7 +96,9 @@ def campaign_new(request: SignedIn) -> HttpResponse:
         form.is_valid()
         form.keep_files()
         return _new(request, form, form.estimate())
-    made = carried_out(form, lambda: done(request, DRAFTED, "campaign", _draft(request, form).name))
+    made = carried_out(
+        form, lambda: done(request, DRAFTED, "campaign", _create(request, form).name)
+    )
     return made or _new(request, form, form.estimate())
 
 
@@ -125,6 +130,20 @@ def _selection_page(form: NewCampaignForm) -> str:
     if kept := form.fields["questions_file"].widget.kept:
         filled["selection_kept"] = ":".join(kept[0])
     return f"{reverse(page)}?{urlencode({key: text for key, text in filled.items() if text})}"
+
+
+@transaction.atomic
+def _create(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    """Create the draft with its gold. Raises Refusal; then nothing was created."""
+    campaign = _draft(request, form)
+    if rows := form.cleaned_data["gold_rows"]:
+        # Boxes have gold of their own beside the questions of the chains.
+        try:
+            add_gold(campaign, request.user, rows, replace=form.kind_asks() != CHAINS)
+        except Refusal as refusal:
+            refusal.field = "gold"
+            raise
+    return campaign
 
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:

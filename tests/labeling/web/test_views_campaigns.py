@@ -8,7 +8,7 @@ import pytest
 
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
-from labeling.models import Campaign, Decision, Job, Membership, Question
+from labeling.models import Campaign, Decision, Gold, Job, Membership, Question
 from labeling.quality.gold import add_gold
 from labeling.releases import freezing, snapshots
 from tests import factories
@@ -50,6 +50,32 @@ def test_new_campaign_is_a_draft_with_its_questions_and_classes(desk, dataset):
     assert campaign.questions.count() == 2
     assert campaign.policy.content["votes"] == 3
     assert campaign.topics.get().name == "coot"
+
+
+def test_new_campaign_takes_gold_as_text_or_file(desk, dataset):
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    form = filled(dataset, questions="a.png,n1\nb.png,n1")
+
+    desk.post("/campaigns/new/", {**form, "gold": "a.png,n1,yes,White shield"})
+    file = upload("gold.csv", b"image,wnid,answer\nb.png,n1,no\n")
+    desk.post("/campaigns/new/", {**form, "name": "again", "gold_file": file})
+
+    first, second = Campaign.objects.order_by("pk")
+    gold = Gold.objects.get(question__campaign=first)
+    assert (gold.answer, gold.explanation) == ("yes", "White shield")
+    assert Gold.objects.get(question__campaign=second).answer == "no"
+    assert first.questions.for_consensus().get().item.image.name == "b.png"
+
+
+def test_new_box_campaign_takes_gold(desk, dataset):
+    factories.make_image(dataset, "a.png")
+    factories.make_image(dataset, "b.png")
+    form = filled(dataset, kind="boxes", questions="b.png,n1")
+
+    desk.post("/campaigns/new/", {**form, "gold": "a.png,n1,1,1,30,30"})
+
+    assert Gold.objects.filter(question__campaign__name="autumn-coots").exists()
 
 
 def test_the_empty_form_keeps_nothing_that_somebody_sent(desk, dataset, django_assert_num_queries):
@@ -103,6 +129,8 @@ def test_naming_of_several_classes_has_examples(desk, dataset):
         ({"name": "coots"}, "already called &#x27;coots&#x27;. Choose another name."),
         ({"questions": "a.png"}, "Line 1: wnid is missing. Write image,wnid on every line."),
         ({"questions": "x.png,n1"}, "1 of the images are not in pond: x.png. Add them"),
+        ({"questions": "a.png,n1", "gold": "a.png,n1"}, "Line 1: answer is missing."),
+        ({"gold": "x.png,n1,yes"}, "1 image of the gold is not in the dataset, the first is"),
         ({"votes": 7, "max_votes": 3}, "give max_votes at least as many"),
         ({"votes": 99}, "less than or equal to 25"),
         ({"currency": "E1"}, "give three letters, like EUR"),
