@@ -171,3 +171,14 @@ def test_a_second_click_finds_the_image_removed(lake, alice):
     with pytest.raises(NotYours, match="removed for privacy"):
         privacy.remove(again, alice, "anna.png")
     assert Tombstone.objects.count() == 1
+
+
+def test_pages_of_its_questions_still_open(lake, alice, as_alice):
+    image = lake.images.get(name="anna.png")
+    campaign = lake.campaigns.get()
+    privacy.remove(image, alice, "anna.png")
+    question = campaign.questions.get(item__image=image.pk)
+
+    for page in ("", "questions/", "questions/?state=withdrawn", f"questions/{question.pk}/"):
+        response = as_alice.get(f"/campaigns/{campaign.name}/{page}")
+        assert (response.status_code, "anna" in response.content.decode()) == (200, False), page
