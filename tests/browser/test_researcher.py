@@ -325,3 +325,26 @@ def test_a_deadline_is_set_and_shown_to_annotators(browser_as, alice, bob, coots
     assert "Open until 2 Jan 2100, 3:04" in annotator.inner_text(".campaign-card")
     annotator.goto(site("/campaigns/coots/label/"))
     assert "Open until 2 Jan 2100" in annotator.text_content("#about")
+
+
+def test_changed_instructions_are_versions_and_noticed(
+    browser_as, alice, bob, cats, coots, site, looked_at
+):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/coots/edit/"))
+    page.fill("#id_instructions", "# Coots\n\n- **adults**\n- [chicks](https://a.example)")
+    page.click("button:has-text('Save')")
+    page.wait_for_selector("text=Saved.")
+    page.click("summary:has-text('Version 2')")
+    page.wait_for_selector("details[open] strong:text('adults')")
+    looked_at(page, "instructions-versions")
+    page.goto(site("/campaigns/cats/edit/"))
+    page.fill("#id_instructions", "Draw *everything*.")
+    page.click("button:has-text('Save')")
+    page.wait_for_selector("text=Saved.")
+
+    annotator = browser_as(bob)
+    for name in ("coots", "cats"):
+        annotator.goto(site(f"/campaigns/{name}/label/"))
+        assert "The instructions changed on" in annotator.inner_text(".messages")
+        looked_at(annotator, f"instructions-changed-{name}")
