@@ -112,6 +112,12 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         )
     if "title" in fields and not str(fields["title"]).strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    deadline = fields.get("deadline")
+    if deadline and deadline != campaign.deadline and deadline <= timezone.now():
+        raise Refusal(
+            "The deadline is in the past. Choose a later time, or close the campaign.",
+            field="deadline",
+        )
     if "settings" in fields:
         kind = KINDS[campaign.kind]
         kept = {key: campaign.settings[key] for key in kind.kept_settings}

@@ -68,7 +68,7 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
     def remove() -> HttpResponse:
         published = privacy.remove(image, request.user, privacy_form.cleaned_data["typed"])
-        message = "Its pixels are removed everywhere, and it cannot be added again."
+        message = "Its pixels are removed, and it cannot be added again."
         if published:
             message += f" Earlier releases have its labels: {', '.join(published)}."
         return done(request, message, "dataset_undo", dataset.name)

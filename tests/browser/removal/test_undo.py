@@ -78,7 +78,7 @@ def test_an_image_is_removed_for_privacy(browser_as, alice, coots, site, looked_
     page.goto(site(f"/datasets/{coots.dataset.name}/images/{image.pk}/undo/"))
     page.locator("#id_private-typed").fill(image.name)
     page.get_by_role("button", name="Remove for privacy").click()
-    page.get_by_text("Its pixels are removed everywhere").wait_for()
+    page.get_by_text("Its pixels are removed").wait_for()
     page.get_by_role("heading", name="Images removed for privacy").wait_for()
     looked_at(page, "undo-dataset-tombstone")
 

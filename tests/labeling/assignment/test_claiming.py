@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from labeling.assignment import claiming, counters, gold_mixing
 from labeling.campaigns import lifecycle
-from labeling.errors import CampaignClosed, Conflict, NotYours
+from labeling.errors import CampaignClosed, Conflict, NotYours, Refusal
 from labeling.models import Answer, Campaign, Draft, Membership, Question, Seat
 from labeling.quality import memberships, qualifying
 from labeling.quality.gold import add_gold
@@ -539,12 +539,14 @@ def test_leaving_leaves_drafts_and_answers(pond, bob, charlie):
 
 def test_nobody_gets_questions_after_the_deadline_and_held_ones_are_answered(pond, alice, bob):
     seats = claiming.next_page(bob, pond).seats
-    lifecycle.change(pond, alice, deadline=timezone.now() - timedelta(seconds=2))
+    Campaign.objects.update(deadline=timezone.now() - timedelta(seconds=2))
 
     with pytest.raises(CampaignClosed, match="deadline"):
         claiming.next_page(bob, pond)
     answer(bob, pond, seats)
 
     assert Answer.objects.count() == len(seats)
+    with pytest.raises(Refusal, match="in the past"):
+        lifecycle.change(pond, alice, deadline=timezone.now())
     lifecycle.change(pond, alice, deadline=timezone.now() + timedelta(minutes=1))
     assert claiming.next_page(bob, pond).seats
