@@ -205,7 +205,7 @@ BUDGETS = {
     "labeling/assignment": 1_026,
     "labeling/assistance": 419,
     "labeling/boxes": 436,
-    "labeling/campaigns": 670,
+    "labeling/campaigns": 676,
     "labeling/consensus": 1_392,
     "labeling/datasets": 1_876,
     "labeling/db": 366,
@@ -234,7 +234,7 @@ BUDGETS = {
     "labeling/templatetags": 73,
     "labeling/vocabulary": 584,
     "labeling/web": 8_556,
-    "tests": 80_069,
+    "tests": 80_071,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
