@@ -15,6 +15,10 @@ const wide = matchMedia("(min-width: 64rem)");
 
 export function attachPanels(label) {
   const actions = actionsOf(label);
+  // Messages cover a part of the image; the first press removes them.
+  for (const press of ["pointerdown", "keydown"]) {
+    document.addEventListener(press, () => one(".messages")?.remove(), { once: true });
+  }
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-do], [data-open], [data-close]");
     if (!button) return;

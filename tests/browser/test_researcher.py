@@ -348,3 +348,5 @@ def test_changed_instructions_are_versions_and_noticed(
         annotator.goto(site(f"/campaigns/{name}/label/"))
         assert "The instructions changed on" in annotator.inner_text(".messages")
         looked_at(annotator, f"instructions-changed-{name}")
+        annotator.keyboard.press("i")
+        annotator.wait_for_selector(".messages", state="detached")
