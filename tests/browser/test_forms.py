@@ -47,6 +47,9 @@ PRESSED = {
     "annotator/join.html": "test_hierarchy_story::sign_up_and_join",
     "annotator/tutorial.html": "test_tutorial::test_three_questions_come_before_the_first_real_one",
     "annotator/training.html": "test_training::test_training_works_without_scripts",
+    "evaluation/labeled/label_audit.html": (
+        "test_label_audit::test_doubtful_labels_are_asked_about_again"
+    ),
     "evaluation/mad/_counterexample.html": (
         "test_results::test_true_label_is_asked_from_the_gallery"
     ),
@@ -120,7 +123,9 @@ PRESSED = {
         "test_graph_price::test_the_curve_is_looked_at_and_the_price_changed"
     ),
     "labeling/images.html": "test_images::test_images_are_browsed_saved_and_opened_by_keys",
+    "labeling/image_undo.html": "test_undo::test_an_image_is_removed_for_privacy",
     "labeling/jobs.html": HERE,
+    "labeling/undo.html": "test_undo::test_a_campaign_is_renamed_cloned_archived_and_deleted",
     "labeling/object.html": "test_objects::test_without_scripts_a_radius_is_tried_and_kept",
     "labeling/objects.html": HERE,
     "labeling/overlaps.html": ("test_review_boxes::test_overlaps_are_decided_by_mouse_and_by_key"),
