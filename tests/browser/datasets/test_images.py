@@ -64,5 +64,5 @@ def test_objects_are_drawn_over_their_image_and_hidden_by_a_key(page, pond, site
     page.wait_for_selector("path.shape.object", state="hidden")
     page.click("a:has-text('ana')")
     page.wait_for_selector("h1:has-text('ana')")
-    page.keyboard.press("i")
+    page.keyboard.press("o")
     page.wait_for_selector("h1:has-text('astronaut.png')")
