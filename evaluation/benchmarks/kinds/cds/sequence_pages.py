@@ -162,8 +162,7 @@ def answers_of(row: Benchmark, run: Run) -> AnswerIndex:
 
 def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
     """Return the first sequence of the image in the newest result of each benchmark."""
-    done = Run.objects.filter(benchmark__in=rows, state=Run.State.DONE).defer("result")
-    runs = {run.benchmark_id: run for run in done.order_by("pk")}
+    runs = Run.objects.newest_done(rows)
     image_uses = []
     for row in rows:
         if row.pk not in runs or not (folders.run_folder(row, runs[row.pk].pk) / ANSWERS).is_file():

@@ -277,8 +277,7 @@ def image(
 
 def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
     """Return the verdicts of the newest result of each benchmark on the image."""
-    done = Run.objects.filter(benchmark__in=rows, state=Run.State.DONE).order_by("pk")
-    runs = {run.benchmark_id: run for run in done.defer("result").select_related("release")}
+    runs = Run.objects.newest_done(rows)
     image_uses = []
     for row in rows:
         if row.pk not in runs:
