@@ -7,8 +7,8 @@ from typing import IO, Any, TypeVar
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.http import content_disposition_header
 
-from evaluation.benchmarks.figures import FORMS
 from evaluation.benchmarks.tables import as_csv
+from evaluation.figures import FORMS
 from evaluation.models import Benchmark, Run
 
 Response = TypeVar("Response", bound=HttpResponseBase)

@@ -16,9 +16,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from evaluation.benchmarks import folders
-from evaluation.benchmarks.figures import THEMES, ResultFigure, as_file
 from evaluation.benchmarks.model_work import ModelUse, ModelWork
 from evaluation.benchmarks.tables import Table
+from evaluation.figures import THEMES, ResultFigure, as_file
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run, TruthVersion
 from labeling.errors import Refusal

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from evaluation.benchmarks import runs
-from evaluation.benchmarks.figures import FORMS
 from evaluation.benchmarks.kind import BenchmarkKind, Query, kind_of
 from evaluation.benchmarks.removed_images import removed_count
+from evaluation.figures import FORMS
 from evaluation.models import Benchmark, Run
 
 HISTORY = 12

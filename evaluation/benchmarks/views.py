@@ -20,11 +20,11 @@ from django.utils.module_loading import import_string
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.benchmarks import access, downloads, pages, runs
-from evaluation.benchmarks.figures import DRAWING, FORMS, THEMES
 from evaluation.benchmarks.forms import NamedForm, SubmissionForm, add_fault
 from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.submissions import missing_frames, missing_notes
 from evaluation.benchmarks.undo import BenchmarkUndo
+from evaluation.figures import DRAWING, FORMS, THEMES
 from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run
 from labeling.campaigns import access as campaign_access

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.benchmarks.figures import THEMES
 from evaluation.benchmarks.kinds.mad import figures, tables
 from evaluation.benchmarks.kinds.mad.kind import Mad
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
 from evaluation.benchmarks.tables import as_csv
+from evaluation.figures import THEMES
 
 MAD = Mad("mad")
 NAMES = ["a", "b", "=cmd()", "resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k"]

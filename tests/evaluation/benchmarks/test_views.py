@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evaluation.benchmarks import figures, runs
+from evaluation import figures
+from evaluation.benchmarks import runs
 from evaluation.benchmarks.kind import kind_of
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign

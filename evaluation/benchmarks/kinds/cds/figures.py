@@ -1,4 +1,4 @@
-"""Figures of a CDS result, in the style of evaluation/benchmarks/figures.py.
+"""Figures of a CDS result, in the style of evaluation/figures.py.
 
 Each takes the result, a theme and the reader's choices; figure_words.py has the alt texts.
 """
@@ -10,7 +10,8 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from evaluation.benchmarks.figures import (
+from evaluation.benchmarks.kinds.cds import figure_words
+from evaluation.figures import (
     ResultFigure,
     Theme,
     blank,
@@ -25,7 +26,6 @@ from evaluation.benchmarks.figures import (
     styles,
     ticks,
 )
-from evaluation.benchmarks.kinds.cds import figure_words
 from evaluation.scoring.cds import tables, wording
 from evaluation.scoring.cds.result import CdsResult
 from evaluation.scoring.cds.tables import Histogram, ReaderChoice

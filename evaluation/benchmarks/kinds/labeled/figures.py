@@ -1,11 +1,16 @@
-"""Figures of a result on released labels, in the style of benchmarks/figures.py."""
+"""Figures of a result on released labels, in the style of evaluation/figures.py."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from evaluation.benchmarks.figures import (
+from evaluation.benchmarks.kinds.labeled import rows, wording
+from evaluation.benchmarks.kinds.labeled.label_sets import figure as label_set_figure
+from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
+from evaluation.figures import (
     ResultFigure,
     Theme,
     blank,
@@ -19,11 +24,6 @@ from evaluation.benchmarks.figures import (
     styles,
     ticks,
 )
-from evaluation.benchmarks.kinds.labeled import rows, wording
-from evaluation.benchmarks.kinds.labeled.label_sets import figure as label_set_figure
-from evaluation.benchmarks.kinds.labeled.label_sets import rows as label_set_rows
-from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

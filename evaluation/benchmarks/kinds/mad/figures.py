@@ -1,11 +1,11 @@
-"""Figures of a ranking, in the style of evaluation/benchmarks/figures.py."""
+"""Figures of a ranking, in the style of evaluation/figures.py."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from evaluation.benchmarks.figures import ResultFigure, Theme, canvas, plain, short, ticks
+from evaluation.figures import ResultFigure, Theme, canvas, plain, short, ticks
 from evaluation.metrics.mad.results import Ranking
 
 if TYPE_CHECKING:

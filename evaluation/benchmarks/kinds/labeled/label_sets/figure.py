@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.benchmarks.figures import Theme, canvas, legend, plain, short, styles
 from evaluation.benchmarks.kinds.labeled.label_sets import rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+from evaluation.figures import Theme, canvas, legend, plain, short, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
