@@ -55,8 +55,8 @@ ORDER = {
             "scoring",
             "splits",
         ),
-        *("collecting", "classifiers", "release_splits", "benchmarks", "benchmarks/kinds"),
-        *("pools", "release_reports", "django"),
+        *("collecting", "classifiers", "wsol_study", "release_splits", "benchmarks"),
+        *("benchmarks/kinds", "pools", "release_reports", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -94,7 +94,8 @@ PURE = (
     "labeling/publishing",
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
-    *("evaluation/collecting", "evaluation/classifiers", "evaluation/devices.py"),
+    *("evaluation/collecting", "evaluation/classifiers", "evaluation/wsol_study"),
+    "evaluation/devices.py",
 )
 # Modules that may know HTTP.
 WEB = re.compile(
@@ -102,7 +103,7 @@ WEB = re.compile(
     r"|^evaluation/(benchmarks|pools|release_(splits|reports))/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
 )
 TORCH = re.compile(
-    r"^evaluation/(metrics|selection|sequences|scoring|classifiers|management)/"
+    r"^evaluation/(metrics|selection|sequences|scoring|classifiers|wsol_study|management)/"
     r"|^evaluation/(devices|readers/answers)\.py$"
 )
 KERNELS = re.compile(r"/kernels(_\w+)?\.py$|^labeling/numba_cache\.py$")

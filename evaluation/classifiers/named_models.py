@@ -73,7 +73,7 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, FramePreparation,
         folder = Path(torch.hub.get_dir()) / "checkpoints"
         raise _missing(f"torchvision's weights of {name}", f"fetch {weights.url} into {folder}")
     # Checked before torchvision reads it, which would run code in it.
-    _state(file)
+    read_state(file)
     return models.get_model(name, weights=weights), preparation, str(weights)
 
 
@@ -95,7 +95,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
                 f"fetch {where} into timm's cache" if where else "train some",
             )
         if file.suffix in {".bin", ".pth", ".pt"}:
-            _state(file)
+            read_state(file)
         overlay = {"file": str(file)}
         network = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
         stated = f"{file.name}, sha256 {file_sha256(file)}"
@@ -134,7 +134,7 @@ def _cached(url: str) -> Path | None:
 def fill(network: Any, path: Path) -> None:
     """Load the file's weights into the network. All must fit."""
     try:
-        network.load_state_dict(_state(path))
+        network.load_state_dict(read_state(path))
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadInput(
@@ -144,7 +144,7 @@ def fill(network: Any, path: Path) -> None:
         ) from None
 
 
-def _state(path: Path) -> Mapping[str, Any]:
+def read_state(path: Path) -> Mapping[str, Any]:
     """Return the names and tensors of a weights file; no code in it is run.
 
     Also accepts "state_dict", as training scripts save it, and the "module." prefix of several

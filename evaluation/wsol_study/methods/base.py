@@ -1,0 +1,75 @@
+"""What the methods of the study have in common."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluation.wsol_study.hyperparameters import SPACES, Space, Values
+from evaluation.wsol_study.networks import build
+from evaluation.wsol_study.networks.base import Backbone
+
+
+class Localizer(nn.Module):
+    """A network with a trial's hyperparameters and the layers that a method adds."""
+
+    def __init__(self, network: Backbone, values: Values, **added: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+        self.values = dict(values)
+        self.added = nn.ModuleDict(added)
+
+    def pretrained_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters that a weights file fills; the rest is the classifier."""
+        parameters = dict(self.network.named_parameters())
+        return [parameters[name] for name in self.network.body_names() if name in parameters]
+
+    def forward(self, images: Tensor) -> Tensor:
+        logits: Tensor = self.network(images)
+        return logits
+
+
+class WsolMethod:
+    """A way to train a network and to read score maps from it.
+
+    images: (B, 3, side, side), normalized so that 0 is the mean color. labels: (B,) integers.
+    Chance comes only from the generator, which may be on another device than the images.
+    """
+
+    name: str
+
+    @property
+    def space(self) -> Space:
+        return SPACES[self.name]
+
+    def model(self, backbone: str, classes: int, values: Values) -> Localizer:
+        """Return a model with random weights from torch's global seed. values: from `draw`."""
+        return Localizer(build(backbone, classes, int(values["resolution"])), values)
+
+    def loss(
+        self, model: Localizer, images: Tensor, labels: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """Return the loss of a training batch, a scalar."""
+        return F.cross_entropy(model(images), labels)
+
+    def logits(self, model: Localizer, images: Tensor) -> Tensor | None:
+        """Return (B, classes) logits; None for a method that does not classify."""
+        logits: Tensor = model(images)
+        return logits
+
+    def maps(self, model: Localizer, images: Tensor, labels: Tensor) -> Tensor:
+        """Return the (B, h, w) score maps of the classes; larger is more likely the object."""
+        return activation_maps(model.network.features(images), model.network.fc, labels)
+
+
+def activation_maps(features: Tensor, fc: nn.Linear, labels: Tensor) -> Tensor:
+    """Return the (B, h, w) logits of the labels before the pool; their mean is the logit.
+
+    features: (B, channels, h, w). Source: Zhou et al. 2016, CAM.
+    """
+    maps = torch.einsum("bkhw,bk->bhw", features, fc.weight[labels])
+    return maps + fc.bias[labels, None, None]
+
+
+def uniform(generator: torch.Generator, *shape: int) -> Tensor:
+    """Return numbers uniform on [0, 1), on the generator's device."""
+    return torch.rand(shape, generator=generator, device=generator.device)

@@ -1,0 +1,62 @@
+"""The base of the backbones: stages, then a global average pool and a linear layer."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from torch import Tensor, nn
+
+Between = Callable[[str, Tensor], Tensor]
+
+
+def unchanged(stage: str, values: Tensor) -> Tensor:
+    """Return the output of a stage as it is."""
+    return values
+
+
+class Backbone(nn.Module):
+    """A classifier of images: fc(mean over pixels of the features).
+
+    Subclasses create the layers of torchvision's network, `top` (layers added to these, often
+    none) and, last, `fc`. attended: the stages after which ADL acts. guided: the stages that SPG's
+    branches B1 and B2 read.
+    """
+
+    torchvision_name: str
+    body_channels: int
+    channels: int
+    attended: Sequence[str]
+    guided: tuple[str, str]
+    top: nn.Module
+    fc: nn.Linear
+
+    def stages(self) -> Sequence[tuple[str, Sequence[nn.Module]]]:
+        """Return the name and the layers of each stage of torchvision's network."""
+        raise NotImplementedError
+
+    def body_names(self) -> Iterator[str]:
+        """Yield the names of the parameters and buffers that torchvision's network has too."""
+        layers = {layer for _, stage in self.stages() for layer in stage}
+        for prefix, module in self.named_modules():
+            if module in layers:
+                yield from (f"{prefix}.{name}" for name in module.state_dict())
+
+    def body(self, images: Tensor, between: Between = unchanged) -> Tensor:
+        """Return the (B, body_channels, h, w) output of torchvision's layers."""
+        for name, layers in self.stages():
+            for layer in layers:
+                images = layer(images)
+            images = between(name, images)
+        return images
+
+    def features(self, images: Tensor, between: Between = unchanged) -> Tensor:
+        """Return the (B, channels, h, w) features.
+
+        images: (B, 3, side, side). between: called with the name and output of each stage, and
+        of "top"; the next stage takes what it returns.
+        """
+        features: Tensor = self.top(self.body(images, between))
+        return between("top", features)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the (B, classes) logits."""
+        logits: Tensor = self.fc(self.features(images).mean((2, 3)))
+        return logits

@@ -1,0 +1,103 @@
+"""What holds for every method."""
+
+import torch
+
+from evaluation.wsol_study.hyperparameters import SPACES, draw
+from evaluation.wsol_study.methods import METHODS
+from tests.cases import for_each
+from tests.evaluation.wsol_study.methods.cases import CLASSES, batch, seeded
+
+RESOLUTIONS = (14, 28)
+
+
+def drawn_model(name, resolution=14):
+    torch.manual_seed(0)
+    values = {**draw(SPACES[name], [0, name]), "resolution": resolution}
+    return METHODS[name].model("small", CLASSES, values)
+
+
+def targets_of(name, labels):
+    if name != "fsl":
+        return labels
+    masks = torch.zeros(len(labels), 56, 56)
+    masks[:, 10:30, 20:50] = 1
+    return masks
+
+
+@for_each("name", METHODS)
+def test_the_table_has_the_space_of_each_method(name):
+    assert METHODS[name].name == name
+    assert METHODS[name].space == SPACES[name]
+
+
+@for_each(("name", "resolution"), [(name, side) for name in METHODS for side in RESOLUTIONS])
+def test_shapes_of_loss_logits_and_maps(name, resolution):
+    method, model = METHODS[name], drawn_model(name, resolution)
+    images, labels = batch()
+
+    loss = method.loss(model, images, targets_of(name, labels), seeded())
+    with torch.no_grad():
+        logits = method.logits(model.eval(), images)
+        maps = method.maps(model, images, labels)
+
+    assert loss.shape == ()
+    assert loss.isfinite()
+    assert logits is None if name == "fsl" else logits.shape == (4, CLASSES)
+    assert maps.shape == (4, resolution, resolution)
+    assert maps.isfinite().all()
+
+
+@for_each("name", METHODS)
+def test_chance_comes_only_from_the_generator(name):
+    images, labels = batch()
+    losses = []
+    for global_seed in (1, 2):
+        model = drawn_model(name)
+        torch.manual_seed(global_seed)
+        losses.append(METHODS[name].loss(model, images, targets_of(name, labels), seeded(5)).item())
+
+    assert losses[0] == losses[1]
+
+
+@for_each("name", METHODS)
+def test_the_training_loss_falls(name):
+    images, labels = batch()
+    model, generator = drawn_model(name), seeded()
+    model.values |= EASY.get(name, {})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = METHODS[name].loss(model, images, targets_of(name, labels), generator)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+
+    assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
+
+
+# Values with which the few images can be learned by heart.
+EASY = {
+    "has": {"drop_rate": 0.2, "drop_area": 0.2},
+    "acol": {"erasing_threshold": 0.9},
+    "adl": {"drop_rate": 0.2, "erasing_threshold": 0.9},
+    "cutmix": {"mix_rate": 0.2, "size_prior": 1.0},
+}
+
+
+def test_the_classifier_is_everything_but_the_pretrained_layers():
+    model = drawn_model("cam")
+
+    pretrained = {id(parameter) for parameter in model.pretrained_parameters()}
+    rest = {name for name, value in model.named_parameters() if id(value) not in pretrained}
+
+    assert rest == {"network.fc.weight", "network.fc.bias"}
+    assert len(pretrained) == 4 * 3
+
+
+def test_maps_differ_between_classes():
+    model, (images, _) = drawn_model("cam").eval(), batch()
+
+    first, second = (METHODS["cam"].maps(model, images, torch.full((4,), c)) for c in (0, 1))
+
+    assert (first - second).abs().max() > 1e-3
