@@ -1,0 +1,265 @@
+"""The folder of a study: its files and the records in them. Pure; no torch.
+
+| file | holds |
+|---|---|
+| `study.json` | Study: the settings and what the numbers depend on; written before training |
+| `trials.jsonl` | a Trial a line: every method, backbone and trial of the search, fsl too |
+| `choice.json` | Choice: written and hashed before test is read |
+| `finals.jsonl` | a Trial a line: the model that is reported, of each method and backbone |
+| `test_passes.jsonl` | a TestPass a line, in order |
+| `center.json` | Center: the scores of the center-Gaussian baseline |
+| `few_shot.jsonl` | a FewShot a line (Fig 19) |
+| `attribution.jsonl` | an Attribution a line (Table IX and Fig 20), where the configuration asks |
+| `curves/METHOD-BACKBONE-TRIAL.csv` | epoch,loss,fullsup |
+| `by_threshold/METHOD-BACKBONE.csv` | of the final models on test, see BOX_COLUMNS, MASK_COLUMNS |
+| `samples/METHOD-BACKBONE/ID.npy` | maps of some test images, not normalized |
+| `samples/images/ID.png`, `samples/boxes.csv` | these images, and `id,x0,y0,x1,y1` of their truth |
+| `maps/METHOD-BACKBONE/ID.npy` | maps of all test images, where the configuration asks |
+
+A final model is the chosen trial itself where the search trains on all of train-weaksup. It is
+trained again with the chosen hyperparameters after a search on a proxy, and for fsl, whose search
+trains on a part of train-fullsup. Until the pass over test, its columns are null and the last eight
+files do not exist. Scores are fractions of 1 of the metric in the settings.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from labeling.files import BadInput, atomic_write
+from labeling.json_text import parsed
+from labeling.records import Record, to_json
+
+BOXES, MASKS = "maxboxaccv2", "mpxap"
+SCRATCH = "from scratch"
+FSL, CAM = "fsl", "cam"
+# Columns of by_threshold: accuracies are empty in the last row, which counts scores of exactly 1.
+BOX_COLUMNS = (
+    *("threshold", "box_acc", "box_acc_v2_0.3", "box_acc_v2_0.5", "box_acc_v2_0.7"),
+    *("inside", "outside"),
+)
+MASK_COLUMNS = ("threshold", "px_prec", "px_rec", "px_acc", "inside", "outside")
+
+Item = TypeVar("Item", bound=Record)
+
+
+@dataclass(kw_only=True)
+class StudySettings(Record):
+    """What a study trains and how.
+
+    dataset: cub, imagenet, openimages or another name. proxy: the share of each class that the
+    search trains on. weights: of each backbone, SCRATCH or NAME SHA-256. targets: of fsl, boxes or
+    masks. few_shot: numbers of images per class of Fig 19. images: their number in each part.
+    """
+
+    name: str
+    dataset: str
+    convention: str
+    metric: str
+    protocol: str
+    backbones: list[str]
+    methods: list[str]
+    trials: int
+    epochs: int
+    batch: int
+    seed: int
+    proxy: float
+    weights: dict[str, str]
+    targets: str
+    few_shot: list[int]
+    few_shot_samples: int
+    classes: list[str]
+    images: dict[str, int]
+
+
+@dataclass(kw_only=True)
+class Study(Record):
+    """The content of study.json."""
+
+    settings: StudySettings
+    device: str
+    deterministic: bool
+    threads: int
+    versions: dict[str, str]
+
+
+@dataclass(kw_only=True)
+class Trial(Record):
+    """A trained model and its scores; null where it has none.
+
+    converged: the loss of the last epoch is a number. analysis: a score on test of a trial that was
+    not chosen, for analysis alone. fullsup_max, test_max: scores under max normalization. accuracy:
+    of classification on test. area: mean share on test of map pixels of at least 0.2 under min-max.
+    threshold_…: the best τ (boxes: at an IoU of 0.5). boxes_at: accuracy on test at that fixed τ
+    and IoU 0.5, by the τ as a text. epoch: of the checkpoint, from 1. loss: of the last epoch.
+    fullsup is measured on the images that chose: for fsl in the search a fifth of train-fullsup.
+    """
+
+    method: str
+    backbone: str
+    trial: int
+    hyperparameters: dict[str, float | int]
+    converged: bool
+    fullsup: float | None
+    test: float | None
+    fullsup_max: float | None
+    test_max: float | None
+    accuracy: float | None
+    area: float | None
+    threshold_fullsup: float | None
+    threshold_test: float | None
+    boxes_at: dict[str, float] | None
+    loss: float | None
+    epoch: int
+    epochs: int
+    chosen: bool
+    analysis: bool
+
+    @property
+    def pair(self) -> str:
+        """Return METHOD-BACKBONE, as files and the choice have it."""
+        return f"{self.method}-{self.backbone}"
+
+
+@dataclass(kw_only=True)
+class Choice(Record):
+    """The content of choice.json. chosen: pair → trial, without pairs that have no converged one.
+
+    sha256: of the canonical JSON of [trials as in trials.jsonl before test, chosen].
+    """
+
+    chosen: dict[str, int]
+    sha256: str
+
+
+@dataclass(kw_only=True)
+class TestPass(Record):
+    """A pass over test. number: from 1; choice: the sha256 of the choice that preceded it."""
+
+    __test__ = False
+
+    number: int
+    choice: str
+    images: int
+
+
+@dataclass(kw_only=True)
+class Center(Record):
+    """The scores of the center-Gaussian baseline."""
+
+    fullsup: float | None
+    test: float | None
+    fullsup_max: float | None
+    test_max: float | None
+
+
+@dataclass(kw_only=True)
+class FewShot(Record):
+    """A point of Fig 19. per_class: images of train-fullsup that fsl trains on, or that choose the
+    trial of cam. trial: of the search, whose hyperparameters were used.
+    """
+
+    method: str
+    backbone: str
+    per_class: int
+    sample: int
+    trial: int | None
+    fullsup: float | None
+    test: float | None
+
+
+@dataclass(kw_only=True)
+class Attribution(Record):
+    """A cell of Table IX (part test) or Fig 20 (part train-fullsup). method: vb, gb, sg-vb, …"""
+
+    method: str
+    backbone: str
+    part: str
+    samples: int
+    smooth: float
+    value: float | None
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Reads and writes the files of a study."""
+
+    path: Path
+
+    def study(self) -> Study:
+        """Return study.json. Raises BadInput for a folder that has none."""
+        return self._one(Study, "study.json", "give the --out folder of wsol-study run")
+
+    def trials(self) -> list[Trial]:
+        return list(self._lines(Trial, "trials.jsonl"))
+
+    def finals(self) -> list[Trial]:
+        return list(self._lines(Trial, "finals.jsonl"))
+
+    def choice(self) -> Choice | None:
+        return self._one(Choice, "choice.json", "") if self._has("choice.json") else None
+
+    def center(self) -> Center | None:
+        return self._one(Center, "center.json", "") if self._has("center.json") else None
+
+    def passes(self) -> list[TestPass]:
+        return list(self._lines(TestPass, "test_passes.jsonl"))
+
+    def few_shot(self) -> list[FewShot]:
+        return list(self._lines(FewShot, "few_shot.jsonl"))
+
+    def attribution(self) -> list[Attribution]:
+        return list(self._lines(Attribution, "attribution.jsonl"))
+
+    def columns(self, name: str) -> dict[str, list[float]]:
+        """Return the columns of a CSV file such as `curves/cam-vgg16-0.csv`, an empty cell as NaN;
+        none for a missing file.
+        """
+        if not self._has(name):
+            return {}
+        with open(self.path / name, encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        cells = [[float(cell or "nan") for cell in row] for row in rows]
+        return {key: [row[at] for row in cells] for at, key in enumerate(head)}
+
+    def write(self, name: str, content: Record | Iterable[Record]) -> None:
+        """Write one record as JSON, or records as JSON Lines."""
+        lines = [content] if isinstance(content, Record) else content
+        self._write(name, "".join(to_json(line) + "\n" for line in lines))
+
+    def write_columns(self, name: str, columns: dict[str, list[float]]) -> None:
+        """Write a CSV file; NaN becomes an empty cell, and shorter columns end in such cells."""
+        longest = max(map(len, columns.values()))
+        padded = [[*cells, *[float("nan")] * (longest - len(cells))] for cells in columns.values()]
+        rows = [
+            ",".join("" if cell != cell else f"{cell:.10g}" for cell in row)
+            for row in zip(*padded, strict=True)
+        ]
+        self._write(name, "\n".join([",".join(columns), *rows, ""]))
+
+    def _write(self, name: str, text: str) -> None:
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(self.path / name) as file:
+            file.write(text)
+
+    def _has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def _one(self, kind: type[Item], name: str, cure: str) -> Item:
+        if not self._has(name):
+            raise BadInput("the file is missing", self.path / name, None, cure)
+        return next(self._lines(kind, name))
+
+    def _lines(self, kind: type[Item], name: str) -> Iterator[Item]:
+        """Yield the records of a file, none if it does not exist. Raises BadInput with the line."""
+        if not self._has(name):
+            return
+        with open(self.path / name, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield kind.from_json(parsed(line))
+                except (ValueError, TypeError, AttributeError):
+                    fault = f"is no {kind.__name__} of a study"
+                    raise BadInput(fault, self.path / name, number, "run the study again") from None
