@@ -37,8 +37,13 @@ SCRATCH = "from scratch"
 FSL, CAM = "fsl", "cam"
 # Columns of by_threshold: accuracies are empty in the last row, which counts scores of exactly 1.
 BOX_COLUMNS = (
-    *("threshold", "box_acc", "box_acc_v2_0.3", "box_acc_v2_0.5", "box_acc_v2_0.7"),
-    *("inside", "outside"),
+    "threshold",
+    "box_acc",
+    "box_acc_v2_0.3",
+    "box_acc_v2_0.5",
+    "box_acc_v2_0.7",
+    "inside",
+    "outside",
 )
 MASK_COLUMNS = ("threshold", "px_prec", "px_rec", "px_acc", "inside", "outside")
 
