@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping
 
+from evaluation.wsol_study.methods.acol import AdversarialComplementaryLearning
+from evaluation.wsol_study.methods.adl import AttentionDropout
 from evaluation.wsol_study.methods.base import WsolMethod
 from evaluation.wsol_study.methods.cam import ClassActivationMapping
+from evaluation.wsol_study.methods.cutmix import CutMix
+from evaluation.wsol_study.methods.fsl import FewShotLearning
 from evaluation.wsol_study.methods.has import HideAndSeek
+from evaluation.wsol_study.methods.spg import SelfProducedGuidance
 
 METHODS: Mapping[str, WsolMethod] = {
-    method.name: method for method in (ClassActivationMapping(), HideAndSeek())
+    method.name: method
+    for method in (
+        *(ClassActivationMapping(), HideAndSeek(), AdversarialComplementaryLearning()),
+        *(SelfProducedGuidance(), AttentionDropout(), CutMix(), FewShotLearning()),
+    )
 }

@@ -73,3 +73,14 @@ def activation_maps(features: Tensor, fc: nn.Linear, labels: Tensor) -> Tensor:
 def uniform(generator: torch.Generator, *shape: int) -> Tensor:
     """Return numbers uniform on [0, 1), on the generator's device."""
     return torch.rand(shape, generator=generator, device=generator.device)
+
+
+def of_classes(maps: Tensor, labels: Tensor) -> Tensor:
+    """Return the (B, h, w) maps of the labels, from (B, classes, h, w)."""
+    return maps[torch.arange(len(labels), device=maps.device), labels]
+
+
+def normalized(maps: Tensor) -> Tensor:
+    """Return (B, h, w) maps scaled to [0, 1] each; a constant map becomes 0."""
+    low, high = maps.amin((1, 2), keepdim=True), maps.amax((1, 2), keepdim=True)
+    return (maps - low) / torch.where(high > low, high - low, 1)

@@ -17,14 +17,15 @@ class Backbone(nn.Module):
 
     Subclasses create the layers of torchvision's network, `top` (layers added to these, often
     none) and, last, `fc`. attended: the stages after which ADL acts. guided: the stages that SPG's
-    branches B1 and B2 read.
+    branches B1 and B2 read, with their channels. head_channels: of the layers that ACoL adds.
     """
 
     torchvision_name: str
     body_channels: int
     channels: int
+    head_channels = 1024
     attended: Sequence[str]
-    guided: tuple[str, str]
+    guided: Sequence[tuple[str, int]]
     top: nn.Module
     fc: nn.Linear
 
@@ -56,7 +57,10 @@ class Backbone(nn.Module):
         features: Tensor = self.top(self.body(images, between))
         return between("top", features)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Return the (B, classes) logits."""
-        logits: Tensor = self.fc(self.features(images).mean((2, 3)))
+    def classify(self, features: Tensor) -> Tensor:
+        """Return the (B, classes) logits of features."""
+        logits: Tensor = self.fc(features.mean((2, 3)))
         return logits
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.classify(self.features(images))

@@ -13,9 +13,9 @@ class SmallNetwork(Backbone):
     """Four 3 × 3 convolutions on images of 56 × 56."""
 
     torchvision_name = "no network of its library"
-    body_channels = channels = WIDTH
+    body_channels = channels = head_channels = WIDTH
     attended = ("conv3", "conv4")
-    guided = ("conv2", "conv3")
+    guided = (("conv2", WIDTH), ("conv3", WIDTH))
 
     def __init__(self, classes: int, resolution: int) -> None:
         super().__init__()

@@ -27,14 +27,15 @@ def test_a_change_between_stages_reaches_the_features(backbone):
 
     def between(stage, values):
         channels[stage] = values.shape[1]
-        return values if stage != network.guided[0] else values * 0
+        return values if stage != network.guided[0][0] else values * 0
 
     images = torch.rand(2, 3, side, side)
     with torch.no_grad():
         changed, features = network.features(images, between), network.features(images)
 
     assert channels["top"] == network.channels
-    assert {*network.attended, *network.guided} <= channels.keys()
+    assert set(network.attended) <= channels.keys()
+    assert all(channels[stage] == count for stage, count in network.guided)
     assert torch.equal(changed[0], changed[1])
     assert not torch.equal(features[0], features[1])
 
