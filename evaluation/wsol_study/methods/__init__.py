@@ -11,10 +11,14 @@ from evaluation.wsol_study.methods.fsl import FewShotLearning
 from evaluation.wsol_study.methods.has import HideAndSeek
 from evaluation.wsol_study.methods.spg import SelfProducedGuidance
 
-METHODS: Mapping[str, WsolMethod] = {
-    method.name: method
-    for method in (
-        *(ClassActivationMapping(), HideAndSeek(), AdversarialComplementaryLearning()),
-        *(SelfProducedGuidance(), AttentionDropout(), CutMix(), FewShotLearning()),
-    )
-}
+# In the order of hyperparameters.SPACES.
+_CLASSES: list[type[WsolMethod]] = [
+    ClassActivationMapping,
+    HideAndSeek,
+    AdversarialComplementaryLearning,
+    SelfProducedGuidance,
+    AttentionDropout,
+    CutMix,
+    FewShotLearning,
+]
+METHODS: Mapping[str, WsolMethod] = {kind.name: kind() for kind in _CLASSES}

@@ -57,8 +57,5 @@ def erasing_mask(maps: Tensor, threshold: float) -> Tensor:
 
 def head(inputs: int, width: int, outputs: int) -> nn.Sequential:
     """Return two 3 × 3 convolutions with ReLU and a 1 × 1 convolution."""
-    return nn.Sequential(
-        *(nn.Conv2d(inputs, width, 3, padding=1), nn.ReLU()),
-        *(nn.Conv2d(width, width, 3, padding=1), nn.ReLU()),
-        nn.Conv2d(width, outputs, 1),
-    )
+    first, second = (nn.Conv2d(size, width, 3, padding=1) for size in (inputs, width))
+    return nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), nn.Conv2d(width, outputs, 1))

@@ -29,20 +29,11 @@ class SelfProducedGuidance(WsolMethod):
         network = build(backbone, classes, int(values["resolution"]))
         width = network.head_channels // 2
         first, second = (channels for _, channels in network.guided)
-        return Localizer(
-            network,
-            values,
-            b1=nn.Conv2d(first, width, 3, padding=1),
-            b2=nn.Conv2d(second, width, 3, padding=1),
-            shared=nn.Sequential(
-                *(nn.ReLU(), nn.Conv2d(width, width, 3, padding=1)),
-                *(nn.ReLU(), nn.Conv2d(width, 1, 1)),
-            ),
-            c=nn.Sequential(
-                *(nn.Conv2d(network.channels, width, 3, padding=1), nn.ReLU()),
-                nn.Conv2d(width, 1, 1),
-            ),
-        )
+        last = nn.Conv2d(width, 1, 1)
+        shared = nn.Sequential(nn.ReLU(), _convolution(width, width), nn.ReLU(), last)
+        c = [_convolution(network.channels, width), nn.ReLU(), nn.Conv2d(width, 1, 1)]
+        b1, b2 = _convolution(first, width), _convolution(second, width)
+        return Localizer(network, values, b1=b1, b2=b2, shared=shared, c=nn.Sequential(*c))
 
     def loss(
         self, model: Localizer, images: Tensor, labels: Tensor, generator: torch.Generator
@@ -68,6 +59,10 @@ class SelfProducedGuidance(WsolMethod):
             low, high = (model.values[f"{end}_{branch}"] for end in ("low", "high"))
             loss = loss + guided_loss(logits, scores.detach(), low, high)
         return loss
+
+
+def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, padding=1)
 
 
 def _at_side(maps: Tensor, side: int) -> Tensor:
