@@ -200,7 +200,7 @@ BUDGETS = {
     "evaluation/selection": 932,
     "evaluation/sequences": 727,
     "evaluation/splits": 434,
-    "evaluation/wsol_study": 582,
+    "evaluation/wsol_study": 575,
     "labeling": 1_306,
     "labeling/answers": 693,
     "labeling/assignment": 1_026,
