@@ -27,7 +27,7 @@ class AttentionDropout(WsolMethod):
             drops = uniform(generator).to(features.device) < values["drop_rate"]
             return attended(features, drops, values["erasing_threshold"])
 
-        return F.cross_entropy(network.classify(network.features(images, between)), labels)
+        return F.cross_entropy(network.classify(network.feature_maps(images, between)), labels)
 
 
 def attended(features: Tensor, drops: Tensor, threshold: float) -> Tensor:

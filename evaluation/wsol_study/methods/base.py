@@ -17,6 +17,7 @@ class Localizer(nn.Module):
         self.network = network
         self.values = dict(values)
         self.added = nn.ModuleDict(added)
+        self.apply(_initialize)
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that a weights file fills; the rest is the classifier."""
@@ -26,6 +27,14 @@ class Localizer(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         logits: Tensor = self.network(images)
         return logits
+
+
+def _initialize(layer: nn.Module) -> None:
+    # As He et al. 2015; VGG16 from scratch does not learn from torch's smaller default.
+    if isinstance(layer, nn.Conv2d):
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
 
 
 class WsolMethod:
@@ -58,7 +67,7 @@ class WsolMethod:
 
     def maps(self, model: Localizer, images: Tensor, labels: Tensor) -> Tensor:
         """Return the (B, h, w) score maps of the classes; larger is more likely the object."""
-        return activation_maps(model.network.features(images), model.network.fc, labels)
+        return activation_maps(model.network.feature_maps(images), model.network.fc, labels)
 
 
 def activation_maps(features: Tensor, fc: nn.Linear, labels: Tensor) -> Tensor:

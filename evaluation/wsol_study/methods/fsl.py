@@ -44,5 +44,5 @@ class FewShotLearning(WsolMethod):
         return self._pixel_logits(model, images).sigmoid()
 
     def _pixel_logits(self, model: Localizer, images: Tensor) -> Tensor:
-        maps: Tensor = model.added["last"](model.network.features(images))
+        maps: Tensor = model.added["last"](model.network.feature_maps(images))
         return maps.squeeze(1)

@@ -44,7 +44,7 @@ class SelfProducedGuidance(WsolMethod):
             outputs[stage] = values
             return values
 
-        features = network.features(images, between)
+        features = network.feature_maps(images, between)
         b1, b2 = (
             _at_side(added["shared"](added[branch](outputs[stage])), features.shape[2])
             for branch, (stage, _) in zip(("b1", "b2"), network.guided, strict=True)

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from evaluation.wsol_study.networks.base import Backbone
 
 # Name → (module, class).
-CLASSES: Mapping[str, tuple[str, str]] = {"small": ("small", "SmallNetwork")}
+CLASSES: Mapping[str, tuple[str, str]] = {
+    "vgg16": ("vgg16", "Vgg16"),
+    "inception_v3": ("inception_v3", "InceptionV3"),
+    "resnet50": ("resnet50", "ResNet50"),
+    "small": ("small", "SmallNetwork"),
+}
 BACKBONES = tuple(CLASSES)
 
 

@@ -48,7 +48,7 @@ class Backbone(nn.Module):
             images = between(name, images)
         return images
 
-    def features(self, images: Tensor, between: Between = unchanged) -> Tensor:
+    def feature_maps(self, images: Tensor, between: Between = unchanged) -> Tensor:
         """Return the (B, channels, h, w) features.
 
         images: (B, 3, side, side). between: called with the name and output of each stage, and
@@ -63,4 +63,4 @@ class Backbone(nn.Module):
         return logits
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.classify(self.features(images))
+        return self.classify(self.feature_maps(images))

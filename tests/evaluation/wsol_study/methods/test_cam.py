@@ -10,7 +10,7 @@ CAM = METHODS["cam"]
 def test_loss_and_maps_equal_a_plain_restatement():
     model, (images, labels) = model_of("cam").eval(), doubles()
 
-    features = model.network.features(images)
+    features = model.network.feature_maps(images)
     weight, bias = model.network.fc.weight, model.network.fc.bias
     expected_maps = torch.zeros(4, 14, 14, dtype=torch.double)
     for at, label in enumerate(labels.tolist()):

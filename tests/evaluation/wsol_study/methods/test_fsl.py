@@ -43,7 +43,7 @@ def test_loss_and_maps_equal_a_plain_restatement(resolution, ignored):
 
     loss = FSL.loss(model, images, targets, seeded())
 
-    features, last = model.network.features(images), model.added["last"]
+    features, last = model.network.feature_maps(images), model.added["last"]
     logits = torch.einsum("bkhw,k->bhw", features, last.weight[0, :, 0, 0]) + last.bias
     assert loss.item() == pytest.approx(plain_loss(logits.detach(), targets), abs=1e-6)
     maps = FSL.maps(model, images, torch.zeros(4, dtype=torch.long))

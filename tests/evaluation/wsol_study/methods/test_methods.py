@@ -4,10 +4,12 @@ import torch
 
 from evaluation.wsol_study.hyperparameters import SPACES, draw
 from evaluation.wsol_study.methods import METHODS
+from evaluation.wsol_study.networks import BACKBONES, image_side
 from tests.cases import for_each
 from tests.evaluation.wsol_study.methods.cases import CLASSES, batch, seeded
 
 RESOLUTIONS = (14, 28)
+ADDING = ("acol", "spg", "adl")
 
 
 def drawn_model(name, resolution=14):
@@ -45,6 +47,22 @@ def test_shapes_of_loss_logits_and_maps(name, resolution):
     assert logits is None if name == "fsl" else logits.shape == (4, CLASSES)
     assert maps.shape == (4, resolution, resolution)
     assert maps.isfinite().all()
+
+
+@for_each(("name", "backbone"), [(name, net) for name in ADDING for net in BACKBONES])
+def test_methods_that_add_layers_fit_every_backbone(name, backbone):
+    """On the meta device, where only shapes are computed; a tensor left on the CPU would fail."""
+    method, side = METHODS[name], image_side(backbone)
+    with torch.device("meta"):
+        model = method.model(backbone, CLASSES, draw(SPACES[name], [1, name, backbone]))
+    images = torch.zeros(2, 3, side, side, device="meta")
+    labels = torch.zeros(2, dtype=torch.long, device="meta")
+
+    loss = method.loss(model, images, labels, seeded())
+
+    grid = model.values["resolution"]
+    assert loss.shape == ()
+    assert method.maps(model, images, labels).shape == (2, grid, grid)
 
 
 @for_each("name", METHODS)
