@@ -189,7 +189,7 @@ BUDGETS = {
     "evaluation/classifiers": 2_267,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
-    "evaluation/management": 3_807,
+    "evaluation/management": 3_838,
     "evaluation/metrics": 6_925,
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,

@@ -19,7 +19,7 @@ STYLE = Path(making.__file__).parent / "report.css"
 
 
 @dataclass(kw_only=True)
-class ReportOptions:
+class StudyReportOptions:
     folder: Path = argument("the --out folder of wsol-study run", metavar="DIR")
 
 
@@ -32,7 +32,7 @@ def _as_text(result: ReportResult) -> str:
 
 
 @verb("tables, figures and findings of a study", "report", show=_as_text)
-def report(command: ContractCommand, options: ReportOptions) -> ReportResult:
+def report(command: ContractCommand, options: StudyReportOptions) -> ReportResult:
     """Write report.html, tables/*.csv and figures/*.svg into the folder of a study."""
     page = options.folder / PAGE
     made = making.make(StudyContent.read(StudyFolder(options.folder)), page)

@@ -23,7 +23,7 @@ MOST_PER_CLASS, LEAST_TAU = 10, 0.7
 
 
 @dataclass(kw_only=True)
-class Finding(Record):
+class PaperFinding(Record):
     """A claim about a backbone, which appears where the value exceeds `least`.
 
     value: a difference of fractions, or τ; None if not measured. low, high: its 95 % interval.
@@ -49,11 +49,11 @@ class Finding(Record):
         return f"{words}; its interval allows both" if self.low <= self.least < self.high else words
 
 
-def findings(content: StudyContent) -> list[Finding]:
+def findings(content: StudyContent) -> list[PaperFinding]:
     return [finding for backbone in content.backbones for finding in _of(content, backbone)]
 
 
-def _of(content: StudyContent, backbone: str) -> Iterator[Finding]:
+def _of(content: StudyContent, backbone: str) -> Iterator[PaperFinding]:
     methods = [method for method in content.methods if content.of(method, backbone)]
     taus = [content.tau(method, backbone) for method in methods] or [np.full(1 + ROUNDS, np.nan)]
     cam = content.score(CAM, backbone) - content.center_score()
@@ -84,7 +84,7 @@ def _of(content: StudyContent, backbone: str) -> Iterator[Finding]:
     yield _few_shot(content, backbone)
 
 
-def _few_shot(content: StudyContent, backbone: str) -> Finding:
+def _few_shot(content: StudyContent, backbone: str) -> PaperFinding:
     """Return whether fsl exceeds CAM: at the fewest images where it does, else at the most."""
     scores = {
         (row.per_class, row.method, row.sample): row.test
@@ -117,9 +117,9 @@ def _finding(
     interval: tuple[float | None, float | None],
     n: str,
     least: float,
-) -> Finding:
+) -> PaperFinding:
     is_number = bool(np.isfinite(value))
-    return Finding(
+    return PaperFinding(
         claim=claim,
         backbone=backbone_title(backbone),
         measure=measure,

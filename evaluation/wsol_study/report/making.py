@@ -10,7 +10,7 @@ from pathlib import Path
 from evaluation.figures import THEMES, as_file
 from evaluation.wsol_study.report.content import StudyContent
 from evaluation.wsol_study.report.figures import StudyFigure, figures
-from evaluation.wsol_study.report.findings import Finding, findings
+from evaluation.wsol_study.report.findings import PaperFinding, findings
 from evaluation.wsol_study.report.pictures import pictures
 from evaluation.wsol_study.report.tables import PaperTable, tables
 from labeling.csv_rows import safe_cell
@@ -25,7 +25,7 @@ class ReportResult(Record):
     page: str
     test_passes: int
     not_converged: int
-    findings: list[Finding]
+    findings: list[PaperFinding]
     tables: list[PaperTable]
     figures: list[str]
     left_out: dict[str, str]

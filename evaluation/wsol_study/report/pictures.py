@@ -33,12 +33,14 @@ def pictures(content: StudyContent) -> list[StudyFigure]:
     """Return Fig 8 and the figure of score maps, of the last backbone."""
     folder, backbone = content.folder.path / "samples", content.backbones[-1]
     images, maps = {}, {}
-    for path in sorted((folder / "images").glob("*.png"))[:MOST_IMAGES]:
-        images[path.stem] = np.asarray(Image.open(path).convert("RGB"))
+    for path in sorted((folder / "images").rglob("*.png"))[:MOST_IMAGES]:
+        # The name of an image may hold folders.
+        name = path.relative_to(folder / "images").as_posix().removesuffix(".png")
+        images[name] = np.asarray(Image.open(path).convert("RGB"))
         for method in (*content.methods, FSL):
-            scores = folder / f"{method}-{backbone}" / f"{path.stem}.npy"
+            scores = folder / f"{method}-{backbone}" / f"{name}.npy"
             if scores.is_file():
-                maps[path.stem, method] = np.load(scores, allow_pickle=False)
+                maps[name, method] = np.load(scores, allow_pickle=False)
     return [_boxes(content, images, maps), _score_maps(content, images, maps)]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.management.wsol_report import ReportOptions, report
+from evaluation.management.wsol_report import StudyReportOptions, report
 from tests.evaluation.wsol_study.report import made_study
 
 pytestmark = pytest.mark.browser
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 def test_report_of_a_study_looks_right(contexts, tmp_path, looked_at, axe):
     made_study.write_whole(tmp_path)
-    report(None, ReportOptions(folder=tmp_path))
+    report(None, StudyReportOptions(folder=tmp_path))
     page = contexts().new_page()
 
     page.goto((tmp_path / "report.html").as_uri())

@@ -3,13 +3,13 @@
 import pytest
 
 from evaluation.wsol_study.report.content import StudyContent
-from evaluation.wsol_study.report.findings import Finding, findings
+from evaluation.wsol_study.report.findings import PaperFinding, findings
 from evaluation.wsol_study.results import FewShot
 from tests.evaluation.wsol_study.report import made_study
 from tests.evaluation.wsol_study.report.made_study import trial
 
 
-def findings_of(study) -> list[Finding]:
+def findings_of(study) -> list[PaperFinding]:
     return findings(StudyContent.read(study))
 
 
