@@ -2,8 +2,14 @@
    Tables become cards on narrow screens: names each cell after its column, for assay.css to show. Roles
    keep the table a table for screen readers, whatever its display. A table whose head is no single row of
    names, or with cells over several rows, stays as it is. */
+function readText(cell) {
+  const copy = cell.cloneNode(true);
+  for (const hidden of copy.querySelectorAll('[aria-hidden="true"]')) hidden.remove();
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}
+
 function label(table) {
-  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.innerText.trim());
+  const heads = [...table.tHead.rows[0].cells].map(readText);
   table.role = "table";
   for (const group of [table.tHead, ...table.tBodies]) group.role = "rowgroup";
   for (const row of table.rows) row.role = "row";
