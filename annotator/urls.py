@@ -57,6 +57,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/along/", RedirectView.as_view(pattern_name="label")),
     path("campaigns/<slug:name>/label/along/worker.js", end_worker),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
+    path(
+        "campaigns/<slug:name>/instructions/<path:signed>",
+        views.instructions_image,
+        name="instructions_image",
+    ),
     path("campaigns/<slug:name>/picture", home.campaign_picture, name="campaign_picture"),
     path("campaigns/<slug:name>/tutorial/", tutorial.tutorial, name="tutorial"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),

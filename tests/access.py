@@ -17,6 +17,7 @@ ADMIN = "admin/"
 # Part of an address → key of World.parts (tests/world.py) whose value replaces the group.
 FILL = (
     (r"join/(<str:secret>)", "secret"),
+    (r"instructions/(<path:signed>)", "picture"),
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)/classes/", "finds"),
     (r"campaigns/(<slug:name>)/label/class/", "names"),
@@ -154,6 +155,7 @@ ROWS = (
         GET campaigns/<slug:name>/label/class/
         GET campaigns/<slug:name>/label/last/
         GET campaigns/<slug:name>/picture
+        GET campaigns/<slug:name>/instructions/<path:signed>
         GET label/example/<str:token>/image
         """,
     )

@@ -94,6 +94,7 @@ def test_no_migration_is_missing():
 
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+CODE_SPAN = re.compile(r"`[^`\n]*`")
 PAGES = sorted(file for file in tracked() if file.suffix == ".md")
 
 
@@ -116,7 +117,7 @@ def test_links_between_pages_resolve():
     links = [
         (file.name, link or image)
         for file in PAGES
-        for link, image in LINK.findall(file.read_text())
+        for link, image in LINK.findall(CODE_SPAN.sub("", file.read_text()))
         if is_broken(file, link or image)
     ]
 
@@ -175,11 +176,11 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_051,
+    "annotator": 2_056,
     "annotator/demo": 1_064,
     "annotator/kinds": 948,
     "annotator/management": 62,
-    "annotator/pages": 1_605,
+    "annotator/pages": 1_617,
     "benchmarks": 4_154,
     "clients": 269,
     "deploy": 827,
@@ -206,7 +207,7 @@ BUDGETS = {
     "labeling/assignment": 1_026,
     "labeling/assistance": 419,
     "labeling/boxes": 436,
-    "labeling/campaigns": 676,
+    "labeling/campaigns": 727,
     "labeling/consensus": 1_392,
     "labeling/datasets": 1_876,
     "labeling/db": 366,
@@ -232,7 +233,7 @@ BUDGETS = {
     "labeling/releases": 1407,
     "labeling/reports": 2_833,
     "labeling/simulation": 1_861,
-    "labeling/templatetags": 73,
+    "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_556,
     "tests": 81_371,

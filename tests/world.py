@@ -21,6 +21,7 @@ from evaluation.release_splits import making as splits
 from labeling.answers import flagging
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
+from labeling.campaigns.markdown import signer_of
 from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
@@ -269,6 +270,7 @@ def _furnish(world: World) -> None:
         "secret": world.secret,
         "seat": seat,
         "example token": example.token,
+        "picture": signer_of(campaign).sign(campaign.dataset.images.earliest("pk").name),
         "example": example.pk,
         "question": campaign.questions.filter(state=Question.State.SETTLED).earliest("pk").pk,
         "reviewed": reviewed.pk,

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.signing import BadSignature
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,9 +25,10 @@ from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.campaigns import instructions
+from labeling.campaigns.markdown import signer_of
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS, policies
-from labeling.models import Campaign, Example, Membership, Seat, User
+from labeling.models import Campaign, Example, Image, Membership, Seat, User
 from labeling.quality import memberships, monitoring, qualifying
 
 
@@ -271,6 +273,19 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
         raise NotYours(gettext("There is no such example."))
     campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
+
+
+@login_required
+@require_GET
+def instructions_image(request: HttpRequest, name: str, signed: str) -> HttpResponse:
+    """Return a picture of the instructions to members of the campaign."""
+    campaign = campaign_for(person(request), name)
+    try:
+        image_name = signer_of(campaign).unsign(signed)
+        image = campaign.dataset.images.get(name=image_name)
+    except (BadSignature, Image.DoesNotExist):
+        raise NotYours(gettext("The instructions have no such picture.")) from None
+    return seats.image_response(image, seats.cache_seconds(campaign))
 
 
 def _membership(user: User, campaign: Campaign) -> Membership | None:

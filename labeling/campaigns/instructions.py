@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from labeling.campaigns.markdown import check_pictures
 from labeling.models import Campaign, InstructionsVersion, Membership, User
 
 LISTED = 20
@@ -14,11 +15,12 @@ def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetim
     """Store the new text as a version, and before the first change the old text too.
 
     Return the campaign's changed fields: none if only outer white space or line endings differ.
-    Call it in a transaction.
+    Call it in a transaction. Raises Refusal for an unknown picture.
     """
     current = Campaign.objects.select_for_update(of=("self",)).get(pk=campaign.pk)
     if text.strip().splitlines() == current.instructions.strip().splitlines():
         return {}
+    check_pictures(text, current.dataset)
     last = current.instructions_versions.order_by("version").last()
     if last is None:
         last = InstructionsVersion.objects.create(

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from labeling.campaigns import instructions as versions
+from labeling.campaigns.markdown import check_pictures
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, policies
@@ -52,6 +53,7 @@ def create(
         )
     if not title.strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    check_pictures(instructions, dataset)
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
     content = policies.clean_new(policy, KINDS[kind])
     policies.check_kind(KINDS[kind], content)

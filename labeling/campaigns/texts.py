@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import transaction
 
 from labeling.campaigns import lifecycle
+from labeling.campaigns.markdown import check_pictures
 from labeling.errors import Refusal
 from labeling.files import is_storable
 from labeling.models import Campaign, CampaignText, User
@@ -144,6 +145,7 @@ def clean(campaign: Campaign, payload: object) -> Texts:
         if not isinstance(content, dict):
             raise _wrong([language], "is no object. Give its texts by name")
         if cleaned := _content(language, content, known):
+            check_pictures(str(cleaned.get("instructions", "")), campaign.dataset)
             texts[language] = cleaned
     return texts
 

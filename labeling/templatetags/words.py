@@ -3,14 +3,24 @@
 from typing import Any
 
 from django import template
+from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from labeling.campaigns import markdown
 from labeling.campaigns.names import VisibleNames
-from labeling.models import User
+from labeling.models import Campaign, User
 from labeling.reports import forecasts, person_page
 
 register = template.Library()
-register.filter("markdown", markdown.render)
+
+
+@register.filter
+def instructions(text: str, campaign: Campaign) -> SafeString:
+    """Return the campaign's instructions as HTML."""
+    sign = markdown.signer_of(campaign).sign
+    return markdown.render(
+        text, lambda name: reverse("instructions_image", args=[campaign.name, sign(name)])
+    )
 
 
 @register.filter

@@ -73,7 +73,7 @@ class CampaignForm(WordedForm):
         max_length=100_000,
         widget=forms.Textarea(attrs=TALL),
         help_text="What counts as the class and what does not. Shown next to each image. Markdown: "
-        "lists, emphasis, headings and links; no pictures.",
+        "lists, emphasis, headings, links, and images of the dataset: ![too loose](image:cat.jpg).",
     )
 
 

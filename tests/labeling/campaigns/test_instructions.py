@@ -1,8 +1,12 @@
 """Versions of instructions, and the notice of a change."""
 
+import re
+
+import pytest
 from django.urls import reverse
 
-from labeling.campaigns import instructions, lifecycle
+from labeling.campaigns import instructions, lifecycle, texts
+from labeling.errors import Refusal
 from tests import factories
 from tests.cases import for_each
 from tests.clients import html_of
@@ -43,6 +47,54 @@ def test_an_annotator_is_notified_once_of_each_change(client, coots, alice, bob)
     notices = ["The instructions changed on" in page for page in (before, first, second, third)]
     assert notices == [False, True, False, True]
     assert "<strong>Only</strong> adults" in first
+
+
+def test_members_see_pictures_of_the_instructions(client, coots, alice, bob, charlie):
+    image = coots.dataset.images.first()
+    lifecycle.change(coots, alice, instructions=f"![Too loose](<image:{image.name}>)")
+    client.force_login(bob)
+    page = html_of(client.get(reverse("label", args=["coots"])))
+    address = re.search(r'<img [^>]*src="([^"]*/instructions/[^"]*)"', page)[1]
+
+    assert client.get(address).headers["Content-Type"].startswith("image/")
+    # Neither another image of the dataset nor another campaign's signature.
+    another = coots.dataset.images.last().name
+    assert client.get(address.replace(image.name, another)).status_code == 404
+    assert client.get(reverse("instructions_image", args=["coots", another])).status_code == 404
+    client.force_login(charlie)
+    assert client.get(address).status_code == 404
+
+
+def test_a_removed_picture_leaves_the_instructions_readable(client, coots, alice, bob):
+    image = factories.make_image(coots.dataset, "loose.png")
+    lifecycle.change(coots, alice, instructions=f"![Too loose](<image:{image.name}>)")
+    image.delete()
+    client.force_login(bob)
+    page = html_of(client.get(reverse("label", args=["coots"])))
+    address = re.search(r'<img [^>]*src="([^"]*/instructions/[^"]*)"', page)[1]
+
+    assert 'alt="Too loose"' in page
+    assert client.get(address).status_code == 404
+
+
+@for_each(
+    ("text", "words"),
+    [
+        ("![x](image:missing.jpg)", "has no image missing.jpg"),
+        ("![x](https://a.example/x.png)", "is outside the site"),
+    ],
+)
+def test_an_unknown_picture_is_refused(coots, alice, text, words):
+    with pytest.raises(Refusal, match=words):
+        lifecycle.change(coots, alice, instructions=text)
+    with pytest.raises(Refusal, match=words):
+        texts.replace(coots, alice, {"de": {"instructions": text}})
+    with pytest.raises(Refusal, match=words):
+        lifecycle.create(
+            alice, name="c", title="C", kind="contains", dataset=coots.dataset, instructions=text
+        )
+
+    assert not coots.instructions_versions.exists()
 
 
 def test_who_joins_after_a_change_is_not_notified(coots, alice, charlie):

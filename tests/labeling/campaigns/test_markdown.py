@@ -7,17 +7,26 @@ from django.utils.html import linebreaks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeling.campaigns.markdown import TAGS, render
+from labeling.campaigns import markdown
+from labeling.campaigns.markdown import TAGS
 from tests.cases import for_each
 
 ALLOWED = set(TAGS.split())
-LINK = {"href", "title", "target", "rel"}
+ATTRIBUTES = {
+    "a": {"href", "title", "target", "rel"},
+    "ol": {"start"},
+    "img": {"src", "alt", "title", "loading"},
+}
 ATTACKS = """
 <script> </script> <img/src=x/onerror=alert(1)> <svg/onload=alert(1)> <!-- [a]( ![b]( ) > ' "
 javascript:alert(1) data:image/png;base64,AA //evil.example &#106;avascript: vbscript: file:///etc
 https://a.example mailto:a@b.example ` ** > - # \\ <a/href= text ~~~ ``` 1. <https: <javascript:
 """
 PIECES = [*ATTACKS.split(), " ", "\n", "\x00"]
+
+
+def render(text: str) -> str:
+    return markdown.render(text, lambda name: f"/pictures/{name}")
 
 
 class Reader(HTMLParser):
@@ -43,9 +52,11 @@ def read(html: str) -> Reader:
 def check_harmless(text: str) -> None:
     for tag, attributes in read(render(text)).tags:
         assert tag in ALLOWED
-        assert set(attributes) <= (LINK if tag == "a" else {"start"} if tag == "ol" else set())
+        assert set(attributes) <= ATTRIBUTES.get(tag, set())
         if "href" in attributes:
             assert re.match(r"(https?|mailto):", attributes["href"])
+        if tag == "img":
+            assert attributes["src"].startswith("/pictures/")
         if tag == "a":
             assert attributes["rel"] == "noopener noreferrer"
 
@@ -67,6 +78,12 @@ def check_harmless(text: str) -> None:
         "![x](https://evil.example/x.png)",
         "[![x](data:image/svg+xml,<svg onload=alert(1)>)](javascript:alert(1))",
         "[x](//evil.example)",
+        "[x](image:cat.jpg)",
+        "![x](IMAGE:cat.jpg)",
+        '![x](image:a"onload=alert(1).jpg)',
+        '![x](image:a.jpg "t\\" onload=alert(1)")',
+        '![<img src="image:b.jpg">](image:a.jpg)',
+        "[![x](image:a.jpg)](image:b.jpg)",
         "[x](/campaigns/new/)",
         '[x](https://a.example "t\\" onmouseover=alert(1)")',
         "[<img src=x onerror=alert(1)>](https://a.example)",
@@ -105,6 +122,20 @@ def test_plain_text_reads_as_before(text):
 
     assert now.tags == before.tags
     assert now.text.split() == before.text.split()
+
+
+def test_a_picture_is_an_image_of_the_dataset_by_its_name():
+    assert render("![Too <b>loose</b>](<image:a b/&ä.jpg>)") == (
+        '<p><img src="/pictures/a b/&amp;ä.jpg" alt="Too &lt;b&gt;loose&lt;/b&gt;"'
+        ' loading="lazy"></p>\n'
+    )
+
+
+def test_a_picture_of_another_site_stays_text():
+    html = render("![x](https://evil.example/x.png)")
+
+    assert "<img" not in html
+    assert "![x](https://evil.example/x.png)" in html
 
 
 def test_headings_are_below_that_of_the_page():
