@@ -4,27 +4,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
+from evaluation.benchmarks.truth_versions import VersionReport
 from evaluation.models import Benchmark, Run, TruthVersion
-from labeling.campaigns.access import RESEARCHER, campaigns_for
-from labeling.models import Campaign, Job, User
+from labeling.models import Campaign, Job
 from labeling.records import Record
 
 NIGHTLY = "nightly"
+TRIED_AGAIN = (
+    "The step is tried again automatically. If it keeps failing, remove the cause and retry it: "
+    "manage.py jobs retry"
+)
 
 
 @dataclass(kw_only=True)
 class BenchmarkNight(Record):
     """What a night did to a benchmark.
 
-    version: the newest version of its truth, None without versions. changed: images that the night
-    added, removed or changed. run: the run that it requested. error: states the cure.
+    version: the newest version of its truth, None without versions. changed: images (cds: objects)
+    that the night added, removed or changed. notes: on the version that the night made, None
+    without. run: the run that it requested. error: states the cure.
     """
 
     name: str
     version: int | None
     changed: int
+    added: int
+    removed: int
+    notes: VersionReport | None = None
     run: int | None
     error: str | None
 
@@ -55,12 +63,16 @@ class FailedStep:
     step: str
     reason: str
 
+    def to_json(self) -> dict[str, str]:
+        names = {"campaign": self.campaign.name, "step": self.step}
+        return names | {"reason": self.reason, "cure": TRIED_AGAIN}
 
-def failed_steps(night: str, user: User) -> list[FailedStep]:
-    """Return the steps that failed for campaigns in which the user is a researcher."""
-    failed = Job.objects.filter(
-        kind=NIGHTLY, payload__night=night, campaign__in=campaigns_for(user, RESEARCHER)
-    ).exclude(error="")
+
+def failed_steps(night: str, campaigns: QuerySet[Campaign]) -> list[FailedStep]:
+    """Return the steps that failed for these campaigns."""
+    failed = Job.objects.filter(kind=NIGHTLY, payload__night=night, campaign__in=campaigns).exclude(
+        error=""
+    )
     return [
         FailedStep(job.campaign, job.payload["step"], job.error)
         for job in failed.select_related("campaign").order_by("pk")
@@ -78,21 +90,32 @@ def rows(night: str, benchmarks: Iterable[Benchmark]) -> list[BenchmarkNight]:
     runs = Run.objects.defer("result").in_bulk(scored)
     newest = TruthVersion.objects.filter(benchmark__in=jobs).values_list("benchmark")
     versions = dict(newest.annotate(Max("number")).order_by())
+    made = TruthVersion.objects.in_bulk(
+        [job.payload["made"] for job in jobs.values() if "made" in job.payload]
+    )
     return [
-        _row(benchmark, jobs[benchmark.pk], runs, versions.get(benchmark.pk))
+        _row(benchmark, jobs[benchmark.pk], runs, versions.get(benchmark.pk), made)
         for benchmark in benchmarks
         if benchmark.pk in jobs
     ]
 
 
 def _row(
-    benchmark: Benchmark, job: Job, runs: dict[int, Run], version: int | None
+    benchmark: Benchmark,
+    job: Job,
+    runs: dict[int, Run],
+    version: int | None,
+    made: dict[int, TruthVersion],
 ) -> BenchmarkNight:
     run = runs.get(job.payload.get("run", 0))
+    new = made.get(job.payload.get("made", 0))
     return BenchmarkNight(
         name=benchmark.name,
         version=version,
         changed=job.payload.get("changed", 0),
+        added=new.added if new else 0,
+        removed=new.removed if new else 0,
+        notes=VersionReport.from_json(new.report) if new else None,
         run=run.pk if run else None,
         error=job.payload.get("error") or (run.error if run else "") or job.error or None,
     )

@@ -227,7 +227,7 @@ def nightly(progress: Any = None) -> dict[str, object]:
     """Run a nightly round here and now with all waiting jobs, so that cron needs no worker.
 
     Waits for jobs that a worker of the site takes. Returns the counts of settled questions,
-    frozen releases and finished runs, and what happened to each benchmark.
+    frozen releases and finished runs, what happened to each benchmark, and the failed steps.
     """
     night = start_night(timezone.now().isoformat())
     queue.run_all(progress.update if progress else None)
@@ -250,6 +250,9 @@ def nightly(progress: Any = None) -> dict[str, object]:
         "releases": counts["freeze"],
         "runs": counts["score"],
         "benchmarks": [row.to_json() for row in night_report.rows(night, _benchmarks())],
+        "failed": [
+            step.to_json() for step in night_report.failed_steps(night, Campaign.objects.all())
+        ],
     }
 
 
@@ -377,7 +380,7 @@ def _score_nightly(benchmark: Benchmark, job: Job) -> None:
     try:
         made = truth_versions.follow(benchmark, freezing.latest_kept(benchmark.campaign))
         if made is not None:
-            result = {"changed": made.added + made.removed + made.changed}
+            result = {"changed": made.added + made.removed + made.changed, "made": made.pk}
     except kind_of(benchmark).refusals as error:
         # The truth stays as it is, and is scored.
         result = {"error": _sentence(error)}

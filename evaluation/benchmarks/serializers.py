@@ -171,14 +171,21 @@ class TruthVersionSerializer(serializers.ModelSerializer):
     version = serializers.IntegerField(source="number")
     release = serializers.IntegerField(source="release.number")
     reviews = serializers.SerializerMethodField()
+    report = serializers.SerializerMethodField()
 
     class Meta:
         model = TruthVersion
         fields = tuple(f.name for f in dataclasses.fields(TruthVersionRow) if f.name != "unknown")
 
     def get_reviews(self, version: TruthVersion) -> list[str]:
+        return self._row(version).reviews
+
+    def get_report(self, version: TruthVersion) -> dict[str, list[str]]:
+        return self._row(version).report.to_json()
+
+    def _row(self, version: TruthVersion) -> TruthVersionRow:
         row: TruthVersionRow = self.context["rows"][version.number]
-        return row.reviews
+        return row
 
 
 class JoinedSerializer(serializers.Serializer):

@@ -46,7 +46,7 @@ class VersionReport(Record):
 @dataclass(kw_only=True)
 class TruthVersionRow(Record):
     """A version in the output of commands and the API. reviews: the campaigns of all reviews
-    applied up to this version, in order.
+    applied up to this version, in order. report: lists of names, hidden with the images.
     """
 
     version: int
@@ -57,6 +57,7 @@ class TruthVersionRow(Record):
     removed: int
     changed: int
     reviews: list[str]
+    report: VersionReport
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def open_first(benchmark: Benchmark) -> None:
 
 def rows(benchmark: Benchmark) -> list[TruthVersionRow]:
     """Return every version, oldest first; none where each run reads the newest answers (mad)."""
-    made, reviews = [], list[str]()
+    made, reviews, hidden = [], list[str](), benchmark.hides_images
     for version in benchmark.truth_versions.select_related("release", "review__campaign"):
         reviews = [*reviews, version.review.campaign.name] if version.review else reviews
         made.append(
@@ -149,6 +150,7 @@ def rows(benchmark: Benchmark) -> list[TruthVersionRow]:
                 removed=version.removed,
                 changed=version.changed,
                 reviews=reviews,
+                report=VersionReport.from_json({} if hidden else version.report),
             )
         )
     return made

@@ -14,6 +14,7 @@ from evaluation.benchmarks.forms import FollowingForm
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.truth_versions import Following, VersionReport
 from evaluation.models import Benchmark
+from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.disk_full import saying_full
 from labeling.errors import NotYours
 from labeling.web.views.shared import SignedIn
@@ -77,10 +78,11 @@ def night(request: SignedIn) -> HttpResponse:
     mine = access.benchmarks_for(request.user).select_related("campaign").order_by("title", "pk")
     rows = night_report.rows(started.name, mine) if started else []
     known = {benchmark.name: benchmark for benchmark in mine}
+    campaigns = campaigns_for(request.user, RESEARCHER)
     context = {
         "night": started,
         "rows": [(row, known[row.name].title, kind_of(known[row.name]).counted) for row in rows],
-        "failed": night_report.failed_steps(started.name, request.user) if started else [],
+        "failed": night_report.failed_steps(started.name, campaigns) if started else [],
     }
     return render(request, "evaluation/night.html", context)
 

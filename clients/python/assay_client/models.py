@@ -1860,6 +1860,7 @@ class TruthVersion(TypedDict):
     removed: NotRequired[int]
     changed: NotRequired[int]
     reviews: list[str]
+    report: dict[str, list[str]]
 
 
 class UnknownName(TypedDict):

@@ -425,8 +425,12 @@ def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
 
     monkeypatch.setattr(monitoring, "watch_all", fragile)
 
-    assert counts_of(runs.nightly()) == {"settled": 0, "releases": 1, "runs": 1}
+    night = runs.nightly()
 
+    assert counts_of(night) == {"settled": 0, "releases": 1, "runs": 1}
+    [step] = night["failed"]
+    assert (step["campaign"], step["step"]) == (failing_campaign.name, "watch")
+    assert (step["reason"], "jobs retry" in step["cure"]) == ("RuntimeError: broken", True)
     assert set(watched) == {failing_campaign, settled.campaign}
     steps = failing_campaign.jobs.filter(kind="nightly").order_by("pk")
     assert [(job.payload["step"], job.state) for job in steps] == [

@@ -237,3 +237,14 @@ def test_the_part_is_chosen_in_the_form_and_in_the_api(client, alice, zoo, first
     assert made["settings"]["part"] == f"{row.pk}:test"
     assert plan["truth"]["images"] == made["settings"]["truth"]["images"] == 10
     assert f"{row.pk}:val" in client.get("/benchmarks/dev/").content.decode()
+
+
+def test_the_notes_on_a_version_name_no_image_to_others(client, alice, rita, run):
+    run.benchmark.truth_versions.update(report={"left_out": ["zoo/1.png"]})
+    lists = []
+    for user in (alice, rita):
+        client.force_login(user)
+        answer = client.get(f"/api/v1/benchmarks/{run.benchmark.name}/truth-versions/").json()
+        lists.append(answer["results"][0]["report"]["left_out"])
+
+    assert lists == [["zoo/1.png"], []]

@@ -266,6 +266,7 @@ def test_a_category_without_an_order_waits_and_is_reported(growing, alice, bob, 
     row, run = night_of(benchmark)
 
     assert (row["version"], row["changed"], row["error"]) == (2, 0, None)
+    assert row["notes"]["waiting"] == [COW]
     assert truth_versions.newest(benchmark).report["waiting"] == [COW]
     assert run.result["newest"]["waiting"] == [COW]
     assert COW_OBJECT not in SequenceHistory.of(benchmark).at(2)

@@ -112,7 +112,9 @@ def test_the_api_and_the_command_state_the_same(followed, as_alice, shell):
         "removed",
         "changed",
         "reviews",
+        "report",
     ]
+    assert rows[1]["report"] == second["report"]
     assert {*rows[0]} == {*first}
     assert (second["version"], second["release"], second["reviews"]) == (2, 2, [])
 

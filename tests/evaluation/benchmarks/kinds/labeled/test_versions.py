@@ -104,6 +104,7 @@ def test_a_label_of_one_day_is_in_the_truth_of_the_next_morning(
     row, run = night_of(benchmark)
 
     assert (row["version"], row["changed"], row["run"], row["error"]) == (2, 1, run.pk, None)
+    assert (row["added"], row["removed"]) == (1, 0)
     newest = run.result["newest"]
     assert run.result["truth_versions"] == [1, 2]
     assert LATE in TruthHistory.of(benchmark).at(2).images
