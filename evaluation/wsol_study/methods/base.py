@@ -20,9 +20,13 @@ class Localizer(nn.Module):
         self.apply(_initialize)
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that a weights file fills; the rest is the classifier."""
+        """Return the parameters with the learning rate of layers that a weights file fills.
+
+        All others are the classifier's. A weights file fills some of these too: classifier_stages.
+        """
         parameters = dict(self.network.named_parameters())
-        return [parameters[name] for name in self.network.body_names() if name in parameters]
+        names = self.network.body_names(self.network.classifier_stages)
+        return [parameters[name] for name in names if name in parameters]
 
     def forward(self, images: Tensor) -> Tensor:
         logits: Tensor = self.network(images)
@@ -73,7 +77,8 @@ class WsolMethod:
 def activation_maps(features: Tensor, fc: nn.Linear, labels: Tensor) -> Tensor:
     """Return the (B, h, w) logits of the labels before the pool; their mean is the logit.
 
-    features: (B, channels, h, w). Source: Zhou et al. 2016, CAM.
+    features: (B, channels, h, w). Source: Zhou et al. 2016, CAM. The authors' code leaves the bias
+    out for VGG and ResNet; under min-max normalization the maps are the same.
     """
     maps = torch.einsum("bkhw,bk->bhw", features, fc.weight[labels])
     return maps + fc.bias[labels, None, None]

@@ -21,6 +21,8 @@ class SelfProducedGuidance(WsolMethod):
     label guides B2, the output of B2 guides B1, and the mean of both outputs guides C; each
     target is made with the thresholds of the branch that it guides. The loss is the sum of the
     cross-entropy and of the three branches. B1 and B2 share all but their first convolution.
+    The authors' code compares at 224 × 224, and takes pixels above 0.7 times the maximum as
+    foreground where fewer than 30 are above the threshold; the text has neither.
     """
 
     name = "spg"

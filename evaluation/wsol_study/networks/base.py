@@ -18,12 +18,14 @@ class Backbone(nn.Module):
     Subclasses create the layers of torchvision's network, `top` (layers added to these, often
     none) and, last, `fc`. attended: the stages after which ADL acts. guided: the stages that SPG's
     branches B1 and B2 read, with their channels. head_channels: of the layers that ACoL adds.
+    classifier_stages: stages that learn as fast as the layers that no weights file fills.
     """
 
     torchvision_name: str
     body_channels: int
     channels: int
     head_channels = 1024
+    classifier_stages: Sequence[str] = ()
     attended: Sequence[str]
     guided: Sequence[tuple[str, int]]
     top: nn.Module
@@ -33,9 +35,12 @@ class Backbone(nn.Module):
         """Return the name and the layers of each stage of torchvision's network."""
         raise NotImplementedError
 
-    def body_names(self) -> Iterator[str]:
-        """Yield the names of the parameters and buffers that torchvision's network has too."""
-        layers = {layer for _, stage in self.stages() for layer in stage}
+    def body_names(self, without: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the names of the parameters and buffers that torchvision's network has too.
+
+        without: the names of stages to skip.
+        """
+        layers = {layer for name, stage in self.stages() if name not in without for layer in stage}
         for prefix, module in self.named_modules():
             if module in layers:
                 yield from (f"{prefix}.{name}" for name in module.state_dict())

@@ -15,6 +15,8 @@ class ResNet50(Backbone):
     torchvision_name = "resnet50"
     body_channels = channels = 2048
     attended = ("layer2", "layer3", "layer4")
+    # As in the authors' code.
+    classifier_stages = ("layer4",)
     guided = (("layer2", 512), ("layer3", 1024))
 
     def __init__(self, classes: int, resolution: int) -> None:

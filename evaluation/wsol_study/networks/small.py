@@ -6,7 +6,7 @@ from torch import nn
 
 from evaluation.wsol_study.networks.base import Backbone
 
-WIDTH = 24
+WIDTH = 16
 
 
 class SmallNetwork(Backbone):

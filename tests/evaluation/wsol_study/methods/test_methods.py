@@ -113,6 +113,21 @@ def test_the_classifier_is_everything_but_the_pretrained_layers():
     assert len(pretrained) == 4 * 3
 
 
+def test_layer4_of_resnet50_learns_as_the_classifier():
+    with torch.device("meta"):
+        model = METHODS["acol"].model("resnet50", CLASSES, {"resolution": 14})
+
+    pretrained = {id(parameter) for parameter in model.pretrained_parameters()}
+    rest = {name for name, value in model.named_parameters() if id(value) not in pretrained}
+
+    assert {".".join(name.split(".")[:2]) for name in rest} == {
+        "network.layer4",
+        "network.fc",
+        "added.first",
+        "added.second",
+    }
+
+
 def test_maps_differ_between_classes():
     model, (images, _) = drawn_model("cam").eval(), batch()
 
