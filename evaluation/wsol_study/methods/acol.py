@@ -52,7 +52,7 @@ def erasing_mask(maps: Tensor, threshold: float) -> Tensor:
     A threshold of 0 erases everything. One of 1, "do not erase" in the paper's text, erases the
     peak alone, as in the authors' code.
     """
-    return (normalized(maps.detach()) < threshold).to(maps).unsqueeze(1)
+    return (normalized(maps) < threshold).to(maps).unsqueeze(1)
 
 
 def head(inputs: int, width: int, outputs: int) -> nn.Sequential:

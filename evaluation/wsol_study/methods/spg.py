@@ -59,7 +59,7 @@ class SelfProducedGuidance(WsolMethod):
         loss = F.cross_entropy(network.classify(features), labels)
         for branch, (logits, scores) in guides.items():
             low, high = (model.values[f"{end}_{branch}"] for end in ("low", "high"))
-            loss = loss + guided_loss(logits, scores.detach(), low, high)
+            loss = loss + guided_loss(logits, scores, low, high)
         return loss
 
 
@@ -76,7 +76,8 @@ def _at_side(maps: Tensor, side: int) -> Tensor:
 def guided_loss(logits: Tensor, scores: Tensor, low: float, high: float) -> Tensor:
     """Return the mean binary cross-entropy over pixels that are not ignored; 0 without any.
 
-    Pixels with scores below `low` are background, above `high` foreground, the rest is ignored.
+    Pixels with scores below `low` are background, above `high` foreground, the rest is ignored. No
+    gradient comes through the scores.
     """
     foreground, counted = scores > high, (scores > high) | (scores < low)
     losses = F.binary_cross_entropy_with_logits(logits, foreground.to(logits), reduction="none")

@@ -15,7 +15,7 @@ def batch(count=4, seed=0):
     """Return random images for the small network and their labels."""
     generator = seeded(seed)
     images = torch.randn(count, 3, 56, 56, generator=generator)
-    return images, torch.randint(CLASSES, (count,), generator=generator)
+    return images, torch.arange(count) % CLASSES
 
 
 def model_of(method, seed=0, **values):

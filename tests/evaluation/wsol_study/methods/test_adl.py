@@ -24,7 +24,7 @@ def attended_by_loops(features, drops, threshold):
     return result
 
 
-@for_each(("drops", "threshold"), [(True, 0.8), (True, 0.0), (False, 0.8)])
+@for_each(("drops", "threshold"), [(True, 0.8), (True, 0.0), (True, 1.0), (False, 0.8)])
 def test_a_layer_equals_a_plain_restatement(drops, threshold):
     features = torch.rand(2, 5, 6, 6, generator=seeded(), dtype=torch.double)
 

@@ -69,20 +69,22 @@ def test_methods_that_add_layers_fit_every_backbone(name, backbone):
 def test_chance_comes_only_from_the_generator(name):
     images, labels = batch()
     losses = []
-    for global_seed in (1, 2):
+    for global_seed in range(8):
         model = drawn_model(name)
+        model.values |= {"drop_rate": 0.5, "mix_rate": 0.5}
         torch.manual_seed(global_seed)
         losses.append(METHODS[name].loss(model, images, targets_of(name, labels), seeded(5)).item())
 
-    assert losses[0] == losses[1]
+    assert len(set(losses)) == 1
 
 
 @for_each("name", METHODS)
 def test_the_training_loss_falls(name):
     images, labels = batch()
+    images[torch.arange(4), labels] += 2
     model, generator = drawn_model(name), seeded()
     model.values |= EASY.get(name, {})
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     losses = []
     for _ in range(12):
         optimizer.zero_grad()
