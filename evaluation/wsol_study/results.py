@@ -141,12 +141,16 @@ class Choice(Record):
 
 @dataclass(kw_only=True)
 class TestPass(Record):
-    """A pass over test. number: from 1; choice: the sha256 of the choice that preceded it."""
+    """A pass over test. number: from 1; choice: the sha256 of the choice that preceded it.
+
+    truth: the SHA-256 of the truth of test. A run that was stopped and goes on is the same pass.
+    """
 
     __test__ = False
 
     number: int
     choice: str
+    truth: str
     images: int
 
 
@@ -232,7 +236,7 @@ class StudyFolder:
     def write(self, name: str, content: Record | Iterable[Record]) -> None:
         """Write one record as JSON, or records as JSON Lines."""
         lines = [content] if isinstance(content, Record) else content
-        self._write(name, "".join(to_json(line) + "\n" for line in lines))
+        self.write_text(name, "".join(to_json(line) + "\n" for line in lines))
 
     def write_columns(self, name: str, columns: dict[str, list[float]]) -> None:
         """Write a CSV file; NaN becomes an empty cell, and shorter columns end in such cells."""
@@ -242,9 +246,10 @@ class StudyFolder:
             ",".join("" if cell != cell else f"{cell:.10g}" for cell in row)
             for row in zip(*padded, strict=True)
         ]
-        self._write(name, "\n".join([",".join(columns), *rows, ""]))
+        self.write_text(name, "\n".join([",".join(columns), *rows, ""]))
 
-    def _write(self, name: str, text: str) -> None:
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file, and its folder."""
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.path / name) as file:
             file.write(text)

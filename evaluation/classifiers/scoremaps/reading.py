@@ -38,7 +38,7 @@ def read(
 
     def read_image(name: str) -> tuple[str, NDArray[np.uint8]]:
         path = folder / name
-        pixels = _pixels(path, orientation)
+        pixels = pixels_of(path, orientation)
         size = pixels.shape[1], pixels.shape[0]
         if sizes.get(name, size) != size:
             expected = " × ".join(map(str, sizes[name]))
@@ -53,7 +53,8 @@ def read(
     yield from ahead(read_image, names)
 
 
-def _pixels(path: Path, orientation: str) -> NDArray[np.uint8]:
+def pixels_of(path: Path, orientation: str) -> NDArray[np.uint8]:
+    """Return an image as (H, W, 3). Raises BadInput for an unreadable one."""
     try:
         if orientation == "stored":
             with Image.open(path, formats=image_files.FORMATS) as image:

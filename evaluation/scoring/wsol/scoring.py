@@ -292,13 +292,15 @@ def reader(
     return lambda name: maps.read(name, protocol.normalize, size)
 
 
-def in_parts(score: Callable[[list[Item]], Part], items: list[Item]) -> Iterator[Part]:
-    """Yield score(part) for every 32 items in order, computed in one thread per core.
+def in_parts(
+    score: Callable[[list[Item]], Part], items: list[Item], size: int = 32
+) -> Iterator[Part]:
+    """Yield score(part) for every `size` items in order, computed in one thread per core.
 
     Results are sums of counts, so the split does not matter. Only a few parts are computed ahead.
     """
     threads = processors.count()
-    parts = (items[at : at + 32] for at in range(0, len(items), 32))
+    parts = (items[at : at + size] for at in range(0, len(items), size))
     with ThreadPoolExecutor(threads) as pool:
         try:
             ahead = deque(pool.submit(score, part) for part in islice(parts, 2 * threads))

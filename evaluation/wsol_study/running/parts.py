@@ -1,0 +1,184 @@
+"""The images, classes and truth of the three parts of a study."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.classifiers.scoremaps import reading
+from evaluation.metrics.wsol.box_scores import Protocol
+from evaluation.metrics.wsol.mask_scores import FOREGROUND, IGNORED
+from evaluation.readers import wsol_folders
+from evaluation.readers.wsol_folders import MaskedImage, WsolImage
+from evaluation.scoring.wsol.scoring import BoxScoring, MaskScoring
+from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
+from labeling.files import BadInput
+from labeling.json_text import canonical_sha256
+from labeling.records import Record
+
+# Decoded images that a process keeps, in bytes.
+KEPT_BYTES = 4 * 1024**3
+VALIDATION = 0.2
+# In the folder of masks, what stands for the name of the part.
+PART = "{part}"
+Pixels = NDArray[np.uint8]
+Truth = WsolImage | MaskedImage
+
+
+def seed_of(*words: object) -> int:
+    """Return a seed of 63 bits that depends on the words alone."""
+    return int(canonical_sha256([str(word) for word in words])[:15], 16)
+
+
+@dataclass(kw_only=True)
+class Subset(Record):
+    """Some images of a part.
+
+    share: of each class; count: images of each class, instead. sample: which random sample. fold:
+    "search" for four fifths of these, "validation" for the other fifth, None for all.
+    """
+
+    part: str
+    share: float = 1.0
+    count: int | None = None
+    sample: int = 0
+    fold: str | None = None
+
+    def of(self, labels: Sequence[int], seed: int) -> list[int]:
+        """Return the indices of the images, ascending. labels: of all images of the part."""
+        rng = np.random.default_rng(seed_of("subset", seed, self.part, self.sample))
+        by_class = defaultdict(list)
+        for index in rng.permutation(len(labels)).tolist():
+            by_class[labels[index]].append(index)
+        chosen = [
+            index
+            for label in sorted(by_class)
+            for index in by_class[label][: self._most(len(by_class[label]))]
+        ]
+        if self.fold is not None:
+            chosen = rng.permutation(chosen).tolist()
+            cut = max(1, round(VALIDATION * len(chosen)))
+            chosen = chosen[:cut] if self.fold == "validation" else chosen[cut:]
+        return sorted(chosen)
+
+    def _most(self, images: int) -> int:
+        return max(1, round(self.share * images)) if self.count is None else self.count
+
+
+@dataclass(kw_only=True)
+class StudyData(Record):
+    """Where the images and the truth lie. masks: None where the truth is boxes;
+    may contain PART."""
+
+    images: str
+    metadata: str
+    masks: str | None
+    classes: list[str]
+
+    def part(self, name: str) -> "StudyPart":
+        return StudyPart(self, name)
+
+    def sha256(self, *parts: str) -> str:
+        """Return one hash of the metadata of parts, and of the names and sizes of their images."""
+        digest = hashlib.sha256()
+        for part in parts:
+            folder = Path(self.metadata, part)
+            for path in sorted(folder.glob("*.txt")):
+                digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+            for name in wsol_folders.read_ids(folder):
+                digest.update(f"{name} {Path(self.images, name).stat().st_size}\n".encode())
+        return digest.hexdigest()
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of images of each part. Raises BadInput for a missing image."""
+        by_part = {}
+        for part in (WEAK, FULL, TEST):
+            names = list(wsol_folders.read_ids(Path(self.metadata, part)))
+            reading.refuse_missing(Path(self.images), names)
+            by_part[part] = len(names)
+        return by_part
+
+
+@dataclass
+class StudyPart:
+    """A part: its labels at once, its truth and images when they are needed."""
+
+    data: StudyData
+    name: str
+    labels: list[int] = field(init=False)
+    names: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder = Path(self.data.metadata, self.name)
+        number = {label: index for index, label in enumerate(self.data.classes)}
+        labels = wsol_folders.read_labels(self.folder)
+        for name, label in labels.items():
+            if label not in number:
+                fault = f"{name} is of the class {label}, which {WEAK} lacks"
+                cure = "leave it out, or add images of the class"
+                raise BadInput(fault, self.folder / "class_labels.txt", None, cure)
+        self.names = list(labels)
+        self.labels = [number[label] for label in labels.values()]
+        self._kept: dict[tuple[int, int], Pixels] = {}
+
+    @cached_property
+    def truth(self) -> Sequence[Truth]:
+        """Return the boxes or masks of every image."""
+        if self.data.masks is None:
+            return wsol_folders.read_boxes(self.folder)
+        folder = Path(self.data.masks.replace(PART, self.name))
+        return wsol_folders.read_masked(self.folder, folder)
+
+    def pixels(self, index: int, side: int) -> Pixels:
+        """Return an image as (side, side, 3); kept in memory while there is room."""
+        key = (index, side)
+        if key in self._kept:
+            return self._kept[key]
+        full = reading.pixels_of(Path(self.data.images, self.names[index]), "upright")
+        small = np.array(Image.fromarray(full).resize((side, side), Image.Resampling.BILINEAR))
+        if (len(self._kept) + 1) * small.nbytes <= KEPT_BYTES:
+            self._kept[key] = small
+        return small
+
+    def target(self, index: int, side: int, targets: str) -> NDArray[np.int8]:
+        """Return (side, side): 1 on the object, 0 elsewhere, -1 where it is ignored.
+
+        targets: boxes or masks; the box of a mask is the tightest around it.
+        """
+        image = self.truth[index]
+        if isinstance(image, WsolImage):
+            scale = np.array([side / image.width, side / image.height] * 2)
+            return _filled(image.boxes * scale, side)
+        drawn = wsol_folders.read_truth(image, self.folder / "localization.txt", side)
+        if targets == "masks":
+            return np.where(drawn == IGNORED, -1, drawn).astype(np.int8)
+        boxes = []
+        for file in image.masks:
+            alone = MaskedImage(image.name, image.label, [file], [])
+            mask = wsol_folders.read_truth(alone, self.folder / "localization.txt", side)
+            rows, columns = np.nonzero(mask == FOREGROUND)
+            if len(rows):
+                boxes.append([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
+        return _filled(np.array(boxes, np.float64).reshape(-1, 4), side)
+
+    def scoring(
+        self, indices: Sequence[int], protocol: Protocol, curves: bool = False
+    ) -> BoxScoring | MaskScoring:
+        images: list[Any] = [self.truth[index] for index in indices]
+        if self.data.masks is None:
+            return BoxScoring(images, protocol, None, curves)
+        return MaskScoring(images, protocol, self.folder, curves)
+
+
+def _filled(boxes: NDArray[np.float64], side: int) -> NDArray[np.int8]:
+    inside = np.zeros((side, side), np.int8)
+    for x0, y0, x1, y1 in np.rint(boxes).astype(np.int64):
+        inside[y0:y1, x0:x1] = 1
+    return inside

@@ -1,0 +1,121 @@
+"""`manage.py wsol-study run`."""
+
+import contextlib
+
+import pytest
+
+from evaluation.management import wsol_study
+from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
+from evaluation.wsol_study.running import made_data
+from tests.evaluation.benchmarks.kinds.labeled import world
+
+CONFIG = """
+images: images
+metadata: metadata
+methods: [cam]
+backbones: [small]
+trials: 2
+epochs: 1
+threads: 1
+"""
+WRITTEN = ("trials.jsonl", "finals.jsonl", "choice.json", "center.json", "test_passes.jsonl")
+
+
+@pytest.fixture
+def config(tmp_path):
+    made_data.write(tmp_path, {WEAK: 2, FULL: 1, TEST: 1})
+    path = tmp_path / "config.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_the_result_has_the_chosen_models_and_the_baseline(shell, config, tmp_path):
+    result = shell.result("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    [final] = result["finals"]
+    assert (result["trials"], result["test_passes"], result["device"]) == (2, 1, "cpu")
+    assert result["not_converged"].keys() == {"cam-small"}
+    assert (final["method"], final["chosen"]) == ("cam", True)
+    assert 0 < result["center"]["test"] < 1
+    status, out, _ = shell("wsol-study", "run", config, "--out", tmp_path / "out")
+    assert status == 0
+    assert "passes over test: 1" in out
+
+
+def test_a_changed_study_is_warned_of_its_second_pass(shell, config, tmp_path):
+    shell.result("wsol-study", "run", config, "--out", tmp_path / "out")
+    config.write_text(CONFIG.replace("trials: 2", "trials: 3"))
+
+    status, _, err = shell("wsol-study", "run", config, "--out", tmp_path / "out", "--json")
+
+    assert status == 0
+    assert "this is pass 2 over test" in err
+
+
+@pytest.mark.ci
+def test_two_processes_write_the_same_bytes(shell, config, tmp_path):
+    alone, engine = tmp_path / "alone", tmp_path / "engine"
+
+    shell.result("wsol-study", "run", config, "--out", alone)
+    shell.result("wsol-study", "run", config, "--out", engine, "--on", "local:2")
+
+    for name in WRITTEN:
+        assert (alone / name).read_bytes() == (engine / name).read_bytes(), name
+    for folder in ("curves", "by_threshold", "samples", "work"):
+        made = {p.relative_to(alone) for p in (alone / folder).rglob("*") if p.is_file()}
+        assert made
+        for name in made:
+            assert (alone / name).read_bytes() == (engine / name).read_bytes(), name
+
+
+def test_a_missing_or_doubled_configuration_is_wrong_usage(shell, config, tmp_path):
+    neither = shell("wsol-study", "run", "--out", tmp_path / "out")
+    both = shell("wsol-study", "run", config, "--preset", "small", "--out", tmp_path / "out")
+
+    assert (neither[0], both[0]) == (2, 2)
+    assert "one of them" in neither[2]
+
+
+def test_a_missing_image_of_test_is_refused_before_training(shell, config, tmp_path):
+    (tmp_path / "images" / TEST / "0003.png").unlink()
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == "the image is missing"
+    assert not (tmp_path / "out" / "trials.jsonl").exists()
+
+
+def test_an_unknown_benchmark_is_refused_before_training(db, shell, config, tmp_path):
+    config.write_text(CONFIG + "submit_to: nowhere\n")
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert "no benchmark of score maps 'nowhere'" in refusal["error"]
+
+
+def test_the_parts_of_a_split_of_a_release_become_folders(tmp_path, monkeypatch):
+    names = [f"{number}.png" for number in range(6)]
+    release = tmp_path / "release"
+    release.mkdir()
+    frozen = world.frozen_of(release, {name: {"n1": [(1, 2, 30, 40)]} for name in names})
+    monkeypatch.setattr(
+        wsol_study.release_predictions, "opened", lambda path: contextlib.nullcontext(frozen)
+    )
+    lists = {WEAK: names[:3], FULL: names[3:4], TEST: names[4:]}
+    monkeypatch.setattr(
+        wsol_study, "read_part", lambda text: frozenset(lists[text.rpartition(":")[2]])
+    )
+    config = wsol_study.StudyConfig(
+        images=tmp_path, methods=["cam"], backbones=["small"], release=release, split=tmp_path
+    )
+
+    class Command:
+        def warn(self, text):
+            raise AssertionError(text)
+
+    data = wsol_study._data(Command(), config, tmp_path / "out")
+
+    assert data.classes == ["n1"]
+    assert {part: data.part(part).names for part in lists} == lists
+    assert data.part(TEST).truth[0].boxes.tolist() == [[1, 2, 30, 40]]
+    assert not (tmp_path / "out" / "metadata" / WEAK / "localization.txt").exists()
