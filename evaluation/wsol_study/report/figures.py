@@ -71,17 +71,14 @@ def figures(content: StudyContent) -> list[StudyFigure]:
 
 
 def _by_threshold(content: StudyContent) -> StudyFigure:
-    x, y = (
-        ("threshold", "box_acc")
-        if content.study.settings.metric == BOXES
-        else ("px_rec", "px_prec")
-    )
+    is_boxes = content.study.settings.metric == BOXES
+    x, y = ("threshold", "box_acc") if is_boxes else ("px_rec", "px_prec")
     series = {}
     for pair, columns in _curves(content):
         points = [(at, value, None) for at, value in zip(columns[x], columns[y], strict=True)]
         points = [(at, value, none) for at, value, none in points if value == value]
         series[pair] = points[:: max(1, len(points) // POINTS)]
-    names = ("τ", "BoxAcc") if x == "threshold" else ("PxRec", "PxPrec")
+    names = ("τ", "BoxAcc") if is_boxes else ("PxRec", "PxPrec")
     title = f"Fig 9: Performance by operating threshold, {names[1]} by {names[0]}"
     return _lines("figure09", title, noted(content), names, series)
 
@@ -180,9 +177,8 @@ def _all_trials(content: StudyContent) -> StudyFigure:
                 share = 100 * np.mean(failed.get((method, backbone), [0]))
                 panels[f"{backbone} lower"].bar([at], [share], color=theme.mark)
         for name, axes in panels.items():
-            axes.set_xticks(
-                range(len(content.methods)), map(method_title, content.methods), rotation=45
-            )
+            titles = [method_title(method) for method in content.methods]
+            axes.set_xticks(range(len(titles)), titles, rotation=45)
             if name.endswith(" lower"):
                 axes.set(ylim=(0, 100), ylabel="failed, %")
             elif np.isfinite(center):
@@ -192,12 +188,9 @@ def _all_trials(content: StudyContent) -> StudyFigure:
     rows: Rows = []
     for (method, backbone), fails in failed.items():
         scores = _scores(trials[method, backbone])
-        ends = (
-            [round(float(f(scores)), 4) for f in (np.min, np.median, np.max)]
-            if scores
-            else [None] * 3
-        )
-        rows.append([backbone_title(backbone), method_title(method), len(fails), sum(fails), *ends])
+        ends = [round(float(f(scores or [np.nan])), 4) for f in (np.min, np.median, np.max)]
+        names = backbone_title(backbone), method_title(method)
+        rows.append([*names, len(fails), sum(fails), *(x if x == x else None for x in ends)])
     words = "Diamonds: final models; other trials are analysis. Dashed: center baseline."
     note = noted(content, words, f"{len(content.trials)} trials, ")
     head = ("backbone", "method", "trials", "not converged", "lowest", "median", "score")
@@ -207,22 +200,22 @@ def _all_trials(content: StudyContent) -> StudyFigure:
 
 def _erasing(content: StudyContent) -> StudyFigure:
     backbone = content.backbones[-1]
-    trials = {method: content.of(method, backbone) for method in ERASING}
-    trials = {method: of for method, of in trials.items() if of}
+    trials = {m: content.of(m, backbone) for m in ERASING if content.of(m, backbone)}
+    if not any(map(_scores, trials.values())):
+        trials = {}
 
     def draw(theme: Theme) -> Figure:
         figure, panels = _panels(theme, [method_title(method) for method in trials], ("", ""))
-        every = 100 * np.array([*(s for of in trials.values() for s in _scores(of)), np.nan])
-        low, high = np.nan_to_num([np.nanmin(every), np.nanmax(every)])
+        every = [100 * score for of in trials.values() for score in _scores(of)]
+        low, high = min(every), max(every)
         for (method, of), axes in zip(trials.items(), panels.values(), strict=True):
             names = [name.replace("_", " ") for name in ERASING[method]]
             axes.set(xlabel=names[0], ylabel=names[1])
             axes.set_yscale("log" if "rate" in names[1] else "linear")
             x, y, values = _erased([trial for trial in of if trial.converged])
             sizes = 20 + 120 * (values - low) / max(high - low, 1e-9)
-            points = axes.scatter(
-                x, y, sizes, values, cmap="cividis", vmin=low, vmax=high, edgecolors=theme.ink
-            )
+            points = axes.scatter(x, y, sizes, values, vmin=low, vmax=high, cmap="cividis")
+            points.set_edgecolor(theme.ink)
             x, y, _ = _erased([trial for trial in of if not trial.converged])
             axes.plot(x, y, "x", color=theme.second, ms=7)
         bar = figure.colorbar(points, ax=list(panels.values()))
@@ -230,17 +223,11 @@ def _erasing(content: StudyContent) -> StudyFigure:
         bar.ax.tick_params(color=theme.ink, labelcolor=theme.ink)
         return figure
 
-    rows: Rows = [
-        [
-            method_title(method),
-            t.trial,
-            *(t.hyperparameters[name] for name in ERASING[method]),
-            str(t.converged),
-            t.test,
-        ]
-        for method, of in trials.items()
-        for t in of
-    ]
+    rows: Rows = []
+    for trial in [trial for of in trials.values() for trial in of]:
+        x, y = (trial.hyperparameters[name] for name in ERASING[trial.method])
+        words = "yes" if trial.converged else "no"
+        rows.append([method_title(trial.method), trial.trial, x, y, words, trial.test])
     title = f"Fig 18: Hyperparameters of feature erasing, {backbone_title(backbone)}"
     words = "A larger circle is a better trial; a cross did not converge."
     note = noted(content, words, f"{len(rows)} trials, ")
@@ -251,10 +238,7 @@ def _erasing(content: StudyContent) -> StudyFigure:
 
 def _erased(trials: Sequence[Trial]) -> NDArray[np.float64]:
     """Return (3, trials): the two hyperparameters of Fig 18, and the score in percent."""
-    rows = [
-        (*(t.hyperparameters[name] for name in ERASING[t.method]), 100 * (t.test or 0))
-        for t in trials
-    ]
+    rows = [[*map(t.hyperparameters.get, ERASING[t.method]), 100 * (t.test or 0)] for t in trials]
     return np.array(rows, float).reshape(-1, 3).T
 
 
@@ -272,10 +256,8 @@ def _attribution(content: StudyContent) -> StudyFigure:
         methods = dict.fromkeys(method.upper() for method, _, _ in cells)
         figure, panels = _panels(theme, methods, ("σ", "N"))
         for name, axes in panels.items():
-            method = name.lower()
-            values = 100 * np.array(
-                [[cells.get((method, n, w)) for w in widths] for n in counts], float
-            )
+            keys = [[(name.lower(), n, width) for width in widths] for n in counts]
+            values = 100 * np.array([[cells.get(key) for key in row] for row in keys], float)
             axes.imshow(values, cmap="cividis", aspect="auto")
             axes.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
             axes.set_yticks(range(len(counts)), [str(n) for n in counts])

@@ -75,6 +75,12 @@ def trial(method: str, number: int, fullsup: float | None, test: float | None, *
     return Trial.from_json(values | changes)
 
 
+def scored_pass(number: int) -> TestPass:
+    """The record of a pass over test."""
+    values = {"number": number, "choice": "0" * 64, "truth": "1" * 64, "images": 600}
+    return TestPass.from_json(values)
+
+
 def write(folder: Path, trials: list[Trial], finals: list[Trial], **changes) -> StudyFolder:
     """Write the settings, trials, finals and one pass over test."""
     study = StudyFolder(folder)
@@ -86,7 +92,7 @@ def write(folder: Path, trials: list[Trial], finals: list[Trial], **changes) -> 
     )
     study.write("trials.jsonl", trials)
     study.write("finals.jsonl", finals)
-    study.write("test_passes.jsonl", [TestPass(number=1, choice="0" * 64, images=600)])
+    study.write("test_passes.jsonl", [scored_pass(1)])
     study.write("center.json", Center(fullsup=0.3, test=0.3, fullsup_max=0.3, test_max=0.3))
     return study
 

@@ -12,7 +12,7 @@ from evaluation.wsol_study.report.content import StudyContent
 from evaluation.wsol_study.report.figures import figures
 from evaluation.wsol_study.report.making import ReportResult
 from evaluation.wsol_study.report.pictures import pictures
-from evaluation.wsol_study.results import MASK_COLUMNS, TestPass
+from evaluation.wsol_study.results import MASK_COLUMNS
 from labeling.files import BadInput
 from tests.evaluation.wsol_study.report import made_study
 from tests.evaluation.wsol_study.report.made_study import trial
@@ -69,7 +69,7 @@ def test_the_result_is_a_record_that_json_gives_back(whole):
 
 def test_passes_over_test_are_counted_and_a_second_is_warned_of(tmp_path):
     study = made_study.write_whole(tmp_path)
-    passes = [TestPass(number=number, choice="0" * 64, images=600) for number in (1, 2)]
+    passes = [made_study.scored_pass(number) for number in (1, 2)]
     study.write("test_passes.jsonl", passes)
 
     result = report(None, StudyReportOptions(folder=tmp_path))
@@ -148,3 +148,15 @@ def test_all_trials_are_counted_with_those_that_did_not_converge(tmp_path):
 
     assert every.rows[0] == ["small", "CAM", 4, 1, 0.31, 0.41, 0.51]
     assert every.rows[1] == ["small", "HaS", 4, 0, 0.3, 0.375, 0.45]
+
+
+def test_a_study_that_was_stopped_before_its_pass_over_test_has_a_report(tmp_path):
+    before = [trial("has", at, at / 10, None, accuracy=None, area=None) for at in range(3)]
+    study = made_study.write(tmp_path, before, [])
+    study.write("test_passes.jsonl", [])
+    (tmp_path / "center.json").unlink()
+
+    result = report(None, StudyReportOptions(folder=tmp_path))
+
+    assert result.figures == ["figure17"]
+    assert "Test was not scored yet" in (tmp_path / "report.html").read_text()
