@@ -416,6 +416,7 @@ ROWS = (
         POST api/v1/datasets/<slug:name>/rename/
         GET,POST api/v1/datasets/<slug:dataset>/images/
         GET,DELETE api/v1/datasets/<slug:dataset>/images/<int:pk>/
+        GET api/v1/datasets/<slug:dataset>/images/browse/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/display/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/thumbnail/
         GET api/v1/datasets/<slug:dataset>/imports/

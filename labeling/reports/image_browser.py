@@ -2,7 +2,9 @@
 
 No page counts or skips rows. A page tests its conditions on at most SCAN images, through indexes,
 so it costs the same in a small and in a large dataset. If too few of them match, the page names the
-last image tested, and the next page continues from there.
+last image tested, and the next page continues from there. What people said orders the images only
+within a block, the images with ids from a multiple of SCAN up to the next one: a page reads at most
+the block of its first image and the block beside it.
 """
 
 import json
@@ -10,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, TextField
-from django.db.models.functions import Cast
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce, Lower
 from django.utils.module_loading import import_string
 
 from labeling.campaigns.access import RESEARCHER, REVIEWER
@@ -38,6 +41,8 @@ ORDERS = {
     "size": ("bytes", "id"),
     "-size": ("-bytes", "-id"),
 }
+# Orders within a block.
+BY_LABEL, BY_DOUBT = BLOCK_ORDERS = ("label", "doubtful")
 ORDER_WORDS = {
     "name": "Name",
     "-name": "Name, from the end",
@@ -45,6 +50,8 @@ ORDER_WORDS = {
     "added": "Oldest first",
     "-size": "Largest file first",
     "size": "Smallest file first",
+    BY_LABEL: "Label",
+    BY_DOUBT: "Disputed and doubtful first",
 }
 STATE_WORDS = {
     "undecided": "Undecided: open or in review",
@@ -109,7 +116,7 @@ class Browser:
         self, user: User, dataset: Dataset, chosen: ImageFilter, campaigns: Sequence[Campaign]
     ) -> None:
         self.user, self.dataset, self.chosen = user, dataset, chosen
-        self.columns = ORDERS[chosen.order]
+        self.columns = ORDERS.get(chosen.order, ("id",))
         known = [row for row in campaigns if chosen.campaign in ("", row.name)]
         self.campaigns = [row.pk for row in known]
         self.conditions = self._conditions()
@@ -121,6 +128,8 @@ class Browser:
 
         before 0: the last ones.
         """
+        if self.in_blocks:
+            return self._page_of_block(after, before, size)
         back = before is not None
         start = self._image(before if back else after)
         images, edge = self._read(start, back, size)
@@ -140,7 +149,14 @@ class Browser:
         )
 
     def beside(self, image: Image) -> dict[str, int | None]:
-        """Return the ids of the images before and after this one, within SCAN images of it."""
+        """Return the ids of the images before and after this one, within SCAN images of it or
+        in its block.
+        """
+        if self.in_blocks:
+            ids = [None, *self._block(image.pk), None]
+            index = ids.index(image.pk) if image.pk in ids else 0
+            around = (ids[index - 1], ids[index + 1]) if index else (None, None)
+            return dict(zip(("previous", "next"), around, strict=True))
         nearest = Q()
         for back in (True, False):
             order = self._order(back)
@@ -153,6 +169,78 @@ class Browser:
             is_after = _key(row, self.columns) > _key(image, self.columns)
             neighbours["next" if is_after != first.startswith("-") else "previous"] = row.pk
         return neighbours
+
+    @property
+    def in_blocks(self) -> bool:
+        """Return whether the images are in order only within blocks of SCAN ids."""
+        return self.chosen.order in BLOCK_ORDERS
+
+    def _page_of_block(self, after: int | None, before: int | None, size: int) -> ImagePage:
+        back = before is not None
+        start = self._image(before if back else after)
+        ids: list[int] = []
+        beyond = start.pk if start else None
+        if start is not None:
+            ids = self._block(start.pk)
+            # An image that does not match is the edge of a block without more matches.
+            index = ids.index(start.pk) if start.pk in ids else 0 if back else len(ids)
+            ids = ids[:index] if back else ids[index + 1 :]
+        if not ids:
+            beyond = self._beside_block(beyond, back)
+            if beyond is None and back and start is not None:
+                return self.page(size=size)
+            ids = self._block(beyond) if beyond else []
+        chosen = (ids[-size:] if back else ids[:size]) if ids else []
+        rows = Image.objects.in_bulk(chosen)
+        images = [rows[pk] for pk in chosen if pk in rows]
+        further = beyond is not None and (
+            len(ids) > size or self._beside_block(beyond, back) is not None
+        )
+        first, last = (images[0].pk, images[-1].pk) if images else (beyond or 0, beyond)
+        is_short = further and len(images) < size and beyond is not None
+        return ImagePage(
+            images=images,
+            before=(first if further else None) if back else first if start else None,
+            after=last if back or further else None,
+            seen_to=self._last_of_block(beyond).name if is_short and beyond else "",
+        )
+
+    def _block(self, pk: int) -> list[int]:
+        """Return the ids of the matching images in the block of this id, in order."""
+        rows = self._in_block(pk).filter(*self.conditions)
+        if self.chosen.order == BY_LABEL:
+            known = _known_labels().order_by("key").values("key")[:1]
+            labels = _class_names(_settled(self._questions()))
+            label = Coalesce(Subquery(labels), Lower(Subquery(known)), output_field=TextField())
+            rows = rows.annotate(label=label)
+            order = [F("label").asc(nulls_last=True)]
+        else:
+            least = F("probability").asc(nulls_last=True)
+            settled = _settled(self._questions()).order_by(least)
+            rows = rows.annotate(
+                disputed=Exists(_in_state(self._questions(), "disputed")),
+                doubt=Subquery(settled.values("probability")[:1]),  # type: ignore[misc]
+            )
+            order = [F("disputed").desc(), F("doubt").asc(nulls_last=True)]
+        return list(rows.order_by(*order, "pk").values_list("pk", flat=True))
+
+    def _in_block(self, pk: int) -> QuerySet[Image]:
+        first = pk - pk % SCAN
+        return self.dataset.images.filter(pk__gte=first, pk__lt=first + SCAN)
+
+    def _last_of_block(self, pk: int) -> Image:
+        return self._in_block(pk).order_by("-pk")[0]
+
+    def _beside_block(self, pk: int | None, back: bool) -> int | None:
+        """Return the nearest id in the next or the previous block; None without one.
+
+        pk: None for the first block, or the last.
+        """
+        rows = self.dataset.images.order_by("-pk" if back else "pk")
+        if pk is not None:
+            first = pk - pk % SCAN
+            rows = rows.filter(pk__lt=first) if back else rows.filter(pk__gte=first + SCAN)
+        return rows.values_list("pk", flat=True).first()
 
     def _order(self, back: bool) -> list[str]:
         return [_reversed(column) if back else column for column in self.columns]
@@ -225,8 +313,27 @@ class Browser:
             mentioned |= Q(text__contains=json.dumps(key))
         settled = _settled(self._questions()).annotate(text=Cast("value", TextField()))
         of_topic = Q(topic__in=keys) & ~Q(text__in=NO_LABEL)
-        known = GivenLabel.objects.filter(item__image=OuterRef("pk"), key__in=keys, value="yes")
+        known = _known_labels().filter(key__in=keys)
         return Q(Exists(settled.filter(of_topic | mentioned))) | Q(Exists(known))
+
+
+def _known_labels() -> QuerySet[GivenLabel]:
+    return GivenLabel.objects.filter(item__image=OuterRef("pk"), value="yes")
+
+
+def _class_names(settled: QuerySet[Question]) -> QuerySet[Question, str]:
+    """Return the first name, by the alphabet, of the classes that settled questions found."""
+    latest = Settlement.objects.filter(question=OuterRef("pk")).order_by("-pk")
+    named = settled.annotate(
+        text=Cast("value", TextField()),
+        key=Coalesce(
+            Subquery(latest.values(key=KT("value__key"))[:1]), "topic", output_field=TextField()
+        ),
+    ).exclude(text__in=NO_LABEL)
+    topics = Topic.objects.filter(campaign=OuterRef("campaign"), key=OuterRef("key"))
+    name = Coalesce(Subquery(topics.values("name")[:1]), "key", output_field=TextField())
+    names = named.annotate(label=Lower(name))
+    return names.order_by("label").values_list("label", flat=True)[:1]
 
 
 def _settled(questions: QuerySet[Question]) -> QuerySet[Question]:

@@ -33,6 +33,7 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
             "form": form,
             "key_page": browser.page(after=after, before=before),
             "scan": image_browser.SCAN,
+            "in_blocks": browser.in_blocks,
             "query": query,
             "views": request.user.saved_views.filter(dataset=dataset).order_by("name"),
             "view_form": SavedViewForm(initial={"query": query}),

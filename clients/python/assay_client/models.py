@@ -496,6 +496,12 @@ class ImageObject(TypedDict):
     box: list[float]
 
 
+class ImagePage(TypedDict):
+    next: int | None
+    seen_to: str
+    results: list[Image]
+
+
 class ImageSettlement(TypedDict):
     label: str
     answers: list[str]

@@ -38,6 +38,8 @@ from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
     DatasetSerializer,
     ImageFactsSerializer,
+    ImageFilterSerializer,
+    ImagePageSerializer,
     ImageSerializer,
     NewDatasetSerializer,
     NewImagesSerializer,
@@ -153,6 +155,19 @@ class ImageViewSet(InDataset):
         campaigns = image_browser.watched_campaigns(self.user, image.dataset)
         image.facts = image_page.facts(self.user, image, campaigns)
         return self.answer(ImageFactsSerializer, image)
+
+    @extend_schema(parameters=[ImageFilterSerializer], responses=ImagePageSerializer)
+    @action(detail=False, pagination_class=None, filterset_class=None)
+    def browse(self, request: Request, dataset: str) -> Response:
+        """Return up to 60 images by what people said about them, as on the page of images."""
+        query = ImageFilterSerializer(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        chosen = dict(query.validated_data)
+        after = chosen.pop("after", None)
+        filtered = image_browser.ImageFilter(**chosen)
+        campaigns = image_browser.watched_campaigns(self.user, self.dataset)
+        browser = image_browser.Browser(self.user, self.dataset, filtered, campaigns)
+        return self.answer(ImagePageSerializer, browser.page(after=after))
 
     @extend_schema(parameters=[CONFIRM], responses={204: None})
     def destroy(self, request: Request, dataset: str, pk: int) -> Response:

@@ -8,6 +8,8 @@ from labeling.models import (
     Dataset,
     Image,
 )
+from labeling.reports.image_browser import ORDER_WORDS, STATE_WORDS
+from labeling.web.api.base import Body
 from labeling.web.forms.datasets import ComingForm, DatasetForm
 from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import FormBody, body_of
@@ -94,6 +96,36 @@ class ImageUseSerializer(Plain):
     title = serializers.CharField()
     page = serializers.CharField(source="url")
     words = serializers.CharField(help_text="What the benchmark made of the image.")
+
+
+class ImageFilterSerializer(Body):
+    """The filter and the order of the image browser, and the image that the page follows."""
+
+    q = serializers.CharField(required=False, help_text="Text in the file name.")
+    label = serializers.CharField(  # type: ignore[assignment]
+        required=False, help_text="Key or name of a class."
+    )
+    state = serializers.ChoiceField([*STATE_WORDS], required=False)
+    campaign = serializers.CharField(required=False)
+    query = serializers.CharField(required=False, help_text="Text in a search query.")
+    prediction = serializers.CharField(required=False, help_text="Key or name of a class.")
+    least_px = serializers.IntegerField(min_value=1, required=False, help_text="Of both sides.")
+    order = serializers.ChoiceField(
+        [*ORDER_WORDS],
+        default="name",
+        help_text="label and doubtful sort blocks of up to 2,000 images.",
+    )
+    after = serializers.IntegerField(
+        min_value=1, required=False, help_text="`next` of the page before."
+    )
+
+
+class ImagePageSerializer(Plain):
+    next = serializers.IntegerField(source="after", allow_null=True)
+    seen_to = serializers.CharField(
+        help_text="If fewer images match than fit, the last image tested; `next` continues there."
+    )
+    results = ImageSerializer(source="images", many=True)
 
 
 class ImageFactsSerializer(ImageSerializer):

@@ -167,6 +167,109 @@ def test_a_blocked_reviewer_sees_no_answers(bob, voted):
     assert image_browser.watched_campaigns(bob, voted.dataset) == []
 
 
+@pytest.fixture
+def ranked(alice, voted):
+    """Images in the order of their ids, with classes and doubts of their labels."""
+    settled = Settlement.objects.filter(question__state="settled")
+    settled.filter(question__item__image__name="coots/000.png").update(probability=0.99)
+    settled.filter(question__item__image__name="coots/001.png").update(probability=0.9)
+    item = Item.objects.get(image__name="plain.png")
+    GivenLabel.objects.create(item=item, key="aardvark")
+    return voted
+
+
+@pytest.fixture
+def many(ranked):
+    """Nine more, of which nobody said anything."""
+    for number in range(9):
+        factories.make_image(ranked.dataset, f"more/{number}.png", seed=100 + number)
+    return ranked.dataset
+
+
+def test_images_are_ordered_by_what_people_said(alice, ranked):
+    by_label = names(alice, ranked.dataset, order="label")
+    doubtful = names(alice, ranked.dataset, order="doubtful")
+
+    assert by_label[:2] == ["plain.png", "coots/000.png"]
+    assert doubtful[:3] == ["coots/002.png", "coots/001.png", "coots/000.png"]
+    assert sorted(doubtful) == sorted(by_label)
+
+
+def test_the_class_that_people_named_is_a_label(alice, ranked):
+    named = Settlement.objects.filter(question__item__image__name="coots/001.png")
+    named.update(value={"key": "Zebra"})
+    by_label = names(alice, ranked.dataset, order="label")
+    assert by_label[:3] == ["plain.png", "coots/000.png", "coots/001.png"]
+
+
+@for_each("order", list(image_browser.BLOCK_ORDERS))
+def test_pages_of_blocks_follow_one_another(alice, many, order, monkeypatch):
+    monkeypatch.setattr(image_browser, "SCAN", 5)
+    looking = browser(alice, many, order=order)
+    pages, after = [], None
+    while True:
+        page = looking.page(after=after, size=3)
+        pages.append([image.pk for image in page.images])
+        after = page.after
+        if after is None:
+            break
+    back, before = [], 0
+    while before is not None and len(back) <= len(pages):
+        page = looking.page(before=before, size=3)
+        back.insert(0, [image.pk for image in page.images])
+        before = page.before
+
+    ids = [pk for page in pages for pk in page]
+    assert sorted(ids) == sorted(many.images.values_list("pk", flat=True))
+    blocks = [pk // 5 for pk in ids]
+    assert blocks == sorted(blocks)
+    assert [pk for page in back for pk in page][-3:] == ids[-3:]
+    assert {pk for page in back for pk in page} == set(ids)
+
+
+@for_each("order", list(image_browser.BLOCK_ORDERS))
+def test_a_block_without_matches_leads_to_the_next(alice, ranked, order, monkeypatch):
+    monkeypatch.setattr(image_browser, "SCAN", 2)
+    looking = browser(alice, ranked.dataset, order=order, q="plain")
+    after, names_of = None, []
+    for _ in range(20):
+        page = looking.page(after=after)
+        names_of += [image.name for image in page.images]
+        assert bool(page.seen_to) == (page.after is not None)
+        after = page.after
+        if after is None:
+            break
+    assert names_of == ["plain.png"]
+    assert after is None
+
+
+def test_the_neighbours_in_a_block_are_in_its_order(alice, ranked):
+    looking = browser(alice, ranked.dataset, order="doubtful")
+    ids = [image.pk for image in looking.page().images]
+    middle = ranked.dataset.images.get(pk=ids[1])
+
+    assert looking.beside(middle) == {"previous": ids[0], "next": ids[2]}
+    last = ranked.dataset.images.get(pk=ids[-1])
+    assert looking.beside(last) == {"previous": ids[-2], "next": None}
+
+
+@for_each("order", list(image_browser.BLOCK_ORDERS))
+def test_a_page_of_a_block_asks_little_and_by_indexes(
+    alice, ranked, order, django_assert_max_num_queries
+):
+    middle = ranked.dataset.images.order_by("pk")[1]
+    for chosen in ({}, EVERY_FILTER):
+        looking = browser(alice, ranked.dataset, order=order, **chosen)
+        with django_assert_max_num_queries(6) as queries:
+            looking.page(after=middle.pk)
+        for query in queries:
+            if connection.vendor == "sqlite":
+                with connection.cursor() as cursor:
+                    cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+                    steps = [row[3] for row in cursor.fetchall()]
+                assert not [step for step in steps if step.startswith("SCAN labeling_")], steps
+
+
 EVERY_FILTER = {
     "q": "coots",
     "label": COOT,

@@ -135,3 +135,28 @@ def test_an_image_of_another_dataset_is_not_shown(desk, alice, dataset):
     lake_image = factories.make_image(factories.make_dataset(alice, "lake"), "a.png")
     for end in ("", "display"):
         assert desk.get(f"/datasets/pond/images/{lake_image.pk}/{end}").status_code == 404
+
+
+def test_the_api_browses_images_by_what_people_said(desk, voted, django_assert_max_num_queries):
+    address = "/api/v1/datasets/pond/images/browse/"
+    with django_assert_max_num_queries(12):
+        page = desk.get(address, {"order": "doubtful", "q": "coots"}).json()
+    first = page["results"][0]["id"]
+
+    assert sorted(row["name"] for row in page["results"]) == [
+        "coots/000.png",
+        "coots/001.png",
+        "coots/002.png",
+    ]
+    assert (page["next"], page["seen_to"]) == (None, "")
+    rest = desk.get(address, {"order": "doubtful", "q": "coots", "after": first}).json()
+    assert rest["results"] == page["results"][1:]
+    assert desk.get(address, {"order": "beauty"}).status_code == 400
+    assert desk.get(address, {"color": "red"}).status_code == 400
+
+
+def test_the_page_orders_by_label_with_few_queries(desk, voted, django_assert_max_num_queries):
+    with django_assert_max_num_queries(12):
+        page = text_of(desk.get("/datasets/pond/images/?order=label"))
+
+    assert "coots/000.png" in page
