@@ -324,7 +324,7 @@ def _known_labels() -> QuerySet[GivenLabel]:
 def _class_names(settled: QuerySet[Question]) -> QuerySet[Question, str]:
     """Return the first name, by the alphabet, of the classes that settled questions found."""
     latest = Settlement.objects.filter(question=OuterRef("pk")).order_by("-pk")
-    named = settled.annotate(
+    keyed = settled.annotate(
         text=Cast("value", TextField()),
         key=Coalesce(
             Subquery(latest.values(key=KT("value__key"))[:1]), "topic", output_field=TextField()
@@ -332,7 +332,7 @@ def _class_names(settled: QuerySet[Question]) -> QuerySet[Question, str]:
     ).exclude(text__in=NO_LABEL)
     topics = Topic.objects.filter(campaign=OuterRef("campaign"), key=OuterRef("key"))
     name = Coalesce(Subquery(topics.values("name")[:1]), "key", output_field=TextField())
-    names = named.annotate(label=Lower(name))
+    names = keyed.annotate(label=Lower(name))
     return names.order_by("label").values_list("label", flat=True)[:1]
 
 

@@ -196,8 +196,8 @@ def test_images_are_ordered_by_what_people_said(alice, ranked):
 
 
 def test_the_class_that_people_named_is_a_label(alice, ranked):
-    named = Settlement.objects.filter(question__item__image__name="coots/001.png")
-    named.update(value={"key": "Zebra"})
+    settled = Settlement.objects.filter(question__item__image__name="coots/001.png")
+    settled.update(value={"key": "Zebra"})
     by_label = names(alice, ranked.dataset, order="label")
     assert by_label[:3] == ["plain.png", "coots/000.png", "coots/001.png"]
 
