@@ -20,6 +20,7 @@ from PIL import Image as Pillow
 from evaluation.models import Benchmark
 from labeling.datasets import vocabulary_store
 from labeling.models import Campaign, Dataset, Import, Job, Question
+from tests import factories
 from tests import world as worlds
 from tests.evaluation import crowd
 
@@ -439,6 +440,34 @@ def test_every_form_reaches_its_last_button(browser_as, site, world):
     faults = [fault for step in STEPS if (fault := mouse.do(step))]
 
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_new_campaign_takes_gold_by_mouse(page, site, dataset, wordnet):
+    """The first line of the gold names an image that the dataset lacks."""
+    for number in range(3):
+        factories.make_image(dataset, f"{number}.png")
+    lines = "".join(f"{number}.png,{worlds.COOT}\n" for number in range(3))
+    form = Step(
+        "/campaigns/new/",
+        "Create draft",
+        {
+            "#id_title": "Coots",
+            "#id_dataset": str(dataset.pk),
+            "#id_questions": f"image,wnid\n{lines}",
+            "#id_gold": f"image,wnid,answer\n9.png,{worlds.COOT},yes\n",
+        },
+    )
+    mouse = Mouse(page, site, {})
+
+    assert "9.png" in mouse.do(form)
+    page.fill("#id_gold", f"image,wnid,answer\n2.png,{worlds.COOT},yes\n")
+    page.get_by_role("button", name="Create draft").click()
+
+    page.wait_for_url("**/campaigns/coots/**")
+    states = Question.objects.values_list("item__image__name", "state").order_by("pk")
+    assert dict(states) == {"0.png": "open", "1.png": "open", "2.png": "gold"}
 
 
 @pytest.mark.browser
