@@ -180,7 +180,8 @@ def _follow_now(benchmark: Benchmark, actor: User | None) -> str:
     if benchmark.is_pinned or truth_versions.newest(benchmark) is None:
         return ""
     is_settling = campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
-    if not is_settling and campaign.state != Campaign.State.DRAFT and _differs(campaign):
+    is_at_work = campaign.state != Campaign.State.DRAFT and campaign.archived_at is None
+    if not is_settling and is_at_work and _differs(campaign):
         freezing.freeze(campaign, actor)
     try:
         truth_versions.follow(benchmark, freezing.latest_kept(campaign), is_asked=True)
@@ -278,7 +279,7 @@ def start_night(night: str | None = None) -> str:
     """Start the night's round unless it has been started; return its name.
 
     Queues the first job of every campaign; each job queues the next step, and the last one the
-    scoring of each benchmark. For a draft campaign only its benchmarks are scored.
+    scoring of each benchmark. For a draft or archived campaign only its benchmarks are scored.
     night: by default the date of the round that was due last. A second clock or a repeated message
     then starts nothing, and a round that starts hours late does not take the next night's name.
     Also deletes the finished jobs of rounds older than a week, and expired sessions.
@@ -291,9 +292,11 @@ def start_night(night: str | None = None) -> str:
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
     call_command("clearsessions")
     claiming.return_expired()
-    for campaign in Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk"):
+    at_work = Campaign.objects.filter(archived_at=None).exclude(state=Campaign.State.DRAFT)
+    for campaign in at_work.order_by("pk"):
         _enqueue_step(night, "settle", campaign)
-    for benchmark in _benchmarks().filter(campaign__state=Campaign.State.DRAFT):
+    without_steps = Q(campaign__state=Campaign.State.DRAFT) | ~Q(campaign__archived_at=None)
+    for benchmark in _benchmarks().filter(without_steps):
         _enqueue_score(night, benchmark)
     return night
 

@@ -91,6 +91,12 @@ def check_name(name: str) -> None:
         )
 
 
+def check_at_work(campaign: Campaign) -> None:
+    """Raise Conflict for an archived campaign, which takes no invitations and releases."""
+    if campaign.archived_at:
+        raise Conflict(f"{campaign.title} is archived. Take it out of the archive first.")
+
+
 def check_not_archived(dataset: Dataset) -> None:
     """Raise Conflict for an archived dataset, which opens no campaign."""
     if dataset.archived_at:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import Campaign, Decision, Invitation, Membership, User
 
@@ -35,7 +36,11 @@ def invite(
     max_uses: int = 1,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """Return a new invitation and its secret, of which only a digest is stored."""
+    """Return a new invitation and its secret, of which only a digest is stored.
+
+    Raises Refusal, Conflict for an archived campaign.
+    """
+    lifecycle.check_at_work(campaign)
     _check_role(role)
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")

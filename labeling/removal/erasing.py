@@ -18,7 +18,7 @@ from labeling.db.sql import fetch
 from labeling.errors import Conflict
 from labeling.exchange import export_files
 from labeling.jobs import hashed_files, shared_files
-from labeling.models import Image, Import, Release
+from labeling.models import Image, Import, Job, Release
 from labeling.plurals import count_of
 from labeling.releases.stored import place_of, stored_name
 
@@ -64,6 +64,17 @@ def erase(rows: Rows, through: frozenset[Model] = frozenset()) -> None:
             below._raw_delete(below.db)
         for remove in removals:
             transaction.on_commit(remove, robust=True)
+
+
+def has_running_job(rows: Rows, through: frozenset[Model]) -> bool:
+    """Return whether a running job would be deleted, or belongs to a row that would be."""
+    running = Job.objects.filter(state=Job.State.RUNNING)
+    for model, below in _closure(rows, through).items():
+        fields = [field.name for field in model._meta.concrete_fields if field.related_model is Job]
+        ids = [below.values(name) for name in (*fields, *(("pk",) if model is Job else ()))]
+        if any(running.filter(pk__in=pks).exists() for pks in ids):
+            return True
+    return False
 
 
 def _closure(rows: Rows, through: frozenset[Model]) -> dict[Model, Rows]:

@@ -116,7 +116,13 @@ class Undo:
             raise Conflict(f"Archive the {self.noun} first; then it can be deleted.")
         if prevents := self.dependents().prevents:
             raise Conflict(f"It cannot be deleted: in use by {', '.join(prevents)}.")
+        if self.has_running_job():
+            raise Conflict(f"A job of the {self.noun} is running. Delete it once that has ended.")
         self.erase()
+
+    def has_running_job(self) -> bool:
+        """Return whether a running job belongs to the row, or to rows deleted with it."""
+        return erasing.has_running_job(self.rows, self.through)
 
     def erase(self) -> None:
         erasing.erase(self.rows, self.through)
@@ -148,8 +154,6 @@ class CampaignUndo(Undo):
         Decision.objects.record(self.row, Decision.Kind.STATE, self.user, content)
 
     def erase(self) -> None:
-        if self.row.jobs.filter(state=Job.State.RUNNING).exists():
-            raise Conflict("A job of the campaign is running. Delete it once that has ended.")
         networks.remove(self.row)
         super().erase()
 
@@ -215,6 +219,10 @@ class DatasetUndo(Undo):
     @property
     def is_owner(self) -> bool:
         return datasets.may_add(self.user, self.row)
+
+    def has_running_job(self) -> bool:
+        running = Job.objects.filter(state=Job.State.RUNNING, payload__dataset=self.row.pk)
+        return running.exists() or super().has_running_job()
 
     def before_archive(self) -> None:
         at_work = (Campaign.State.OPEN, Campaign.State.PAUSED)

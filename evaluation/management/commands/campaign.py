@@ -321,6 +321,7 @@ class Command(ContractCommand):
     def freeze(self, options: FreezeOptions) -> dict[str, object]:
         campaign = find_campaign(options.name)
         with _refusals():
+            lifecycle.check_at_work(campaign)
             release = freezing.freeze(campaign, None, options.out)
         if release.unsettled:
             self.warn(

@@ -9,6 +9,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER
 from labeling.db.lookups import get_or_404
 from labeling.errors import NotYours
@@ -54,7 +55,9 @@ class ReleaseViewSet(CampaignViewSet):
     @extend_schema(request=None, responses={201: ReleaseSerializer})
     def create(self, request: Request, campaign: str) -> Response:
         """Freeze the campaign's current content. Equal content gives the same release."""
-        made = freezing.freeze(self.campaign(RESEARCHER), self.user)
+        row = self.campaign(RESEARCHER)
+        lifecycle.check_at_work(row)
+        made = freezing.freeze(row, self.user)
         return self.answer(ReleaseSerializer, made, 201)
 
     @extend_schema(responses=ReleaseSerializer)

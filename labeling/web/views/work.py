@@ -11,6 +11,7 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
+from labeling.campaigns import lifecycle
 from labeling.db.lookups import get_or_404
 from labeling.errors import Refusal
 from labeling.exchange import label_files
@@ -97,6 +98,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     """Freeze the campaign's current content; a job freezes large ones."""
     campaign = own_campaign(request, name)
+    lifecycle.check_at_work(campaign)
     if freezing.takes_long(campaign):
         freezing.request(campaign, request.user)
         messages.info(request, "The release is being created. Releases lists it once it is ready.")

@@ -5,11 +5,13 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import connection
 
+from evaluation.benchmarks import runs
 from labeling.campaigns import lifecycle
 from labeling.datasets import images, imports
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.exchange import label_files, part_imports
 from labeling.models import Answer, Campaign, Image, Item, Job, Question, Release, Seat
+from labeling.quality import memberships
 from labeling.releases import freezing
 from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo
 from tests import factories
@@ -83,6 +85,27 @@ def test_archived_work_pauses_leaves_lists_and_does_not_open(as_alice, as_bob, a
 
     CampaignUndo(campaign, alice).unarchive()
     assert lifecycle.move(campaign, alice, "resume").state == Campaign.State.OPEN
+
+
+def test_an_archived_campaign_takes_no_invitations_and_releases(
+    as_alice, alice, bob, dataset, shell, tmp_path
+):
+    campaign = answered(alice, bob, dataset)
+    CampaignUndo(campaign, alice).archive()
+
+    with pytest.raises(Conflict, match="archived"):
+        memberships.invite(campaign, alice)
+    address, body = "/api/v1/campaigns/coots/invitations/", {"role": "annotator"}
+    invited = as_alice.post(address, body, content_type="application/json")
+    frozen = [
+        as_alice.post("/api/v1/campaigns/coots/releases/").status_code,
+        as_alice.post("/campaigns/coots/releases/freeze/").status_code,
+    ]
+    assert (invited.status_code, frozen) == (409, [409, 409])
+    refused = shell.refusal("campaign", "freeze", "coots", "--out", tmp_path / "release")
+    assert "archived" in str(refused)
+    assert runs.nightly()["releases"] == 0
+    assert not campaign.releases.exists()
 
 
 def test_a_campaign_is_renamed_until_a_release_carries_its_name(alice, bob, dataset):
@@ -182,6 +205,22 @@ def test_an_archived_dataset_opens_no_campaign(as_alice, alice, dataset):
 
     undo.unarchive()
     assert CampaignUndo(campaign, alice).clone("z").state == Campaign.State.DRAFT
+
+
+def test_a_dataset_is_kept_while_one_of_its_jobs_runs(alice):
+    meadow = part_files.meadow(alice)
+    picture = upload(factories.picture(9), "late.png")
+    jobs = [
+        imports.of_uploads(meadow, alice, [imports.NamedUpload("late.png", picture, False)]).job,
+        part_imports.take(meadow, alice, part_files.sent()),
+    ]
+    undo = DatasetUndo(meadow, alice)
+    for job in jobs:
+        Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING)
+        with pytest.raises(Conflict, match="A job of the dataset is running"):
+            undo.delete(meadow.name)
+        Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    undo.delete(meadow.name)
 
 
 @pytest.mark.django_db(transaction=True)
