@@ -1,7 +1,7 @@
 """Images for `--preset small`, drawn by numpy: an object away from the middle, on a background.
 
-An object has a small part whose stripes tell its class, and a body whose color tells it less. The
-background's color goes with the class in most images. Noise and illumination vary.
+An object has a small part whose color and stripes tell its class, and a body whose color tells it
+less. The background's color is that of the class in some images. Noise and illumination vary.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
     """Return a (SIDE, SIDE, 3) image of a class, and the box of its object."""
     y, x = np.mgrid[:SIDE, :SIDE].astype(float)
     field = label if rng.random() < CONTEXT else int(rng.integers(CLASSES))
-    image = _color(field, 0.35)[:, None, None] + 0.12 * np.array(list(_clouds(rng)))
+    image = _color(field, 0.15)[:, None, None] + 0.08 * np.array(list(_clouds(rng)))
     # Semi-axes of the body, and its middle: anywhere that leaves the object inside the image.
     long, short = rng.uniform(8, 13), rng.uniform(5, 8)
     angle = rng.uniform(-0.6, 0.6) + (np.pi if rng.random() < 0.5 else 0.0)
@@ -69,7 +69,7 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
     stripes = 0.5 + 0.5 * np.sin((label % 4 + 1) * 0.6 * (u if label < 4 else v))
     for channel in range(3):
         image[channel][body] = (_color(coat, 0.2)[channel] + 0.3) * shade[body]
-        image[channel][head] = stripes[head] * (0.6 + 0.4 * _color(label, 0.5)[channel])
+        image[channel][head] = (0.5 + 0.5 * stripes[head]) * _color(label, 1.2)[channel].clip(0, 1)
     image = image * rng.uniform(0.8, 1.2) + rng.normal(0, 0.04, image.shape)
     rows, columns = np.nonzero(body | head)
     box = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
