@@ -22,6 +22,7 @@ from evaluation.scoring.wsol.splits import FULL, TEST, WEAK, truth_hash
 from evaluation.wsol_study import results
 from evaluation.wsol_study.hyperparameters import SPACES, draw
 from evaluation.wsol_study.results import CAM, FSL, StudyFolder, Trial
+from evaluation.wsol_study.running import attributions
 from evaluation.wsol_study.running.config import StudyConfig
 from evaluation.wsol_study.running.parts import StudyData, Subset
 from evaluation.wsol_study.running.scores import Scores
@@ -260,7 +261,7 @@ class StudyRun:
                 number=number, choice=choice.sha256, truth=truth, images=images
             )
             self.folder.write("test_passes.jsonl", [*passes, started])
-        tests = self._tested([*finals, *searched], len(finals))
+        tests, attributed = self._tested([*finals, *searched], len(finals))
         for model in searched:
             if (test := tests.get(model.task.key)) is not None:
                 _add_test(model.trial, test)
@@ -283,13 +284,17 @@ class StudyRun:
                 of_subset = model.subsets[model.plan.subsets.index(subset)]
                 trial = replace(model.trial, fullsup=of_subset)
                 few_shot.append(_few_shot(trial, subset))
+        self.folder.write("attribution.jsonl", attributed)
         self.folder.write("center.json", self._center())
         self.folder.write("few_shot.jsonl", few_shot)
         self.folder.write("finals.jsonl", reported)
         self.folder.write("trials.jsonl", [model.trial for model in searched])
 
-    def _tested(self, models: Sequence[Model], finals: int) -> dict[str, Scores]:
-        """Return the scores on test by the key of the trained model; write maps of final models.
+    def _tested(
+        self, models: Sequence[Model], finals: int
+    ) -> tuple[dict[str, Scores], list[results.Attribution]]:
+        """Return the scores on test by the key of the trained model, and those of gradients; write
+        maps of final models.
 
         finals: how many models, from the first, are final.
         """
@@ -316,7 +321,33 @@ class StudyRun:
             if columns := scores[key].columns:
                 self.folder.write_columns(f"by_threshold/{model.trial.pair}.csv", columns)
                 self._write_maps(model.trial.pair, arrays)
-        return scores
+        cams = [
+            test
+            for model, test in list(tasks.values())[:finals]
+            if model.plan.method == CAM and config.attribution
+        ]
+        return scores, self._attributed(cams)
+
+    def _attributed(self, tests: Sequence[Task]) -> list[results.Attribution]:
+        """Return the cells of Table IX and Fig 20 for the final CAM models, by their tests."""
+        rows = [(test, *cell) for test in tests for cell in attributions.cells()]
+        tasks = [
+            attributions.attribution_task(test, part, self.data.sha256(part), name, n, sigma)
+            for test, part, name, n, sigma in rows
+        ]
+        return [
+            results.Attribution(
+                method=name,
+                backbone=test.locations["plan"]["backbone"],
+                part=part,
+                samples=n,
+                smooth=sigma,
+                value=Scores.from_json(unpacked(content)[1]).value,
+            )
+            for (test, part, name, n, sigma), content in zip(
+                rows, self.make(tasks, "gradients"), strict=True
+            )
+        ]
 
     def _write_maps(self, pair: str, arrays: Arrays) -> None:
         part = self.data.part(TEST)

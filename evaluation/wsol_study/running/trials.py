@@ -18,6 +18,7 @@ from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, task
 from evaluation.scoring.wsol.splits import TEST
 from evaluation.wsol_study.methods import METHODS
+from evaluation.wsol_study.methods.base import Localizer
 from evaluation.wsol_study.networks import image_side
 from evaluation.wsol_study.running.parts import StudyData, StudyPart, seed_of
 from evaluation.wsol_study.running.scores import Scores, center_scores, maps_of, scores_of
@@ -205,22 +206,32 @@ def tested_model(
     store: str,
 ) -> bytes:
     """Return the scores of a trained model on test, with the maps of some images, or of all."""
-    device, goal = devices.checked(device), TrialPlan.from_json(plan)
-    part = _part(canonical(data), TEST)
-    indices = list(range(len(part.names)))
-    method, side = METHODS[goal.method], image_side(goal.backbone)
+    device = devices.checked(device)
     with computing(threads, deterministic):
-        model = method.model(goal.backbone, len(part.data.classes), goal.hyperparameters)
-        arrays, _ = unpacked(Store.at(store).get(trained))
-        keys = [key for key in arrays if key.startswith(WEIGHT)]
-        state = {key.removeprefix(WEIGHT): torch.from_numpy(arrays[key]) for key in keys}
-        model.load_state_dict(state)
-        model.to(device)
+        content = Store.at(store).get(trained)
+        model, goal, part, side = opened_model(plan, canonical(data), TEST, content, device)
+        indices, method = list(range(len(part.names))), METHODS[goal.method]
         maps, accuracy = maps_of(method, model, part, indices, side, device)
         scores = scores_of(maps, part, indices, goal.protocol, device, curves)
     scores.accuracy = accuracy
     kept = part.names if keep_maps else sample_names(part, samples)
     return packed({f"{MAP}{name}": maps[name] for name in kept}, scores.to_json())
+
+
+def opened_model(
+    plan: Mapping[str, Any], data: bytes, part: str, trained: bytes, device: str
+) -> tuple[Localizer, TrialPlan, StudyPart, int]:
+    """Return a trained model on the device, its plan, a part of the data, and the side of images.
+
+    data: a StudyData as canonical JSON. trained: the object of its training.
+    """
+    goal, study_part = TrialPlan.from_json(plan), _part(data, part)
+    classes = len(study_part.data.classes)
+    model = METHODS[goal.method].model(goal.backbone, classes, goal.hyperparameters)
+    arrays, _ = unpacked(trained)
+    keys = [key for key in arrays if key.startswith(WEIGHT)]
+    model.load_state_dict({key.removeprefix(WEIGHT): torch.from_numpy(arrays[key]) for key in keys})
+    return model.to(device), goal, study_part, image_side(goal.backbone)
 
 
 def sample_names(part: StudyPart, samples: int) -> list[str]:

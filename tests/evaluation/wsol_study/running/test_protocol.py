@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evaluation.engines.store import Store
-from evaluation.scoring.wsol.splits import TEST
+from evaluation.scoring.wsol.splits import FULL, TEST
 from evaluation.wsol_study.results import StudyFolder
-from evaluation.wsol_study.running import protocol
+from evaluation.wsol_study.running import attributions, protocol
 from evaluation.wsol_study.running.config import StudyConfig
 from evaluation.wsol_study.running.protocol import StudyRun
 from labeling.json_text import canonical_sha256
@@ -164,3 +164,18 @@ def test_all_maps_are_kept_where_the_configuration_asks(data, tmp_path):
     folder = run(config, data, tmp_path)
 
     assert len(list((folder.path / "maps" / "cam-small").rglob("*.npy"))) == 16
+
+
+def test_gradients_of_the_chosen_cam_fill_table_ix_and_figure_20(data, tmp_path, monkeypatch):
+    for name, value in (("SAMPLES", 2), ("GRID_SAMPLES", (2,)), ("GRID_SMOOTH", (31.0, 127.0))):
+        monkeypatch.setattr(attributions, name, value)
+    config = replace(TINY, methods=["cam"], few_shot=[], attribution=True)
+
+    rows = run(config, data, tmp_path).attribution()
+
+    assert [row.method for row in rows if row.part == TEST] == list(attributions.METHODS)
+    grid = [row for row in rows if row.part == FULL]
+    assert len(grid) == 4 * 2
+    assert {row.method for row in grid} == {"sg-vb", "sg-gb", "ig-vb", "ig-gb"}
+    assert all(0 <= row.value <= 1 for row in rows)
+    assert len({row.value for row in rows}) > 1
