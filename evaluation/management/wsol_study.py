@@ -20,6 +20,8 @@ from evaluation.readers import release_predictions, wsol_folders
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
 from evaluation.splits.files import read_part
 from evaluation.wsol_study import results
+from evaluation.wsol_study.report.content import StudyContent
+from evaluation.wsol_study.report.findings import PaperFinding, findings
 from evaluation.wsol_study.results import StudyFolder
 from evaluation.wsol_study.running.config import StudyConfig, read_config
 from evaluation.wsol_study.running.parts import PART, StudyData
@@ -75,6 +77,7 @@ class StudyResult(Record):
     test_passes: int
     center: results.Center
     finals: list[results.Trial]
+    findings: list[PaperFinding]
     submitted: list[str]
     device: str
 
@@ -98,6 +101,7 @@ def _as_text(result: StudyResult) -> str:
             f"  test {percent(result.center.test)}",
             f"{result.trials} trials, {failed} not converged; passes over test:"
             f" {result.test_passes}",
+            *(f"{each.claim} ({each.backbone}): {each.verdict}" for each in result.findings),
             f"next: manage.py wsol-study report {result.out}",
         ]
     )
@@ -253,6 +257,7 @@ def _result(folder: StudyFolder, submitted: list[str]) -> StudyResult:
         test_passes=len(folder.passes()),
         center=center,
         finals=folder.finals(),
+        findings=findings(StudyContent.read(folder)),
         submitted=submitted,
         device=study.device,
         unknown={"versions": devices.versions(study.device)},
