@@ -17,7 +17,7 @@ from evaluation.wsol_study.results import (
     Trial,
 )
 
-ATTRIBUTIONS = ("vb", "gb", "sg-vb", "sg-gb", "ig-vb", "ig-gb", "cam")
+ATTRIBUTIONS = ("vb", "gb", "sg-vb", "sg-gb", "ig-vb", "ig-gb")
 
 
 def settings(**changes) -> StudySettings:

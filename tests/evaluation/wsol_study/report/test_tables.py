@@ -101,6 +101,7 @@ def test_table_ix_has_the_saliency_methods_on_test(made):
 
     assert list(rows) == ["VB", "GB", "SG-VB", "SG-GB", "IG-VB", "IG-GB", "CAM"]
     assert rows["IG-VB"] == [50.0, 50.0]
+    assert rows["CAM"] == values(made["VI"])["CAM"]
 
 
 def test_a_mean_needs_every_backbone_and_a_method_that_never_converged_says_so(tmp_path):
