@@ -99,6 +99,7 @@ class Trial(Record):
     of classification on test. area: mean share on test of map pixels of at least 0.2 under min-max.
     threshold_…: the best τ (boxes: at an IoU of 0.5). boxes_at: accuracy on test at that fixed τ
     and IoU 0.5, by the τ as a text. epoch: of the checkpoint, from 1. loss: of the last epoch.
+    top1: top-1 localization on test, for boxes and methods that classify.
     fullsup is measured on the images that chose: for fsl in the search a fifth of train-fullsup.
     """
 
@@ -121,6 +122,7 @@ class Trial(Record):
     epochs: int
     chosen: bool
     analysis: bool
+    top1: float | None = None
 
     @property
     def pair(self) -> str:

@@ -119,10 +119,6 @@ class StudyContent:
         accuracies = self.folder.columns(f"by_threshold/{method}-{backbone}.csv").get("box_acc", [])
         return np.array([max((x for x in accuracies if x == x), default=np.nan)])
 
-    def top1(self, method: str, backbone: str) -> Floats:
-        """Return the top-1 localization of the final model, as one number."""
-        return np.array([getattr(self.final(method, backbone), "top1", None)], float)
-
     def missing(self, method: str) -> str:
         """Return why a method has no number."""
         if method and method not in self.study.settings.methods:

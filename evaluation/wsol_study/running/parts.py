@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -169,11 +169,16 @@ class StudyPart:
         return _filled(np.array(boxes, np.float64).reshape(-1, 4), side)
 
     def scoring(
-        self, indices: Sequence[int], protocol: Protocol, curves: bool = False
+        self,
+        indices: Sequence[int],
+        protocol: Protocol,
+        curves: bool,
+        rights: Mapping[str, bool] | None,
     ) -> BoxScoring | MaskScoring:
+        """Return the scoring of some images. rights: where the classification is right."""
         images: list[Any] = [self.truth[index] for index in indices]
         if self.data.masks is None:
-            return BoxScoring(images, protocol, None, curves)
+            return BoxScoring(images, protocol, rights, curves)
         return MaskScoring(images, protocol, self.folder, curves)
 
 

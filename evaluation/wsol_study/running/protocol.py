@@ -440,6 +440,7 @@ def _model(plan: TrialPlan, task: Task, values: TrainedValues) -> Model:
 def _add_test(trial: Trial, test: Scores) -> None:
     trial.test, trial.test_max, trial.threshold_test = test.value, test.value_max, test.threshold
     trial.accuracy, trial.area, trial.boxes_at = test.accuracy, test.area, test.boxes_at
+    trial.top1 = test.top1
 
 
 def _few_shot(trial: Trial, subset: Subset) -> results.FewShot:

@@ -21,6 +21,8 @@ AREA_AT = 0.2
 # Fixed thresholds at which Fig 8 compares the accuracy with the best one.
 FIXED = (0.15, 0.2)
 Maps = Mapping[str, NDArray[np.float32]]
+# Whether the classification is right, by image.
+Rights = Mapping[str, bool]
 
 
 @dataclass(kw_only=True)
@@ -33,6 +35,7 @@ class Scores(Record):
     area: float | None
     boxes_at: dict[str, float] | None = None
     accuracy: float | None = None
+    top1: float | None = None
     columns: dict[str, list[float]] | None = None
 
 
@@ -51,27 +54,28 @@ def maps_of(
     indices: Sequence[int],
     side: int,
     device: str,
-) -> tuple[Maps, float | None]:
-    """Return the map of each image's class by image name, and the accuracy of classification."""
+) -> tuple[Maps, Rights | None]:
+    """Return the map of each image's class by image name, and where the classification is right;
+    None if the method does not classify.
+    """
 
     def load(batch: list[int]) -> tuple[list[int], torch.Tensor]:
         pixels = np.stack([part.pixels(index, side) for index in batch])
         return batch, torch.from_numpy(pixels)
 
     maps: dict[str, NDArray[np.float32]] = {}
-    right: int | None = 0
+    rights: dict[str, bool] = {}
     model.eval()
     for batch, pixels in in_parts(load, list(indices), AT_ONCE):
         images = normal(pixels.to(device))
         labels = torch.tensor([part.labels[index] for index in batch], device=device)
         made = method.maps(model, images, labels).float().cpu().numpy()
-        maps |= {part.names[index]: scores for index, scores in zip(batch, made, strict=True)}
+        names = [part.names[index] for index in batch]
+        maps |= zip(names, made, strict=True)
         logits = method.logits(model, images)
-        if logits is None or right is None:
-            right = None
-        else:
-            right += int((logits.argmax(1) == labels).sum())
-    return maps, None if right is None else right / len(indices)
+        if logits is not None:
+            rights |= zip(names, (logits.argmax(1) == labels).tolist(), strict=True)
+    return maps, rights or None
 
 
 def scores_of(
@@ -81,12 +85,14 @@ def scores_of(
     protocol: str,
     device: str,
     curves: bool = False,
+    rights: Rights | None = None,
 ) -> Scores:
     """Return the scores of maps; all null where a map is not finite."""
+    accuracy = float(np.mean(list(rights.values()))) if rights else None
     if not all(np.isfinite(scores).all() for scores in maps.values()):
-        return Scores(value=None, value_max=None, threshold=None, area=None)
+        return Scores(value=None, value_max=None, threshold=None, area=None, accuracy=accuracy)
     by_name = [
-        _result(maps, part, indices, Protocol(protocol, normalize), device, curves)
+        _result(maps, part, indices, Protocol(protocol, normalize), device, curves, rights)
         for normalize in ("min-max", "max")
     ]
     result = by_name[0]
@@ -100,7 +106,10 @@ def scores_of(
         value_max=values[1],
         threshold=best.threshold,
         area=float(np.mean(areas)),
+        accuracy=accuracy,
     )
+    if isinstance(result, BoxResult) and result.top1_localization:
+        scores.top1 = result.top1_localization.accuracy
     if curves:
         scores.columns = _columns(result)
         if isinstance(result, BoxResult):
@@ -124,13 +133,14 @@ def _result(
     protocol: Protocol,
     device: str,
     curves: bool,
+    rights: Rights | None,
 ) -> BoxResult | MaskResult:
     def read(name: str) -> NDArray[np.float32 | np.float64]:
         if protocol.name == "reference":
             return resized(maps[name], protocol.size, protocol.size)
         return maps[name]
 
-    scoring = part.scoring(indices, protocol, curves)
+    scoring = part.scoring(indices, protocol, curves, rights)
     sums = scoring.sums(read, device)
     return scoring.result(sums, None, device)  # type: ignore[arg-type]
 

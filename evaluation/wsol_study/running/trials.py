@@ -191,7 +191,7 @@ def testing_task(
     return Task.of(tested_model, arguments, gpus=trained.gpus, **locations)
 
 
-@task(version=1, libraries=("torch",))
+@task(version=2, libraries=("torch",))
 def tested_model(
     trained: str,
     images: str,
@@ -211,9 +211,8 @@ def tested_model(
         content = Store.at(store).get(trained)
         model, goal, part, side = opened_model(plan, canonical(data), TEST, content, device)
         indices, method = list(range(len(part.names))), METHODS[goal.method]
-        maps, accuracy = maps_of(method, model, part, indices, side, device)
-        scores = scores_of(maps, part, indices, goal.protocol, device, curves)
-    scores.accuracy = accuracy
+        maps, rights = maps_of(method, model, part, indices, side, device)
+        scores = scores_of(maps, part, indices, goal.protocol, device, curves, rights)
     kept = part.names if keep_maps else sample_names(part, samples)
     return packed({f"{MAP}{name}": maps[name] for name in kept}, scores.to_json())
 

@@ -71,6 +71,7 @@ def trial(method: str, number: int, fullsup: float | None, test: float | None, *
         "epochs": 2,
         "chosen": False,
         "analysis": True,
+        "top1": None if test is None else 0.25,
     }
     return Trial.from_json(values | changes)
 

@@ -71,6 +71,7 @@ def test_a_study_writes_every_file_of_its_folder(whole):
     assert finals["cam"].test == next(trial.test for trial in trials if trial.chosen)
     assert finals["fsl"].fullsup is None
     assert finals["cam"].accuracy is not None
+    assert 0 <= finals["cam"].top1 <= finals["cam"].accuracy
     assert finals["cam"].boxes_at.keys() == {"0.15", "0.2"}
     assert whole.center().test > 0
     assert {(row.method, row.per_class, row.sample) for row in whole.few_shot()} == {
