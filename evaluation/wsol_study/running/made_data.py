@@ -18,6 +18,8 @@ SIDE, CLASSES = 56, 8
 COUNTS = {WEAK: 40, FULL: 12, TEST: 70}
 # Shares of images whose background, and whose body, have the color of the class.
 CONTEXT, BODY = 0.4, 0.5
+# Least distance of an object's middle from that of its image, in pixels.
+APART = 10
 Floats = NDArray[np.float64]
 
 
@@ -54,16 +56,15 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
     y, x = np.mgrid[:SIDE, :SIDE].astype(float)
     field = label if rng.random() < CONTEXT else int(rng.integers(CLASSES))
     image = _color(field, 0.15)[:, None, None] + 0.08 * np.array(list(_clouds(rng)))
-    # Semi-axes of the body, and its middle: anywhere that leaves the object inside the image.
-    long, short = rng.uniform(8, 13), rng.uniform(5, 8)
+    # Semi-axes of the body, and its middle.
+    long, short = rng.uniform(7, 11), rng.uniform(4.5, 7)
     angle = rng.uniform(-0.6, 0.6) + (np.pi if rng.random() < 0.5 else 0.0)
     along, across = np.cos(angle), np.sin(angle)
-    reach = long + 6
-    middle = rng.uniform(reach, SIDE - reach, 2)
+    middle = _off_center(long + 5, rng)
     dx, dy = x - middle[0], y - middle[1]
     u, v = dx * along + dy * across, -dx * across + dy * along
     body = (u / long) ** 2 + (v / short) ** 2 <= 1
-    head = (u - long) ** 2 + v**2 <= rng.uniform(4, 5) ** 2
+    head = (u - long) ** 2 + v**2 <= rng.uniform(3.5, 4.5) ** 2
     coat = label if rng.random() < BODY else int(rng.integers(CLASSES))
     shade = 0.75 + 0.1 * np.sin(rng.uniform(0.5, 1.0) * u)
     stripes = 0.5 + 0.5 * np.sin((label % 4 + 1) * 0.6 * (u if label < 4 else v))
@@ -74,6 +75,14 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
     rows, columns = np.nonzero(body | head)
     box = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
     return (image.clip(0, 1) * 255).astype(np.uint8).transpose(1, 2, 0), [int(i) for i in box]
+
+
+def _off_center(margin: float, rng: np.random.Generator) -> Floats:
+    """Return a point at least `margin` from the edges, and APART from the middle of the image."""
+    while True:
+        point = rng.uniform(margin, SIDE - margin, 2)
+        if np.hypot(*(point - SIDE / 2)) >= APART:
+            return point
 
 
 def _color(label: int, strength: float) -> Floats:
