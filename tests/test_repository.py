@@ -201,7 +201,7 @@ BUDGETS = {
     "evaluation/selection": 932,
     "evaluation/sequences": 727,
     "evaluation/splits": 434,
-    "evaluation/wsol_study": 2_905,
+    "evaluation/wsol_study": 2_910,
     "labeling": 1_306,
     "labeling/answers": 693,
     "labeling/assignment": 1_026,
