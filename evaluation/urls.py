@@ -94,6 +94,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *_old_names,
     path(_release, release_reports.release, name="release"),
     path(_splits, splits.splits, name="splits"),
+    path(f"{_splits}<int:pk>/delete/", splits.split_delete, name="split_delete"),
     path(f"{_splits}<int:pk>/split.zip", splits.split_file, name="split_file"),
     path(f"{_benchmark}models/", pools.benchmark_models, name="benchmark_models"),
     path("models/", pools.models, name="models"),

@@ -302,6 +302,7 @@ ROWS = (
         GET campaigns/<slug:name>/releases/<int:number>/
         GET,POST campaigns/<slug:name>/releases/<int:number>/splits/
         GET campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/split.zip
+        POST campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/delete/
         """,
     )
     # What annotators need not know of: datasets, benchmarks, another's tokens.
@@ -571,7 +572,7 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/labels/
         GET,POST api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/
-        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/
+        GET,DELETE api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/split.zip
         GET api/v1/campaigns/<slug:campaign>/jobs/
         POST api/v1/campaigns/<slug:campaign>/jobs/<int:pk>/retry/

@@ -41,6 +41,12 @@ class ReleaseSplitViewSet(CampaignViewSet):
         row = parts.split_of(self.campaign(RESEARCHER), number, pk)
         return self.answer(ReleaseSplitSerializer, row)
 
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, campaign: str, number: int, pk: int) -> Response:
+        """Delete a split that no benchmark uses and no split extends."""
+        making.delete(parts.split_of(self.campaign(RESEARCHER), number, pk), self.user)
+        return Response(status=204)
+
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def file(self, request: Request, campaign: str, number: int, pk: int) -> FileResponse:
         """Return split.json and a list of images for each part, without the list that another user

@@ -7,18 +7,19 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from django.core.files import File
 from django.core.files.storage import storages
 from django.db import transaction
 
-from evaluation.models import ReleaseSplit
+from evaluation.models import Benchmark, ReleaseSplit
 from evaluation.splits import files, rules, sources
 from evaluation.splits.rules import SplitRule
 from labeling.datasets.near_images import fingerprints_of
 from labeling.disk_full import saying_full
-from labeling.errors import Conflict, Refusal
+from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.files import file_sha256
 from labeling.jobs import queue
 from labeling.models import Campaign, Dataset, Job, Release, User
@@ -107,6 +108,53 @@ def make(row: ReleaseSplit) -> ReleaseSplit:
     )
     row.refresh_from_db()
     return row
+
+
+def may_delete(row: ReleaseSplit, user: User) -> bool:
+    """Return whether the user made the split; an administrator may delete one without a seal."""
+    owner = row.sealed_by_id or row.created_by_id
+    return user.pk == owner or (user.is_staff and row.sealed_by_id is None)
+
+
+def delete(row: ReleaseSplit, user: User) -> None:
+    """Delete the split and its files. The same rule and seed make it again.
+
+    Raises NotAllowed for splits of others; Conflict if it is in use or its job is running.
+    """
+    if not may_delete(row, user):
+        raise NotAllowed("Only who made or sealed this split may delete it.")
+    with transaction.atomic():
+        Campaign.objects.select_for_update(no_key=True, of=("self",)).get(
+            pk=row.release.campaign_id
+        )
+        if later := ReleaseSplit.objects.filter(extends=row).first():
+            raise Conflict(f"Split {later.pk} extends it. Delete that split first.")
+        if names := _benchmarks_on(row):
+            raise Conflict(f"Benchmarks use it: {', '.join(names)}. Delete them first.")
+        # A job that is queued ends with its row.
+        jobs = Job.objects.select_for_update().filter(pk__in=[row.job_id] if row.job_id else [])
+        if any(job.state == Job.State.RUNNING for job in jobs):
+            raise Conflict("Its job is running. Delete the split once that has ended.")
+        pks = [job.pk for job in jobs]
+        row.delete()
+        Job.objects.filter(pk__in=pks).delete()
+        if row.file:
+            transaction.on_commit(partial(storages["data"].delete, row.file), robust=True)
+
+
+def _benchmarks_on(row: ReleaseSplit) -> list[str]:
+    """Return the titles of benchmarks on the split or on one that it extends."""
+    earlier: ReleaseSplit | None = row
+    numbers = set()
+    while earlier is not None:
+        numbers.add(str(earlier.pk))
+        earlier = earlier.extends
+    rows = Benchmark.objects.filter(campaign=row.release.campaign_id)
+    return [
+        benchmark.title
+        for benchmark in rows
+        if str(benchmark.settings.get("part") or "").partition(":")[0] in numbers
+    ]
 
 
 @contextmanager

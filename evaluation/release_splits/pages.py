@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evaluation.models import ReleaseSplit
+from evaluation.release_splits.making import may_delete
 from evaluation.splits.files import SplitHead
 from labeling.models import Campaign, User
 from labeling.reports.boxes_page import CountShare
@@ -28,6 +29,7 @@ class SplitCard:
 
     split: ReleaseSplit
     is_whole: bool
+    may_delete: bool
     parts: list[CountShare] = field(default_factory=list)
     classes: list[ClassCounts] = field(default_factory=list)
     class_count: int = 0
@@ -42,7 +44,7 @@ def cards(campaign: Campaign, rows: list[ReleaseSplit], user: User) -> list[Spli
 def _card(row: ReleaseSplit, names: Mapping[str, str], user: User) -> SplitCard:
     is_whole = row.sealed_by_id in (None, user.pk)
     if not row.file:
-        return SplitCard(row, is_whole)
+        return SplitCard(row, is_whole, may_delete(row, user))
     head = SplitHead.from_json(row.head)
     parts = head.counts.values()
     total = sum(part.images for part in parts)
@@ -50,6 +52,7 @@ def _card(row: ReleaseSplit, names: Mapping[str, str], user: User) -> SplitCard:
     return SplitCard(
         row,
         is_whole,
+        may_delete(row, user),
         [CountShare(name, part.images, total) for name, part in head.counts.items()],
         [
             ClassCounts(names.get(key) or key, [part.classes.get(key, 0) for part in parts])

@@ -1,16 +1,17 @@
 """The page of a release's splits."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.release_splits import making, pages, parts
 from evaluation.release_splits.forms import SplitForm
 from labeling.models import Job
 from labeling.releases import freezing
 from labeling.web.api.base import download
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 10
@@ -47,6 +48,17 @@ def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
     )
     response.status_code = 400 if form.errors else 200
     return response
+
+
+@login_required
+@require_POST
+def split_delete(request: SignedIn, name: str, number: int, pk: int) -> HttpResponse:
+    """Delete a split that no benchmark uses and no split extends."""
+    campaign = own_campaign(request, name)
+    with refusals_shown(request):
+        making.delete(parts.split_of(campaign, number, pk), request.user)
+        messages.success(request, f"Split {pk} is deleted.")
+    return redirect("evaluation:splits", name, number)
 
 
 @login_required

@@ -75,6 +75,7 @@ PRESSED = {
     "evaluation/selections.html": "test_selections::test_a_pool_becomes_a_competition_by_mouse",
     "evaluation/_release.html": "",
     "evaluation/release.html": "test_labels::test_a_release_is_reported_and_published",
+    "evaluation/_splits.html": HERE,
     "evaluation/splits.html": HERE,
     "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"
@@ -296,6 +297,7 @@ STEPS = [
     Step("/campaigns/coots/releases/", "Freeze release"),
     Step("/campaigns/cats/releases/1/objects/", "Filter"),
     Step("/campaigns/coots/releases/{release}/splits/", "Split", {"#id_by": "1/1"}, "1/1, seed 0"),
+    Step("/campaigns/coots/releases/{release}/splits/", "Delete split", says="is deleted"),
     # Datasets.
     Step("/datasets/hidden-lake/", "Search", {"[name=q]": "coots"}),
     Step("/datasets/hidden-lake/", "Try again"),

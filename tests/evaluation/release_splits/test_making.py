@@ -7,7 +7,7 @@ import pytest
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths
 from evaluation.models import ReleaseSplit
 from evaluation.release_splits import making, parts
-from labeling.errors import Conflict, NotYours, Refusal
+from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.jobs import queue
 from labeling.models import Job
 from labeling.releases import freezing
@@ -200,3 +200,47 @@ def test_a_benchmark_s_part_follows_its_campaign(alice, zoo, first, grow):
     assert json.loads(json.dumps(later.head))["extends"] == row.sha256
     whole = world.make(alice, zoo, "classification", name="whole")
     assert parts.images_for(whole, third) is None
+
+
+def test_a_split_is_deleted_once_nothing_uses_it(alice, bob, zoo, first, grow):
+    row = making.make(making.request(first, alice, by="30/70"))
+    later = making.extended(row, grow(), alice)
+    benchmark = world.make(alice, zoo, "classification", part=f"{row.pk}:val")
+
+    for split, user, words in (
+        (row, bob, "Only who made"),
+        (row, alice, f"Split {later.pk} extends it"),
+        (later, alice, "Benchmarks use it: Classification"),
+    ):
+        with pytest.raises((NotAllowed, Conflict), match=words):
+            making.delete(split, user)
+    benchmark.delete()
+    Job.objects.filter(pk=later.job_id).update(state=Job.State.RUNNING)
+    with pytest.raises(Conflict, match="job is running"):
+        making.delete(later, alice)
+    Job.objects.filter(pk=later.job_id).update(state=Job.State.QUEUED)
+    making.delete(later, alice)
+    making.delete(row, alice)
+
+    assert not ReleaseSplit.objects.exists()
+    assert not Job.objects.filter(kind="split").exists()
+    again = making.make(making.request(first, alice, by="30/70"))
+    assert again.sha256 == row.sha256
+
+
+def test_only_who_sealed_a_split_deletes_it(alice, bob, first):
+    row = making.request(first, alice, by="30/70", seal=True)
+    bob.is_staff = True
+
+    with pytest.raises(NotAllowed):
+        making.delete(row, bob)
+    making.delete(row, alice)
+
+
+def test_a_split_is_deleted_by_page_and_api(as_alice, alice, first):
+    for number, send in enumerate((as_alice.post, as_alice.delete)):
+        row = making.request(first, alice, by="30/70")
+        address = f"campaigns/labels/releases/{first.number}/splits/{row.pk}/"
+        response = send(f"/api/v1/{address}" if number else f"/{address}delete/")
+        assert response.status_code == (204 if number else 302)
+        assert not ReleaseSplit.objects.exists()
