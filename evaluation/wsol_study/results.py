@@ -3,23 +3,28 @@
 | file | holds |
 |---|---|
 | `study.json` | Study: the settings and what the numbers depend on; written before training |
-| `trials.jsonl` | a Trial a line: every method, backbone and trial of the search, fsl too |
+| `trials.jsonl` | a Trial a line: every trial of the search, fsl included |
 | `choice.json` | Choice: written and hashed before test is read |
-| `finals.jsonl` | a Trial a line: the model that is reported, of each method and backbone |
+| `finals.jsonl` | a Trial a line: the reported model of each method and backbone |
 | `test_passes.jsonl` | a TestPass a line, in order |
 | `center.json` | Center: the scores of the center-Gaussian baseline |
 | `few_shot.jsonl` | a FewShot a line (Fig 19) |
-| `attribution.jsonl` | an Attribution a line (Table IX and Fig 20), where the configuration asks |
+| `attribution.jsonl` | an Attribution a line (Table IX, Fig 20), if configured |
 | `curves/METHOD-BACKBONE-TRIAL.csv` | epoch,loss,fullsup |
-| `by_threshold/METHOD-BACKBONE.csv` | of the final models on test, see BOX_COLUMNS, MASK_COLUMNS |
+| `by_threshold/METHOD-BACKBONE.csv` | of the final models on test, see below |
 | `samples/METHOD-BACKBONE/ID.npy` | maps of some test images, not normalized |
 | `samples/images/ID.png`, `samples/boxes.csv` | these images, and `id,x0,y0,x1,y1` of their truth |
-| `maps/METHOD-BACKBONE/ID.npy` | maps of all test images, where the configuration asks |
+| `maps/METHOD-BACKBONE/ID.npy` | maps of all test images, if configured |
 
-A final model is the chosen trial itself where the search trains on all of train-weaksup. It is
-trained again with the chosen hyperparameters after a search on a proxy, and for fsl, whose search
-trains on a part of train-fullsup. Until the pass over test, its columns are null and the last eight
-files do not exist. Scores are fractions of 1 of the metric in the settings.
+A final model is the chosen trial itself if the search trains on all of train-weaksup. After a
+search on a proxy, and for fsl, whose search trains on a part of train-fullsup, the final model is
+trained again with the chosen hyperparameters. Before the pass over test, the test columns of trials
+are null, and only study.json, trials.jsonl, choice.json and curves exist. Scores are fractions of 1
+of the metric in the settings.
+
+by_threshold has, for boxes, `threshold,box_acc,box_acc_v2_0.3,box_acc_v2_0.5,box_acc_v2_0.7` and,
+for masks, `threshold,px_prec,px_rec,px_acc`; then `inside,outside`, the numbers of map pixels in
+and outside the objects. The last row counts scores of exactly 1; its accuracies are empty.
 """
 
 import csv
@@ -35,28 +40,17 @@ from labeling.records import Record, to_json
 BOXES, MASKS = "maxboxaccv2", "mpxap"
 SCRATCH = "from scratch"
 FSL, CAM = "fsl", "cam"
-# Columns of by_threshold: accuracies are empty in the last row, which counts scores of exactly 1.
-BOX_COLUMNS = (
-    "threshold",
-    "box_acc",
-    "box_acc_v2_0.3",
-    "box_acc_v2_0.5",
-    "box_acc_v2_0.7",
-    "inside",
-    "outside",
-)
-MASK_COLUMNS = ("threshold", "px_prec", "px_rec", "px_acc", "inside", "outside")
 
 Item = TypeVar("Item", bound=Record)
 
 
 @dataclass(kw_only=True)
 class StudySettings(Record):
-    """What a study trains and how.
+    """The configuration that a study's numbers depend on.
 
     dataset: cub, imagenet, openimages or another name. proxy: the share of each class that the
-    search trains on. weights: of each backbone, SCRATCH or NAME SHA-256. targets: of fsl, boxes or
-    masks. few_shot: numbers of images per class of Fig 19. images: their number in each part.
+    search trains on. weights: backbone → SCRATCH or "NAME SHA-256". targets: what fsl trains on,
+    boxes or masks. few_shot: the numbers of images per class in Fig 19. images: part → their count.
     """
 
     name: str
@@ -92,15 +86,15 @@ class Study(Record):
 
 @dataclass(kw_only=True)
 class Trial(Record):
-    """A trained model and its scores; null where it has none.
+    """A trained model and its scores; null means not measured.
 
-    converged: the loss of the last epoch is a number. analysis: a score on test of a trial that was
-    not chosen, for analysis alone. fullsup_max, test_max: scores under max normalization. accuracy:
-    of classification on test. area: mean share on test of map pixels of at least 0.2 under min-max.
-    threshold_…: the best τ (boxes: at an IoU of 0.5). boxes_at: accuracy on test at that fixed τ
-    and IoU 0.5, by the τ as a text. epoch: of the checkpoint, from 1. loss: of the last epoch.
-    top1: top-1 localization on test, for boxes and methods that classify.
-    fullsup is measured on the images that chose: for fsl in the search a fifth of train-fullsup.
+    converged: the loss of the last epoch is finite. analysis: the trial was not chosen, so its test
+    score is for analysis only. fullsup_max, test_max: scores under max normalization. accuracy:
+    classification accuracy on test. area: mean share of map pixels ≥ 0.2 on test, under min-max.
+    threshold_…: the best τ (boxes: at IoU 0.5). boxes_at: fixed τ, as text → box accuracy on test
+    at IoU 0.5. epoch: of the checkpoint, from 1. loss: of the last epoch. top1: top-1 localization
+    on test, for boxes and methods that classify. fullsup is measured on the images that the search
+    chooses by; for fsl, a fifth of train-fullsup.
     """
 
     method: str
@@ -126,13 +120,13 @@ class Trial(Record):
 
     @property
     def pair(self) -> str:
-        """Return METHOD-BACKBONE, as files and the choice have it."""
+        """Return METHOD-BACKBONE, as in file names and the choice."""
         return f"{self.method}-{self.backbone}"
 
 
 @dataclass(kw_only=True)
 class Choice(Record):
-    """The content of choice.json. chosen: pair → trial, without pairs that have no converged one.
+    """The content of choice.json. chosen: pair → trial; pairs without converged trials are absent.
 
     sha256: of the canonical JSON of [trials as in trials.jsonl before test, chosen].
     """
@@ -145,7 +139,7 @@ class Choice(Record):
 class TestPass(Record):
     """A pass over test. number: from 1; choice: the sha256 of the choice that preceded it.
 
-    truth: the SHA-256 of the truth of test. A run that was stopped and goes on is the same pass.
+    truth: the SHA-256 of the truth of test. A resumed run continues the same pass.
     """
 
     __test__ = False
@@ -168,8 +162,10 @@ class Center(Record):
 
 @dataclass(kw_only=True)
 class FewShot(Record):
-    """A point of Fig 19. per_class: images of train-fullsup that fsl trains on, or that choose the
-    trial of cam. trial: of the search, whose hyperparameters were used.
+    """A point of Fig 19.
+
+    per_class: images of each class in train-fullsup that fsl trains on, or that CAM's trial is
+    chosen by. trial: the search trial whose hyperparameters were used.
     """
 
     method: str
@@ -225,8 +221,9 @@ class StudyFolder:
         return list(self._lines(Attribution, "attribution.jsonl"))
 
     def columns(self, name: str) -> dict[str, list[float]]:
-        """Return the columns of a CSV file such as `curves/cam-vgg16-0.csv`, an empty cell as NaN;
-        none for a missing file.
+        """Return the columns of a CSV file such as `curves/cam-vgg16-0.csv`; {} if it is missing.
+
+        Empty cells are NaN.
         """
         if not self._has(name):
             return {}
@@ -241,7 +238,7 @@ class StudyFolder:
         self.write_text(name, "".join(to_json(line) + "\n" for line in lines))
 
     def write_columns(self, name: str, columns: dict[str, list[float]]) -> None:
-        """Write a CSV file; NaN becomes an empty cell, and shorter columns end in such cells."""
+        """Write a CSV file; NaN becomes an empty cell, and shorter columns are padded."""
         longest = max(map(len, columns.values()))
         padded = [[*cells, *[float("nan")] * (longest - len(cells))] for cells in columns.values()]
         rows = [
@@ -251,7 +248,7 @@ class StudyFolder:
         self.write_text(name, "\n".join([",".join(columns), *rows, ""]))
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a text file, and its folder."""
+        """Write a text file; create its folder."""
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.path / name) as file:
             file.write(text)
@@ -265,7 +262,7 @@ class StudyFolder:
         return next(self._lines(kind, name))
 
     def _lines(self, kind: type[Item], name: str) -> Iterator[Item]:
-        """Yield the records of a file, none if it does not exist. Raises BadInput with the line."""
+        """Yield the records of a file, none if it is missing. Raises BadInput with the line."""
         if not self._has(name):
             return
         with open(self.path / name, encoding="utf-8") as file:
@@ -273,5 +270,5 @@ class StudyFolder:
                 try:
                     yield kind.from_json(parsed(line))
                 except (ValueError, TypeError, AttributeError):
-                    fault = f"is no {kind.__name__} of a study"
+                    fault = f"is not a {kind.__name__} record"
                     raise BadInput(fault, self.path / name, number, "run the study again") from None

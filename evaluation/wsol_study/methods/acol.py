@@ -14,7 +14,7 @@ class AdversarialComplementaryLearning(WsolMethod):
 
     A head is two 3 × 3 convolutions with ReLU and a 1 × 1 convolution to the classes. The score
     map is the larger of both normalized maps. Logits are those of the first head, as in the
-    authors' code; the text does not say which. `top` and `fc` of the backbone are not used.
+    authors' code; the paper does not say which. `top` and `fc` of the backbone are not used.
     """
 
     name = "acol"
@@ -49,8 +49,8 @@ class AdversarialComplementaryLearning(WsolMethod):
 def erasing_mask(maps: Tensor, threshold: float) -> Tensor:
     """Return (B, 1, h, w): 0 where the normalized map reaches the threshold, else 1.
 
-    A threshold of 0 erases everything. One of 1, "do not erase" in the paper's text, erases the
-    peak alone, as in the authors' code.
+    A threshold of 0 erases everything. A threshold of 1 means "do not erase" in the paper,
+    but erases the peak here, as in the authors' code.
     """
     return (normalized(maps) < threshold).to(maps).unsqueeze(1)
 

@@ -1,10 +1,10 @@
-"""What the methods of the study have in common."""
+"""Base class and helpers of the methods."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluation.wsol_study.hyperparameters import SPACES, Space, Values
+from evaluation.wsol_study.hyperparameters import Values
 from evaluation.wsol_study.networks import build
 from evaluation.wsol_study.networks.base import Backbone
 
@@ -20,9 +20,9 @@ class Localizer(nn.Module):
         self.apply(_initialize)
 
     def pretrained_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters with the learning rate of layers that a weights file fills.
+        """Return the parameters trained with the base learning rate.
 
-        All others are the classifier's. A weights file fills some of these too: classifier_stages.
+        These are the body's without classifier_stages. All others get the classifier's rate.
         """
         parameters = dict(self.network.named_parameters())
         names = self.network.body_names(self.network.classifier_stages)
@@ -45,14 +45,10 @@ class WsolMethod:
     """A way to train a network and to read score maps from it.
 
     images: (B, 3, side, side), normalized so that 0 is the mean color. labels: (B,) integers.
-    Chance comes only from the generator, which may be on another device than the images.
+    All randomness comes from the generator, which may be on another device than the images.
     """
 
     name: str
-
-    @property
-    def space(self) -> Space:
-        return SPACES[self.name]
 
     def model(self, backbone: str, classes: int, values: Values) -> Localizer:
         """Return a model with random weights from torch's global seed. values: from `draw`."""
@@ -75,7 +71,7 @@ class WsolMethod:
 
 
 def activation_maps(features: Tensor, fc: nn.Linear, labels: Tensor) -> Tensor:
-    """Return the (B, h, w) logits of the labels before the pool; their mean is the logit.
+    """Return the (B, h, w) maps of the labels; the mean of a map is the label's logit.
 
     features: (B, channels, h, w). Source: Zhou et al. 2016, CAM. The authors' code leaves the bias
     out for VGG and ResNet; under min-max normalization the maps are the same.

@@ -1,4 +1,4 @@
-"""SPG (Zhang et al. 2018): branches learn masks that the network makes of its score maps."""
+"""SPG (Zhang et al. 2018): branches learn masks made from the network's score maps."""
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +21,8 @@ class SelfProducedGuidance(WsolMethod):
     label guides B2, the output of B2 guides B1, and the mean of both outputs guides C; each
     target is made with the thresholds of the branch that it guides. The loss is the sum of the
     cross-entropy and of the three branches. B1 and B2 share all but their first convolution.
-    The authors' code compares at 224 × 224, and takes pixels above 0.7 times the maximum as
-    foreground where fewer than 30 are above the threshold; the text has neither.
+    The authors' code compares masks at 224 × 224. If fewer than 30 pixels are above the threshold,
+    it takes those above 0.7 times the maximum as foreground; the paper has neither.
     """
 
     name = "spg"
@@ -76,8 +76,8 @@ def _at_side(maps: Tensor, side: int) -> Tensor:
 def guided_loss(logits: Tensor, scores: Tensor, low: float, high: float) -> Tensor:
     """Return the mean binary cross-entropy over pixels that are not ignored; 0 without any.
 
-    Pixels with scores below `low` are background, above `high` foreground, the rest is ignored. No
-    gradient comes through the scores.
+    Pixels with scores below `low` are background, above `high` foreground, the rest is ignored. The
+    scores get no gradient.
     """
     foreground, counted = scores > high, (scores > high) | (scores < low)
     losses = F.binary_cross_entropy_with_logits(logits, foreground.to(logits), reduction="none")

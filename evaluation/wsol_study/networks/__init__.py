@@ -10,12 +10,12 @@ from labeling.files import BadInput
 if TYPE_CHECKING:
     from evaluation.wsol_study.networks.base import Backbone
 
-# Name → (module, class).
-CLASSES: Mapping[str, tuple[str, str]] = {
-    "vgg16": ("vgg16", "Vgg16"),
-    "inception_v3": ("inception_v3", "InceptionV3"),
-    "resnet50": ("resnet50", "ResNet50"),
-    "small": ("small", "SmallNetwork"),
+# Backbone, which is the name of its module → class.
+CLASSES: Mapping[str, str] = {
+    "vgg16": "Vgg16",
+    "inception_v3": "InceptionV3",
+    "resnet50": "ResNet50",
+    "small": "SmallNetwork",
 }
 BACKBONES = tuple(CLASSES)
 
@@ -27,18 +27,17 @@ def image_side(backbone: str) -> int:
 
 def build(backbone: str, classes: int, resolution: int) -> "Backbone":
     """Return a network with random weights from torch's global seed. resolution: 14 or 28."""
-    module, name = CLASSES[backbone]
-    loaded = importlib.import_module(f"evaluation.wsol_study.networks.{module}")
-    network: Backbone = getattr(loaded, name)(classes, resolution)
+    module = importlib.import_module(f"evaluation.wsol_study.networks.{backbone}")
+    network: Backbone = getattr(module, CLASSES[backbone])(classes, resolution)
     return network
 
 
 def load_weights(network: "Backbone", path: Path) -> None:
-    """Load a file of torchvision's names into a network.
+    """Load a weights file with torchvision's names into a network.
 
     Layers that torchvision's network lacks, and a classification layer of another shape, keep
-    their weights. Layers of the file that the network lacks are ignored. Raises BadInput where
-    a layer of the network's body is missing or has another shape.
+    their weights. Extra layers of the file are ignored. Raises BadInput if the file lacks a layer
+    of the network's body or has it in another shape.
     """
     from evaluation.classifiers.named_models import read_state
 

@@ -1,4 +1,4 @@
-"""The base of the backbones: stages, then a global average pool and a linear layer."""
+"""Base class of the backbones: stages, then a global average pool and a linear layer."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -8,17 +8,17 @@ Between = Callable[[str, Tensor], Tensor]
 
 
 def unchanged(stage: str, values: Tensor) -> Tensor:
-    """Return the output of a stage as it is."""
+    """Return the output of a stage unchanged."""
     return values
 
 
 class Backbone(nn.Module):
     """A classifier of images: fc(mean over pixels of the features).
 
-    Subclasses create the layers of torchvision's network, `top` (layers added to these, often
-    none) and, last, `fc`. attended: the stages after which ADL acts. guided: the stages that SPG's
-    branches B1 and B2 read, with their channels. head_channels: of the layers that ACoL adds.
-    classifier_stages: stages that learn as fast as the layers that no weights file fills.
+    Subclasses create torchvision's layers (the body), then `top` (extra layers, often none), and
+    `fc` last. attended: the stages after which ADL acts. guided: the stages that SPG's branches
+    B1 and B2 read, with their channels. head_channels: the width of ACoL's heads, twice that of
+    SPG's branches. classifier_stages: stages of the body with the classifier's learning rate.
     """
 
     torchvision_name: str

@@ -1,4 +1,4 @@
-"""InceptionV3 (Szegedy et al. 2016) up to its second group of blocks, as SPG cut it."""
+"""InceptionV3 (Szegedy et al. 2016) up to Mixed_6e, as in SPG."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ class InceptionV3(Backbone):
         self.Conv2d_3b_1x1 = _unit(64, 80, 1)
         self.Conv2d_4a_3x3 = _unit(80, 192, 3)
         self.maxpool2 = nn.MaxPool2d(3, 2, padding=1)
-        self.Mixed_5b = _first_kind(192, 32)
-        self.Mixed_5c = _first_kind(256, 64)
-        self.Mixed_5d = _first_kind(288, 64)
+        self.Mixed_5b = _block_a(192, 32)
+        self.Mixed_5c = _block_a(256, 64)
+        self.Mixed_5d = _block_a(288, 64)
         reducing: Mapping[str, Sequence[Layer]] = {
             "branch3x3": [(384, 3)],
             "branch3x3dbl": [(64, 1), (96, 3), (96, 3)],
@@ -45,10 +45,10 @@ class InceptionV3(Backbone):
         }
         pool = nn.MaxPool2d(3, 28 // resolution, padding=1)
         self.Mixed_6a = InceptionBlock(288, reducing, pool, 28 // resolution)
-        self.Mixed_6b = _second_kind(128)
-        self.Mixed_6c = _second_kind(160)
-        self.Mixed_6d = _second_kind(160)
-        self.Mixed_6e = _second_kind(192)
+        self.Mixed_6b = _block_c(128)
+        self.Mixed_6c = _block_c(160)
+        self.Mixed_6d = _block_c(160)
+        self.Mixed_6e = _block_c(192)
         first, second = (nn.Conv2d(size, 1024, 3, padding=1) for size in (768, 1024))
         self.top = nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
         self.fc = nn.Linear(self.channels, classes)
@@ -60,10 +60,10 @@ class InceptionV3(Backbone):
 
 
 class InceptionBlock(nn.Module):
-    """Branches of convolutions whose outputs are joined; "branch_pool" pools before.
+    """Parallel branches of convolutions with concatenated outputs; "branch_pool" pools first.
 
-    The layers of a branch are numbered from 1, unless it has one alone. stride: of the last layer
-    of each branch with 3 × 3 convolutions.
+    Layers are named BRANCH_NUMBER from 1, or BRANCH if the branch has one layer. stride: of the
+    last layer of each branch.
     """
 
     def __init__(
@@ -95,7 +95,8 @@ class InceptionBlock(nn.Module):
         return torch.cat(outputs, 1)
 
 
-def _first_kind(inputs: int, pooled: int) -> InceptionBlock:
+def _block_a(inputs: int, pooled: int) -> InceptionBlock:
+    """Return torchvision's InceptionA."""
     branches: Mapping[str, Sequence[Layer]] = {
         "branch1x1": [(64, 1)],
         "branch5x5": [(48, 1), (64, 5)],
@@ -105,7 +106,8 @@ def _first_kind(inputs: int, pooled: int) -> InceptionBlock:
     return InceptionBlock(inputs, branches, nn.AvgPool2d(3, 1, padding=1))
 
 
-def _second_kind(width: int) -> InceptionBlock:
+def _block_c(width: int) -> InceptionBlock:
+    """Return torchvision's InceptionC."""
     row, column = (1, 7), (7, 1)
     double: list[Layer] = [(width, 1), (width, column), (width, row), (width, column), (192, row)]
     branches: Mapping[str, Sequence[Layer]] = {

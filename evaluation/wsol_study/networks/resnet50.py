@@ -10,7 +10,7 @@ EXPANSION = 4
 
 
 class ResNet50(Backbone):
-    """torchvision's resnet50() with the stride 1 in layer4, for 28 × 28 in layer3 too."""
+    """torchvision's resnet50() with stride 1 in layer4 and, for 28 × 28, in layer3."""
 
     torchvision_name = "resnet50"
     body_channels = channels = 2048
@@ -38,7 +38,7 @@ class ResNet50(Backbone):
 
 
 class ResidualBlock(nn.Module):
-    """torchvision's Bottleneck: the stride is in the 3 × 3 convolution."""
+    """torchvision's Bottleneck, with the stride in the 3 × 3 convolution."""
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()

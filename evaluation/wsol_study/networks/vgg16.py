@@ -13,7 +13,7 @@ STAGES = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 class Vgg16(Backbone):
     """torchvision's vgg16().features, then a 3 × 3 convolution to 1024 channels.
 
-    The last max pool is left out, for 28 × 28 the last but one too.
+    The last max pool is left out; for 28 × 28, the one before it too.
     """
 
     torchvision_name = "vgg16"

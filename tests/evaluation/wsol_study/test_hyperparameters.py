@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evaluation.wsol_study.hyperparameters import SPACES, LogUniform, SizePrior, draw
+from evaluation.wsol_study.hyperparameters import SPACES, draw, log_uniform, size_prior
 from tests.cases import for_each
 
 
@@ -45,7 +45,7 @@ def test_the_size_prior_of_the_largest_uniform_is_zero():
         def random(self):
             return 0.0
 
-    assert SizePrior().draw(Zero(), {}) == 0
+    assert size_prior(Zero(), {}) == 0
 
 
 def test_a_draw_depends_on_its_words_alone():
@@ -58,6 +58,6 @@ def test_a_draw_depends_on_its_words_alone():
 
 def test_values_of_a_seed_never_change():
     """A study that is resumed by a later version draws the same trials."""
-    values = draw({"rate": LogUniform(1e-5, 1)}, [0, "cam", "small", 0])
+    values = draw({"rate": log_uniform(1e-5, 1)}, [0, "cam", "small", 0])
 
     assert values == {"rate": pytest.approx(0.4225725534481892, rel=1e-9)}

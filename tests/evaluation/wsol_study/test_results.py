@@ -68,7 +68,7 @@ def test_a_broken_line_is_refused_by_number(tmp_path):
     with open(tmp_path / "trials.jsonl", "a") as file:
         file.write('{"method": "cam"}\n')
 
-    with pytest.raises(BadInput, match="is no Trial of a study") as refusal:
+    with pytest.raises(BadInput, match="is not a Trial record") as refusal:
         folder.trials()
 
     assert refusal.value.line == 2

@@ -12,10 +12,9 @@ from evaluation.wsol_study.report.content import StudyContent
 from evaluation.wsol_study.report.figures import figures
 from evaluation.wsol_study.report.making import ReportResult
 from evaluation.wsol_study.report.pictures import pictures
-from evaluation.wsol_study.results import MASK_COLUMNS
 from labeling.files import BadInput
 from tests.evaluation.wsol_study.report import made_study
-from tests.evaluation.wsol_study.report.made_study import trial
+from tests.evaluation.wsol_study.report.made_study import MASK_COLUMNS, trial
 
 KEYS = [f"figure{number}" for number in ("08", "09", "10", "12", "17", "18", "19", "20")]
 
