@@ -10,7 +10,6 @@ from evaluation.wsol_study.report import making
 from evaluation.wsol_study.report.content import StudyContent
 from evaluation.wsol_study.report.making import ReportResult
 from evaluation.wsol_study.results import StudyFolder
-from labeling.files import atomic_write
 from labeling.management.contract import ContractCommand, verb
 from labeling.management.options import argument
 
@@ -35,10 +34,10 @@ def _as_text(result: ReportResult) -> str:
 def report(command: ContractCommand, options: StudyReportOptions) -> ReportResult:
     """Write report.html, tables/*.csv and figures/*.svg into the folder of a study."""
     page = options.folder / PAGE
-    made = making.make(StudyContent.read(StudyFolder(options.folder)), page)
-    # The page is opened as a file, so it carries its own style.
+    study = StudyFolder(options.folder)
+    made = making.make(StudyContent.read(study), page)
+    # Inline style: the page is opened as a local file.
     style = mark_safe(f"<style>{STYLE.read_text()}</style>")  # noqa: S308 - a file of this package
     text = render_to_string("evaluation/wsol_study.html", {"report": made, "style": style})
-    with atomic_write(page) as file:
-        file.write(text)
+    study.write_text(PAGE, text)
     return made.result

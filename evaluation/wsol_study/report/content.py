@@ -1,4 +1,4 @@
-"""Everything that a report reads from the folder of a study, and intervals over its trials."""
+"""The content of a study's folder for its report, and intervals by resampling trials."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +11,9 @@ from evaluation.wsol_study.results import Attribution, Center, FewShot, Study, S
 
 Floats = NDArray[np.float64]
 ROUNDS = 1000
-METHOD_TITLES = {
-    "cam": "CAM",
-    "has": "HaS",
-    "acol": "ACoL",
-    "spg": "SPG",
-    "adl": "ADL",
-    "cutmix": "CutMix",
-}
+# In the order of the paper's tables.
+METHOD_TITLES = {"cam": "CAM", "has": "HaS", "acol": "ACoL"}
+METHOD_TITLES |= {"spg": "SPG", "adl": "ADL", "cutmix": "CutMix"}
 BACKBONE_TITLES = {"vgg16": "VGG", "inception_v3": "Inception", "resnet50": "ResNet"}
 
 
@@ -34,8 +29,8 @@ def method_title(name: str) -> str:
 class StudyContent:
     """A study with its records.
 
-    Resampled values are arrays of 1 + ROUNDS numbers: the value, then that of each resample of the
-    pair's trials. Sums, differences and means of such arrays have intervals, too.
+    Resampled values are arrays of 1 + ROUNDS numbers: the value, then one per resample of the
+    pair's trials. So sums, differences and means of values have intervals, too.
     """
 
     folder: StudyFolder
@@ -73,7 +68,7 @@ class StudyContent:
     def backbones(self) -> list[str]:
         return self.study.settings.backbones
 
-    def of(self, method: str, backbone: str) -> list[Trial]:
+    def trials_of(self, method: str, backbone: str) -> list[Trial]:
         """Return the trials of a pair, in order."""
         pair = [trial for trial in self.trials if trial.pair == f"{method}-{backbone}"]
         return sorted(pair, key=lambda trial: trial.trial)
@@ -83,12 +78,12 @@ class StudyContent:
         return next((trial for trial in self.finals if trial.pair == pair), None)
 
     def score(self, method: str, backbone: str, key: str = "test") -> Floats:
-        """Return the final model's value, resampled: each round chooses by fullsup among the
-        resampled trials.
+        """Return the final model's value, then one per round.
 
-        The rounds are NaN where the final model was trained again, so is no trial.
+        A round chooses the best on fullsup among the resampled trials. Rounds are NaN if the final
+        model was trained again, because no trial has its scores.
         """
-        final, trials = self.final(method, backbone), self.of(method, backbone)
+        final, trials = self.final(method, backbone), self.trials_of(method, backbone)
         scores = np.full(1 + ROUNDS, np.nan)
         if final is None:
             return scores
@@ -97,7 +92,7 @@ class StudyContent:
         chosen = [at for at, trial in enumerate(trials) if trial.trial == final.trial]
         if chosen and values[chosen[0]] == scores[0]:
             chooses = np.array([t.fullsup if t.converged else None for t in trials], float)
-            drawn = _drawn(method, backbone, len(trials))
+            drawn = _resamples(method, backbone, len(trials))
             best = np.nan_to_num(chooses, nan=-np.inf)[drawn].argmax(1)
             scores[1:] = values[drawn[np.arange(ROUNDS), best]]
         return scores
@@ -105,17 +100,17 @@ class StudyContent:
     def tau(self, method: str, backbone: str) -> Floats:
         """Return Kendall's τ-b of fullsup and test over the converged trials, resampled."""
         scores = np.array(
-            [(t.fullsup, t.test) for t in self.of(method, backbone) if t.converged], float
+            [(t.fullsup, t.test) for t in self.trials_of(method, backbone) if t.converged], float
         ).reshape(-1, 2)
         scores = scores[np.isfinite(scores).all(1)]
         if len(scores) < 2:
             return np.full(1 + ROUNDS, np.nan)
-        drawn = _drawn(method, backbone, len(scores))
+        drawn = _resamples(method, backbone, len(scores))
         samples = [scores, *(scores[rows] for rows in drawn)]
         return np.array([kendall(*sample.T) for sample in samples])
 
     def max_box_acc(self, method: str, backbone: str) -> Floats:
-        """Return the accuracy of the final model's largest boxes at the best τ, as one number."""
+        """Return the final model's MaxBoxAcc, the accuracy at the best τ, without rounds."""
         accuracies = self.folder.columns(f"by_threshold/{method}-{backbone}.csv").get("box_acc", [])
         return np.array([max((x for x in accuracies if x == x), default=np.nan)])
 
@@ -128,13 +123,14 @@ class StudyContent:
         return "never converged" if failed else "not measured"
 
     def center_score(self, key: str = "test") -> Floats:
-        """Return the center baseline's value; it has no trials, so it is the same in each round."""
+        """Return the center baseline's value, equal in every round."""
         return np.full(1 + ROUNDS, _number(getattr(self.center, key, None)))
 
 
 def bounds(values: Floats) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a resampled value; None, None if too few rounds have one, or all
-    the same.
+    """Return the 95 % interval of a resampled value.
+
+    Returns (None, None) if under half of the rounds have a value, or all values are equal.
     """
     rounds = values[1:][np.isfinite(values[1:])]
     if len(rounds) < ROUNDS / 2 or rounds.min() == rounds.max():
@@ -147,8 +143,8 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _drawn(method: str, backbone: str, count: int) -> NDArray[np.int64]:
-    """Return (ROUNDS, count) indices of resampled trials, seeded by the pair."""
+def _resamples(method: str, backbone: str, count: int) -> NDArray[np.int64]:
+    """Return (ROUNDS, count) trial indices, drawn with replacement and seeded by the pair."""
     return np.random.default_rng(list(f"{method}-{backbone}".encode())).integers(
         count, size=(ROUNDS, count)
     )

@@ -1,6 +1,6 @@
 """Figures 9, 10 and 17 to 20 of Choe et al. 2022; pictures.py has those of images.
 
-A figure is drawn from what its table holds; without rows it is left out.
+A figure is drawn from its table; without rows it is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Bins of Fig 10, and most points of a curve of Fig 9.
 BINS, POINTS = 20, 100
-# Hyperparameters of Fig 18: those that erase, and the learning rate where there is only one.
+# x and y of Fig 18: the hyperparameters that erase; for ACoL, which has one, the learning rate.
 ERASING = {
     "adl": ("drop_rate", "erasing_threshold"),
     "has": ("drop_rate", "drop_area"),
@@ -37,7 +37,7 @@ Series = Mapping[tuple[str, str], Sequence[tuple[float, float, float | None]]]
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """A figure and its table, whose last column is a score. missing: why there are no rows."""
+    """A figure and its table; the last column is a score. missing: the reason for no rows."""
 
     key: str
     title: str
@@ -80,7 +80,7 @@ def _by_threshold(content: StudyContent) -> StudyFigure:
         series[pair] = points[:: max(1, len(points) // POINTS)]
     names = ("τ", "BoxAcc") if is_boxes else ("PxRec", "PxPrec")
     title = f"Fig 9: Performance by operating threshold, {names[1]} by {names[0]}"
-    return _lines("figure09", title, noted(content), names, series)
+    return _lines("figure09", title, caption(content), names, series)
 
 
 def _pixel_values(content: StudyContent) -> StudyFigure:
@@ -90,7 +90,7 @@ def _pixel_values(content: StudyContent) -> StudyFigure:
         counts, _ = np.histogram(columns["threshold"], BINS, (0, 1), weights=pixels)
         shares = counts / max(pixels.sum(), 1)
         series[pair] = [(at / BINS, round(float(x), 5), None) for at, x in enumerate(shares)]
-    note = noted(content, "", "the pixels of ")
+    note = caption(content, "", "the pixels of ")
     names = (f"score (bins of {1 / BINS})", "share of pixels")
     return _lines("figure10", "Fig 10: Pixel value distributions", note, names, series, log=True)
 
@@ -103,7 +103,7 @@ def _few_shot(content: StudyContent) -> StudyFigure:
             group.setdefault(row.per_class, []).append(row.test)
     for (method, backbone), group in groups.items():
         center = float(content.center_score()[0])
-        group[0] = _scores(content.of(CAM, backbone)) if method == CAM else [center]
+        group[0] = _scores(content.trials_of(CAM, backbone)) if method == CAM else [center]
     series = {
         pair: [
             (count, round(100 * fmean(scores), 3), _standard_error(scores))
@@ -113,7 +113,9 @@ def _few_shot(content: StudyContent) -> StudyFigure:
         for pair, group in groups.items()
     }
     samples = f"{content.study.settings.few_shot_samples} samples of train-fullsup, "
-    note = noted(content, "Bars: standard error. At 0: random CAMs, center baseline.", samples)
+    note = caption(
+        content, "Bars: standard error. At 0: CAM's random trials, center baseline.", samples
+    )
     names = ("images per class", "score on test, %")
     missing = "The configuration has no few_shot."
     return _lines("figure19", "Fig 19: WSOL versus few-shot learning", note, names, series, missing)
@@ -158,7 +160,7 @@ def _lines(
 
 def _all_trials(content: StudyContent) -> StudyFigure:
     trials = {
-        (method, backbone): content.of(method, backbone)
+        (method, backbone): content.trials_of(method, backbone)
         for backbone in content.backbones
         for method in content.methods
     }
@@ -191,8 +193,8 @@ def _all_trials(content: StudyContent) -> StudyFigure:
         ends = [round(float(f(scores or [np.nan])), 4) for f in (np.min, np.median, np.max)]
         names = backbone_title(backbone), method_title(method)
         rows.append([*names, len(fails), sum(fails), *(x if x == x else None for x in ends)])
-    words = "Diamonds: final models; other trials are analysis. Dashed: center baseline."
-    note = noted(content, words, f"{len(content.trials)} trials, ")
+    words = "Diamonds: final models; circles: trials, for analysis only. Dashed: center baseline."
+    note = caption(content, words, f"{len(content.trials)} trials, ")
     head = ("backbone", "method", "trials", "not converged", "lowest", "median", "score")
     title = "Fig 17: All trials, and the share that did not converge"
     return StudyFigure("figure17", title, note, head, rows, draw)
@@ -200,7 +202,7 @@ def _all_trials(content: StudyContent) -> StudyFigure:
 
 def _erasing(content: StudyContent) -> StudyFigure:
     backbone = content.backbones[-1]
-    trials = {m: content.of(m, backbone) for m in ERASING if content.of(m, backbone)}
+    trials = {m: content.trials_of(m, backbone) for m in ERASING if content.trials_of(m, backbone)}
     if not any(map(_scores, trials.values())):
         trials = {}
 
@@ -212,11 +214,11 @@ def _erasing(content: StudyContent) -> StudyFigure:
             names = [name.replace("_", " ") for name in ERASING[method]]
             axes.set(xlabel=names[0], ylabel=names[1])
             axes.set_yscale("log" if "rate" in names[1] else "linear")
-            x, y, values = _erased([trial for trial in of if trial.converged])
+            x, y, values = _points([trial for trial in of if trial.converged])
             sizes = 20 + 120 * (values - low) / max(high - low, 1e-9)
             points = axes.scatter(x, y, sizes, values, vmin=low, vmax=high, cmap="cividis")
             points.set_edgecolor(theme.ink)
-            x, y, _ = _erased([trial for trial in of if not trial.converged])
+            x, y, _ = _points([trial for trial in of if not trial.converged])
             axes.plot(x, y, "x", color=theme.second, ms=7)
         bar = figure.colorbar(points, ax=list(panels.values()))
         bar.set_label("score on test, %", color=theme.ink)
@@ -229,14 +231,14 @@ def _erasing(content: StudyContent) -> StudyFigure:
         words = "yes" if trial.converged else "no"
         rows.append([method_title(trial.method), trial.trial, x, y, words, trial.test])
     title = f"Fig 18: Hyperparameters of feature erasing, {backbone_title(backbone)}"
-    words = "A larger circle is a better trial; a cross did not converge."
-    note = noted(content, words, f"{len(rows)} trials, ")
-    head = ("method", "trial", "across", "up", "converged", "score")
+    words = "Larger circles scored higher; crosses did not converge."
+    note = caption(content, words, f"{len(rows)} trials, ")
+    head = ("method", "trial", "x", "y", "converged", "score")
     missing = "There are no trials of ADL, HaS or ACoL."
     return StudyFigure("figure18", title, note, head, rows, draw, missing)
 
 
-def _erased(trials: Sequence[Trial]) -> NDArray[np.float64]:
+def _points(trials: Sequence[Trial]) -> NDArray[np.float64]:
     """Return (3, trials): the two hyperparameters of Fig 18, and the score in percent."""
     rows = [[*map(t.hyperparameters.get, ERASING[t.method]), 100 * (t.test or 0)] for t in trials]
     return np.array(rows, float).reshape(-1, 3).T
@@ -276,8 +278,8 @@ def _attribution(content: StudyContent) -> StudyFigure:
     return StudyFigure("figure20", title, note, ("method", "N", "σ", "score"), rows, draw, missing)
 
 
-def noted(content: StudyContent, words: str = "", units: str = "") -> str:
-    """Return a caption: n, and how uncertain it is."""
+def caption(content: StudyContent, words: str = "", units: str = "") -> str:
+    """Return a caption with n and the state of the uncertainty."""
     return f"n: {units}{content.test_images:,} test images. Uncertainty: not validated. {words}"
 
 
@@ -286,7 +288,7 @@ def _scores(trials: Sequence[Trial]) -> list[float]:
 
 
 def _curves(content: StudyContent) -> Iterator[tuple[tuple[str, str], dict[str, list[float]]]]:
-    """Yield (method, backbone) and the columns by threshold of the final models."""
+    """Yield (method, backbone) and the by_threshold columns of each final model."""
     for backbone in content.backbones:
         for method in (*content.methods, FSL):
             if columns := content.folder.columns(f"by_threshold/{method}-{backbone}.csv"):
@@ -300,7 +302,7 @@ def _panels(
     log: bool = False,
     lower: bool = False,
 ) -> tuple[Figure, dict[str, Axes]]:
-    """Return a figure with a panel for each title; with lower, one below it as `TITLE lower`."""
+    """Return a figure with a panel per title; lower: one more panel below each, `TITLE lower`."""
     titles = list(titles)
     figure = blank(max(6.4, 3.2 * len(titles)), 4.6 if lower else 3.6)
     heights = [3, 1] if lower else [1]

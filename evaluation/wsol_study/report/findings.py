@@ -1,4 +1,4 @@
-"""Four findings of the paper that a study is to show again, or not."""
+"""Four findings of the paper, checked against a study."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from evaluation.wsol_study.results import CAM, FSL
 from labeling.estimators.intervals import mean_interval
 from labeling.records import Record
 
-# Most images per class at which fsl is to exceed CAM, and the τ that is to be exceeded.
+# FSL exceeds CAM at MOST_PER_CLASS images per class or fewer; τ exceeds LEAST_TAU.
 MOST_PER_CLASS, LEAST_TAU = 10, 0.7
 
 
 @dataclass(kw_only=True)
 class PaperFinding(Record):
-    """A claim about a backbone, which appears where the value exceeds `least`.
+    """A claim about a backbone. It is reproduced if the value exceeds `least`.
 
     value: a difference of fractions, or τ; None if not measured. low, high: its 95 % interval.
     """
@@ -43,49 +43,44 @@ class PaperFinding(Record):
     def verdict(self) -> str:
         if self.appeared is None:
             return "not measured"
-        words = "appeared" if self.appeared else "did not appear"
+        words = "reproduced" if self.appeared else "not reproduced"
         if self.low is None or self.high is None:
             return f"{words}; no interval"
-        return f"{words}; its interval allows both" if self.low <= self.least < self.high else words
+        is_open = self.low <= self.least < self.high
+        return f"{words}; the interval includes {self.least:g}" if is_open else words
 
 
 def findings(content: StudyContent) -> list[PaperFinding]:
-    return [finding for backbone in content.backbones for finding in _of(content, backbone)]
-
-
-def _of(content: StudyContent, backbone: str) -> Iterator[PaperFinding]:
-    methods = [method for method in content.methods if content.of(method, backbone)]
-    taus = [content.tau(method, backbone) for method in methods] or [np.full(1 + ROUNDS, np.nan)]
-    cam = content.score(CAM, backbone) - content.center_score()
-    claims: list[tuple[str, str, Floats, list[str], float]] = [
-        ("The chosen CAM exceeds the center baseline", "score minus the baseline's", cam, [CAM], 0),
-        *(
-            (
-                f"The maps of {method_title(method)} are larger than CAM's",
-                "mean share of s ≥ 0.2, minus CAM's",
-                content.score(method, backbone, "area") - content.score(CAM, backbone, "area"),
-                [method, CAM],
-                0,
-            )
-            for method in ("has", "acol")
-        ),
-        (
-            f"Rankings on train-fullsup hold on test: τ > {LEAST_TAU}",
-            "mean τ of the methods",
-            np.mean(taus, axis=0),
-            methods,
-            LEAST_TAU,
-        ),
+    return [
+        finding for backbone in content.backbones for finding in _of_backbone(content, backbone)
     ]
-    for claim, measure, values, of, least in claims:
-        converged = sum(trial.converged for method in of for trial in content.of(method, backbone))
-        n = f"{converged} converged trials of {', '.join(map(method_title, of))}"
-        yield _finding(claim, backbone, measure, float(values[0]), bounds(values), n, least)
+
+
+def _of_backbone(content: StudyContent, backbone: str) -> Iterator[PaperFinding]:
+    def finding(
+        claim: str, measure: str, values: Floats, methods: list[str], least: float = 0
+    ) -> PaperFinding:
+        converged = [t for m in methods for t in content.trials_of(m, backbone) if t.converged]
+        n = f"{len(converged)} converged trials of {', '.join(map(method_title, methods))}"
+        return _finding(claim, backbone, measure, float(values[0]), bounds(values), n, least)
+
+    cam = content.score(CAM, backbone) - content.center_score()
+    yield finding(
+        "The chosen CAM exceeds the center baseline", "score minus the baseline's", cam, [CAM]
+    )
+    for method in ("has", "acol"):
+        area = content.score(method, backbone, "area") - content.score(CAM, backbone, "area")
+        claim = f"The maps of {method_title(method)} cover more than CAM's"
+        yield finding(claim, "mean share of s ≥ 0.2, minus CAM's", area, [method, CAM])
+    methods = [method for method in content.methods if content.trials_of(method, backbone)]
+    taus = [content.tau(method, backbone) for method in methods] or [np.full(1 + ROUNDS, np.nan)]
+    claim = f"Rankings on train-fullsup hold on test: τ > {LEAST_TAU}"
+    yield finding(claim, "mean τ of the methods", np.mean(taus, axis=0), methods, LEAST_TAU)
     yield _few_shot(content, backbone)
 
 
 def _few_shot(content: StudyContent, backbone: str) -> PaperFinding:
-    """Return whether fsl exceeds CAM: at the fewest images where it does, else at the most."""
+    """Compare FSL with CAM at the fewest images per class where FSL is better, else at the most."""
     scores = {
         (row.per_class, row.method, row.sample): row.test
         for row in content.few_shot
@@ -101,7 +96,7 @@ def _few_shot(content: StudyContent, backbone: str) -> PaperFinding:
     return _finding(
         f"FSL exceeds CAM at {MOST_PER_CLASS} images per class or fewer",
         backbone,
-        f"FSL minus CAM at {at} a class",
+        f"FSL minus CAM at {at} per class" if at else "FSL minus CAM",
         means.get(at, np.nan),
         mean_interval(changes.get(at, [])) or (None, None),
         f"{len(changes.get(at, []))} samples of train-fullsup",

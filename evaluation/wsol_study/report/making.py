@@ -1,4 +1,4 @@
-"""Writes a report beside its study: `tables/*.csv`, `figures/*.svg`, and what its page shows."""
+"""Writes a report's `tables/*.csv` and `figures/*.svg`; returns the content of its page."""
 
 import csv
 import io
@@ -14,13 +14,12 @@ from evaluation.wsol_study.report.findings import PaperFinding, findings
 from evaluation.wsol_study.report.pictures import pictures
 from evaluation.wsol_study.report.tables import PaperTable, tables
 from labeling.csv_rows import safe_cell
-from labeling.files import atomic_write
 from labeling.records import Record
 
 
 @dataclass(kw_only=True)
 class ReportResult(Record):
-    """What `wsol-study report` prints. left_out: figure → why there are no data for it."""
+    """What `wsol-study report` prints. left_out: figure → why it has no data."""
 
     page: str
     test_passes: int
@@ -42,7 +41,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything on the page of a report."""
+    """The content of a report's page."""
 
     content: StudyContent
     result: ReportResult
@@ -50,17 +49,17 @@ class Report:
 
 
 def make(content: StudyContent, page: Path) -> Report:
-    """Write the CSV and SVG files of the report, and return the values of its page."""
-    folder, drawn = content.folder.path, []
-    every = sorted([*figures(content), *pictures(content)], key=lambda figure: figure.key)
+    """Write the CSV and SVG files of a report, and return the content of its page."""
+    folder, drawn = content.folder, []
+    all_figures = sorted([*figures(content), *pictures(content)], key=lambda figure: figure.key)
     made = tables(content)
     for table in made:
-        _write(folder / "tables" / table.file, _csv(table.content()))
-    for figure in every:
+        folder.write_text(f"tables/{table.file}", _csv(table.content()))
+    for figure in all_figures:
         if figure.rows:
-            _write(folder / "tables" / f"{figure.key}.csv", _csv([figure.head, *figure.rows]))
+            folder.write_text(f"tables/{figure.key}.csv", _csv([figure.head, *figure.rows]))
             light, dark = (as_file(figure.draw(theme), "svg") for theme in THEMES.values())
-            _write(folder / "figures" / f"{figure.key}.svg", light.decode())
+            folder.write_text(f"figures/{figure.key}.svg", light.decode())
             drawn.append(PageFigure(figure, b64encode(light).decode(), b64encode(dark).decode()))
     result = ReportResult(
         page=str(page),
@@ -69,7 +68,7 @@ def make(content: StudyContent, page: Path) -> Report:
         findings=findings(content),
         tables=made,
         figures=[each.figure.key for each in drawn],
-        left_out={figure.title: figure.missing for figure in every if not figure.rows},
+        left_out={figure.title: figure.missing for figure in all_figures if not figure.rows},
     )
     return Report(content, result, drawn)
 
@@ -79,9 +78,3 @@ def _csv(rows: Iterable[Sequence[object]]) -> str:
     cells = ([safe_cell(c) if isinstance(c, str) else c for c in row] for row in rows)
     csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(text)

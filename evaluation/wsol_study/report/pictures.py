@@ -14,7 +14,7 @@ from evaluation.figures import Theme, blank
 from evaluation.metrics.wsol.box_scores import Protocol, normalized
 from evaluation.metrics.wsol.threshold_boxes import ThresholdedMap
 from evaluation.wsol_study.report.content import StudyContent, backbone_title, method_title
-from evaluation.wsol_study.report.figures import Rows, StudyFigure, noted
+from evaluation.wsol_study.report.figures import Rows, StudyFigure, caption
 from evaluation.wsol_study.results import FSL
 from labeling.csv_rows import rows as csv_rows
 
@@ -34,7 +34,7 @@ def pictures(content: StudyContent) -> list[StudyFigure]:
     folder, backbone = content.folder.path / "samples", content.backbones[-1]
     images, maps = {}, {}
     for path in sorted((folder / "images").rglob("*.png"))[:MOST_IMAGES]:
-        # The name of an image may hold folders.
+        # Image names may contain folders.
         name = path.relative_to(folder / "images").as_posix().removesuffix(".png")
         images[name] = np.asarray(Image.open(path).convert("RGB"))
         for method in (*content.methods, FSL):
@@ -70,7 +70,7 @@ def _boxes(content: StudyContent, images: dict[str, NDArray[np.uint8]], maps: Ma
             _outline(axes, drawn.box, colour, line)
 
     words = f"Yellow: truth; orange, dotted: at {FIXED}; green, dashed: at τ*, the best on test."
-    note = noted(content, words, f"{len(images)} of ")
+    note = caption(content, words, f"{len(images)} of ")
     title = f"Fig 8: Boxes at τ = {FIXED} and at τ*, {backbone_title(backbone)}"
     head = ("image", "method", f"IoU at {FIXED}", "τ*", "IoU at τ*")
     missing = "Test was not scored, or has masks instead of boxes."
@@ -106,7 +106,7 @@ def _score_maps(
     ]
     number = NUMBERS.get(content.study.settings.dataset, "12, 14, 16")
     title = f"Fig {number}: Score maps side by side, {backbone_title(content.backbones[-1])}"
-    note = noted(content, "Maps are min-max normalized; yellow is high.", f"{len(images)} of ")
+    note = caption(content, "Maps are min-max normalized; yellow is high.", f"{len(images)} of ")
     head = ("image", "method", "lowest score", "highest score", f"share of s ≥ {FIXED}")
     return StudyFigure("figure12", title, note, head, rows, partial(_grid, maps, ["image"], cell))
 

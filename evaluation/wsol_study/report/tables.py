@@ -20,21 +20,23 @@ from evaluation.wsol_study.report.content import (
 from evaluation.wsol_study.results import BOXES, CAM, FSL
 from labeling.records import Record
 
-# Table → data set, with the metric where it matters → columns and rows as printed.
+# Table → DATASET or DATASET/METRIC → columns and rows as printed.
 PRINTED = json.loads((Path(__file__).parent / "printed.json").read_text(encoding="utf-8"))
 ATTRIBUTIONS = ("vb", "gb", "sg-vb", "sg-gb", "ig-vb", "ig-gb")
 OVER_TRIALS = (
-    f"Intervals (95 %): {ROUNDS:,} resamples of the trials, each choosing by train-fullsup; none"
+    f"95 % intervals: {ROUNDS:,} resamples of the trials, choosing by train-fullsup in each; none"
     " for models that were trained again after the search."
 )
 GC_NET = "GC-Net"
+# Takes a method and a backbone.
+Measure = Callable[[str, str], Floats]
 
 
 @dataclass(kw_only=True)
 class TableCell(Record):
     """A number in the paper's unit. low, high: its 95 % interval. printed: the paper's number.
 
-    words: instead of a number.
+    words: a text instead of a number.
     """
 
     value: float | None = None
@@ -108,24 +110,22 @@ def tables(content: StudyContent) -> list[PaperTable]:
 
 def _table_iii(content: StudyContent) -> PaperTable:
     note = (
-        "Kendall's τ-b of train-fullsup and test over the converged trials. Intervals (95 %):"
+        "Kendall's τ-b between train-fullsup and test over the converged trials. 95 % intervals:"
         f" {ROUNDS:,} resamples of these trials."
     )
     made = _empty(content, "III", "In-distribution ranking preservation", note, digits=3)
-    for method, title in METHOD_TITLES.items():
-        values = [content.tau(method, backbone) / 100 for backbone in content.backbones]
-        _add(made, content, title, _with_mean(values), method)
+    _add_methods(made, content, lambda method, backbone: content.tau(method, backbone) / 100)
     return made
 
 
 def _table_v(content: StudyContent) -> PaperTable:
     top1 = partial(content.score, key="top1")
-    measures: dict[str, Callable[[str, str], Floats]] = {"mPxAP": content.score}
-    if content.study.settings.metric == BOXES:
-        measures = {"Top-1 loc": top1, "MaxBoxAcc": content.max_box_acc}
+    is_boxes = content.study.settings.metric == BOXES
+    boxes: dict[str, Measure] = {"Top-1 loc": top1, "MaxBoxAcc": content.max_box_acc}
+    measures = boxes if is_boxes else {"mPxAP": content.score}
     note = (
-        "Reported: printed in the papers of the methods. Reproduced: this study, and what the paper"
-        f" reproduced. {OVER_TRIALS} MaxBoxAcc has none: it is of the final models alone."
+        "Reported: from the methods' papers. Reproduced: this study and the paper's."
+        f" {OVER_TRIALS} MaxBoxAcc, measured for final models only, has no interval."
     )
     made = _empty(content, "V", "Previously reported WSOL results", note)
     made.columns = [f"{name} {backbone_title(b)}" for name in measures for b in content.backbones]
@@ -167,9 +167,7 @@ def _relative(content: StudyContent, key: str, title: str, score: str) -> PaperT
 def _table_vii(content: StudyContent) -> PaperTable:
     note = f"Accuracy in percent on test of the models of Table VI. {OVER_TRIALS}"
     made = _empty(content, "VII", "Classification performance of WSOL methods", note)
-    for method, title in METHOD_TITLES.items():
-        values = [content.score(method, backbone, "accuracy") for backbone in content.backbones]
-        _add(made, content, title, _with_mean(values), method)
+    _add_methods(made, content, partial(content.score, key="accuracy"))
     _add(made, content, GC_NET, None)
     return made
 
@@ -193,14 +191,20 @@ def _empty(content: StudyContent, key: str, title: str, note: str, digits: int =
     )
 
 
+def _add_methods(table: PaperTable, content: StudyContent, measure: Measure) -> None:
+    for method, title in METHOD_TITLES.items():
+        values = [measure(method, backbone) for backbone in content.backbones]
+        _add(table, content, title, _with_mean(values), method)
+
+
 def _with_mean(values: Sequence[Floats]) -> list[Floats]:
     return [*values, np.mean(values, axis=0)]
 
 
 def _printed(table: PaperTable, content: StudyContent) -> Mapping[str, Mapping[str, float | None]]:
-    """Return the paper's numbers by row and column, if its data set and metric are the study's.
+    """Return the paper's numbers by row and column; {} for another data set or metric.
 
-    Its means are over three backbones, so a study of others has none.
+    Means are left out unless the study has the paper's three backbones.
     """
     settings, by_data = content.study.settings, PRINTED[table.key]
     block = by_data.get(f"{settings.dataset}/{settings.metric}") or by_data.get(settings.dataset)
@@ -220,7 +224,7 @@ def _add(
     method: str = "",
     is_change: bool = False,
 ) -> None:
-    """Add a row of resampled fractions, one for each column; None has the printed numbers alone."""
+    """Add a row of resampled fractions, one per column; with None, only the printed numbers."""
     printed = _printed(table, content).get(name, {})
     row = PaperRow(name=name, cells=[], is_change=is_change)
     for at, column in enumerate(table.columns):

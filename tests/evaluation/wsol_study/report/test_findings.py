@@ -17,15 +17,15 @@ def test_four_findings_of_a_study_with_their_numbers(tmp_path):
     center, has, acol, tau, few_shot = findings_of(made_study.write_whole(tmp_path))
 
     assert center.value == pytest.approx(0.21)
-    assert center.verdict == "appeared"
+    assert center.verdict == "reproduced"
     assert has.value == pytest.approx(-0.06)
-    assert has.verdict.startswith("did not appear")
+    assert has.verdict.startswith("not reproduced")
     assert acol.value == pytest.approx(-0.01)
     assert tau.value == pytest.approx((1 + 1 + 1 / 3) / 3)
-    assert tau.verdict == "appeared; its interval allows both"
+    assert tau.verdict == "reproduced; the interval includes 0.7"
     # At one image per class fsl is .1 below CAM, at three .1 above.
     assert few_shot.value == pytest.approx(0.1)
-    assert few_shot.measure == "FSL minus CAM at 3 a class"
+    assert few_shot.measure == "FSL minus CAM at 3 per class"
     assert few_shot.n == "3 samples of train-fullsup"
 
 
@@ -36,7 +36,7 @@ def test_a_study_of_nothing_measures_nothing(tmp_path):
     assert [finding.value for finding in made] == [None] * 5
 
 
-def test_fsl_that_never_exceeds_cam_is_said_at_the_most_images(tmp_path):
+def test_fsl_that_never_exceeds_cam_is_compared_at_the_most_images(tmp_path):
     study = made_study.write(tmp_path, [trial("cam", 0, 0.3, 0.4)], [])
     scores = [
         ("cam", 1, 0.5),
@@ -63,6 +63,6 @@ def test_fsl_that_never_exceeds_cam_is_said_at_the_most_images(tmp_path):
 
     *_, few_shot = findings_of(study)
 
-    assert few_shot.measure == "FSL minus CAM at 10 a class"
+    assert few_shot.measure == "FSL minus CAM at 10 per class"
     assert few_shot.value == pytest.approx(-0.1)
-    assert few_shot.verdict == "did not appear; no interval"
+    assert few_shot.verdict == "not reproduced; no interval"
