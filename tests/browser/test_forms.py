@@ -296,7 +296,12 @@ STEPS = [
     Step("/campaigns/birds/close/", "Close permanently", says="The campaign is closed."),
     Step("/campaigns/coots/releases/", "Freeze release"),
     Step("/campaigns/cats/releases/1/objects/", "Filter"),
-    Step("/campaigns/coots/releases/{release}/splits/", "Split", {"#id_by": "1/1"}, "1/1, seed 0"),
+    Step(
+        "/campaigns/coots/releases/{release}/splits/",
+        "main form:not(.inline) >> Split",
+        {"#id_by": "1/1"},
+        "1/1, seed 0",
+    ),
     Step("/campaigns/coots/releases/{release}/splits/", "Delete split", says="is deleted"),
     # Datasets.
     Step("/datasets/hidden-lake/", "Search", {"[name=q]": "coots"}),
