@@ -11,6 +11,7 @@ from evaluation import devices
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS as DRAWN
+from evaluation.classifiers import resuming
 from evaluation.engines.running import Engine
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
@@ -47,6 +48,7 @@ SMALL = StudyConfig(
 # Two processes of one thread: small networks gain little from more threads.
 SMALL_ENGINE = Engine.from_name("local:2")
 MOST_SUBMISSIONS = 100
+LOCK = ".lock"
 NO_MASKS = "nobody drew parts in this release"
 
 
@@ -117,15 +119,19 @@ def run_study(command: ContractCommand, options: StudyOptions) -> StudyResult:
         options = replace(options, on=SMALL_ENGINE)
     device = device_of(options.device, options.on)
     out = options.out
+    config = read_config(options.config) if options.config else None
+    benchmark = _benchmark(config) if config else None
     out.mkdir(parents=True, exist_ok=True)
-    config = read_config(options.config) if options.config else _small(out)
-    benchmark = _benchmark(config)
-    data = _data(command, config, out)
-    data.counts()
     folder = StudyFolder(out)
-    before = len(folder.passes())
-    with _working(command, options) as (store, make):
-        StudyRun(config, data, folder, store, make, device, options.deterministic).run()
+    with (out / LOCK).open("a+b") as file:
+        resuming.lock(file, out)
+        config = config or _small(out)
+        data = _data(command, config, out)
+        data.counts()
+        data.check(results.FSL in config.methods, config.few_shot)
+        before = len(folder.passes())
+        with _working(command, options) as (store, make):
+            StudyRun(config, data, folder, store, make, device, options.deterministic).run()
     passes = len(folder.passes())
     if passes > max(1, before):
         command.warn(

@@ -28,6 +28,7 @@ and outside the objects. The last row counts scores of exactly 1; its accuracies
 """
 
 import csv
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,24 @@ from labeling.records import Record, to_json
 BOXES, MASKS = "maxboxaccv2", "mpxap"
 SCRATCH = "from scratch"
 FSL, CAM = "fsl", "cam"
+
+# What a run makes for one study; test_passes.jsonl outlives a change of it.
+OF_ONE_STUDY = (
+    "trials.jsonl",
+    "choice.json",
+    "finals.jsonl",
+    "center.json",
+    "few_shot.jsonl",
+    "attribution.jsonl",
+    "curves",
+    "by_threshold",
+    "samples",
+    "maps",
+    "tables",
+    "figures",
+    "report.html",
+)
+CURE = "restore the file, or run the study into another folder"
 
 Item = TypeVar("Item", bound=Record)
 
@@ -232,6 +251,15 @@ class StudyFolder:
         cells = [[float(cell or "nan") for cell in row] for row in rows]
         return {key: [row[at] for row in cells] for at, key in enumerate(head)}
 
+    def begin(self, study: Study) -> None:
+        """Write study.json, after removing what was made for another study, but not its passes."""
+        if self._has("study.json"):
+            before = (self.path / "study.json").read_bytes()
+            if before != f"{to_json(study)}\n".encode():
+                for path in (self.path / name for name in OF_ONE_STUDY):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        self.write("study.json", study)
+
     def write(self, name: str, content: Record | Iterable[Record]) -> None:
         """Write one record as JSON, or records as JSON Lines."""
         lines = [content] if isinstance(content, Record) else content
@@ -259,16 +287,18 @@ class StudyFolder:
     def _one(self, kind: type[Item], name: str, cure: str) -> Item:
         if not self._has(name):
             raise BadInput("the file is missing", self.path / name, None, cure)
-        return next(self._lines(kind, name))
+        if (first := next(self._lines(kind, name), None)) is None:
+            raise BadInput("is empty", self.path / name, None, CURE)
+        return first
 
     def _lines(self, kind: type[Item], name: str) -> Iterator[Item]:
         """Yield the records of a file, none if it is missing. Raises BadInput with the line."""
         if not self._has(name):
             return
-        with open(self.path / name, encoding="utf-8") as file:
+        with open(self.path / name, encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 try:
                     yield kind.from_json(parsed(line))
                 except (ValueError, TypeError, AttributeError):
                     fault = f"is not a {kind.__name__} record"
-                    raise BadInput(fault, self.path / name, number, "run the study again") from None
+                    raise BadInput(fault, self.path / name, number, CURE) from None

@@ -86,7 +86,7 @@ def _once(values: list[Any]) -> bool:
     return len(set(values)) == len(values)
 
 
-TEXT = (lambda value: isinstance(value, str) and bool(value.strip()), "a text")
+TEXT = (lambda value: isinstance(value, str) and value.isprintable() and value != "", "a text")
 SWITCH = (lambda value: isinstance(value, bool), "true or false")
 CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(

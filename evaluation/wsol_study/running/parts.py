@@ -1,7 +1,7 @@
 """The images, classes and truth of the three parts of a study."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,6 +105,30 @@ class StudyData(Record):
             by_part[part] = len(names)
         return by_part
 
+    def check(self, with_fsl: bool, few_shot: Sequence[int]) -> None:
+        """Check that parts share no image and have enough, before anything is trained.
+
+        Of test only ids and classes are read. few_shot: numbers of images per class.
+        """
+        part_of: dict[str, str] = {}
+        for each in (self.part(part) for part in (WEAK, FULL, TEST)):
+            path = each.folder / "image_ids.txt"
+            for name in each.names:
+                if part_of.setdefault(name, each.name) != each.name:
+                    fault = f"{name} is in {part_of[name]}, too"
+                    raise BadInput(fault, path, None, "leave it out of one of the parts")
+            if each.name == FULL:
+                labels, most = each.labels, max(Counter(each.labels).values())
+                if most < max(few_shot, default=0):
+                    fault = f"few_shot is {max(few_shot)}, but a class has at most {most} images"
+                    raise BadInput(fault, path, None, f"give at most {most}")
+                for count in [None, *few_shot] if with_fsl else []:
+                    if not Subset(part=FULL, count=count, fold="search").of(labels, 0):
+                        cure = "add images, or leave out fsl"
+                        raise BadInput("fsl needs two images", path, None, cure)
+                # A fault in its boxes or masks would show only after a training.
+                assert each.truth
+
 
 @dataclass
 class StudyPart:
@@ -141,7 +165,12 @@ class StudyPart:
         key = (index, side)
         if key in self._kept:
             return self._kept[key]
-        full = reading.pixels_of(Path(self.data.images, self.names[index]), "upright")
+        path = Path(self.data.images, self.names[index])
+        full = reading.pixels_of(path, "upright")
+        image = None if self.name == WEAK else self.truth[index]
+        if isinstance(image, WsolImage) and full.shape[:2] != (image.height, image.width):
+            fault = f"is {full.shape[1]} × {full.shape[0]}, expected {image.width} × {image.height}"
+            raise BadInput(fault, path, None, "correct image_sizes.txt of its part, and its boxes")
         small = np.array(Image.fromarray(full).resize((side, side), Image.Resampling.BILINEAR))
         if (len(self._kept) + 1) * small.nbytes <= KEPT_BYTES:
             self._kept[key] = small

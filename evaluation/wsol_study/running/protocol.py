@@ -4,6 +4,8 @@ Source: Choe et al. 2022, §4.2, §4.3 and §5.6. The choice is written and hash
 reads the truth or an image of test.
 """
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -73,7 +75,7 @@ class StudyRun:
     def run(self) -> None:
         """Make what the folder lacks, and write its files."""
         config = self.config
-        self.folder.write("study.json", self._study())
+        self.folder.begin(self._study())
         pairs = [(method, backbone) for backbone in config.backbones for method in config.methods]
         plans = [self._search(*pair, number) for pair in pairs for number in range(config.trials)]
         searched = self._train(plans, "search")
@@ -357,7 +359,9 @@ class StudyRun:
             for name, scores in maps.items():
                 whole.write(name, scores)
         sampled = map_folders.Folder(self.folder.path / "samples" / pair)
-        boxes = ["id,x0,y0,x1,y1"]
+        boxes = io.StringIO()
+        rows = csv.writer(boxes, lineterminator="\n")
+        rows.writerow(["id", "x0", "y0", "x1", "y1"])
         for name in sample_names(part, self.config.samples):
             sampled.write(name, maps[name])
             path = self.folder.path / "samples" / "images" / f"{name}.png"
@@ -367,8 +371,8 @@ class StudyRun:
                 Image.fromarray(pixels).save(file, "PNG")
             image = part.truth[part.names.index(name)]
             if isinstance(image, WsolImage):
-                boxes += [",".join([name, *map("{:g}".format, box)]) for box in image.boxes]
-        self.folder.write_text("samples/boxes.csv", "\n".join([*boxes, ""]))
+                rows.writerows([name, *map("{:g}".format, box)] for box in image.boxes)
+        self.folder.write_text("samples/boxes.csv", boxes.getvalue())
 
     def _center(self) -> results.Center:
         parts, protocol = (FULL, TEST), self.config.protocol

@@ -3,7 +3,9 @@
 import contextlib
 
 import pytest
+from PIL import Image
 
+from evaluation.classifiers import resuming
 from evaluation.management import wsol_study
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
 from evaluation.wsol_study.running import made_data
@@ -83,6 +85,71 @@ def test_a_missing_image_of_test_is_refused_before_training(shell, config, tmp_p
 
     assert refusal["error"] == "the image is missing"
     assert not (tmp_path / "out" / "trials.jsonl").exists()
+
+
+def test_an_image_in_two_parts_is_refused_before_training(shell, config, tmp_path):
+    for file in ("image_ids.txt", "class_labels.txt"):
+        path = tmp_path / "metadata" / WEAK / file
+        path.write_text(path.read_text().replace(f"{WEAK}/0000.png", f"{TEST}/0000.png"))
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == f"{TEST}/0000.png is in {WEAK}, too"
+    assert not (tmp_path / "out" / "study.json").exists()
+
+
+def test_a_class_of_test_that_is_not_trained_is_refused_before_training(shell, config, tmp_path):
+    path = tmp_path / "metadata" / TEST / "class_labels.txt"
+    path.write_text(path.read_text().replace("class7", "bird"))
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert f"of the class bird, which {WEAK} lacks" in refusal["error"]
+    assert not (tmp_path / "out" / "study.json").exists()
+
+
+def test_an_image_of_another_size_is_refused(shell, config, tmp_path):
+    Image.new("RGB", (80, 30)).save(tmp_path / "images" / FULL / "0000.png")
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == "is 80 × 30, expected 56 × 56"
+
+
+def test_more_shots_than_images_are_refused(shell, config, tmp_path):
+    config.write_text(CONFIG.replace("[cam]", "[cam, fsl]") + "few_shot: [1, 2]\n")
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == "few_shot is 2, but a class has at most 1 images"
+
+
+def test_fsl_needs_two_images(shell, config, tmp_path):
+    config.write_text(CONFIG.replace("[cam]", "[fsl]"))
+    for path in (tmp_path / "metadata" / FULL).iterdir():
+        path.write_text(path.read_text().splitlines()[0] + "\n")
+
+    refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == "fsl needs two images"
+
+
+def test_a_wrong_configuration_leaves_no_folder(shell, config, tmp_path):
+    config.write_text(CONFIG + "seed: many\n")
+
+    shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_runs_at_once_are_refused(shell, config, tmp_path):
+    (tmp_path / "out").mkdir()
+    with (tmp_path / "out" / wsol_study.LOCK).open("a+b") as file:
+        resuming.lock(file, tmp_path / "out")
+
+        refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
+
+    assert refusal["error"] == "another run is at it"
 
 
 def test_an_unknown_benchmark_is_refused_before_training(db, shell, config, tmp_path):

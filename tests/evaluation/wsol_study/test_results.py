@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from evaluation.wsol_study.results import Center, StudyFolder, Trial
+from evaluation.wsol_study.results import Center, Study, StudyFolder, StudySettings, Trial
 from labeling.files import BadInput
 
 
@@ -76,4 +76,34 @@ def test_a_broken_line_is_refused_by_number(tmp_path):
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(BadInput, match="give the --out folder"):
+        StudyFolder(tmp_path).study()
+
+
+def a_study(**values) -> Study:
+    columns = dict.fromkeys(StudySettings.__annotations__)
+    settings = StudySettings(**(columns | values))
+    return Study(settings=settings, device="cpu", deterministic=False, threads=1, versions={})
+
+
+def test_another_study_removes_what_was_made_but_not_the_passes(tmp_path):
+    folder = StudyFolder(tmp_path)
+    made = ("finals.jsonl", "curves/cam-small-0.csv", "test_passes.jsonl")
+    folder.begin(a_study(seed=0))
+    for name in made:
+        folder.write_text(name, "")
+
+    folder.begin(a_study(seed=0))
+    same = [(tmp_path / name).exists() for name in made]
+    folder.begin(a_study(seed=1))
+    changed = [(tmp_path / name).exists() for name in made]
+
+    assert same == [True, True, True]
+    assert changed == [False, False, True]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\n"])
+def test_a_damaged_study_is_refused(tmp_path, content):
+    (tmp_path / "study.json").write_bytes(content)
+
+    with pytest.raises(BadInput):
         StudyFolder(tmp_path).study()

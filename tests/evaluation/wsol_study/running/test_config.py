@@ -25,6 +25,8 @@ def test_what_is_left_out_follows_from_the_data_set_and_the_convention(tmp_path)
         ("trials: 0", "trials is 0, expected 1 to", 5),
         ("trials: true", "trials is True, expected 1 to", 5),
         ("proxy: 10", "expected a share of each class", 5),
+        ('name: "a\\0b"', "expected a text", 5),
+        ('name: "\\ud800"', "expected a text", 5),
         ("seed: 1\nseed: 2", "cannot be read as YAML", 6),
         ("release: r", "does not say where the truth lies", None),
         ("metric: mpxap", "needs masks", None),

@@ -12,7 +12,9 @@ from evaluation.scoring.wsol.splits import FULL, TEST
 from evaluation.wsol_study.results import StudyFolder
 from evaluation.wsol_study.running import attributions, protocol
 from evaluation.wsol_study.running.config import StudyConfig
+from evaluation.wsol_study.running.parts import StudyData
 from evaluation.wsol_study.running.protocol import StudyRun
+from labeling.csv_rows import rows
 from labeling.json_text import canonical_sha256
 
 TINY = StudyConfig(
@@ -45,8 +47,6 @@ def run(config, data, out) -> StudyFolder:
 @pytest.fixture(scope="module")
 def whole(drawn, tmp_path_factory):
     """The folder of a complete tiny study."""
-    from evaluation.wsol_study.running.parts import StudyData
-
     data = StudyData(
         images=str(drawn / "images"),
         metadata=str(drawn / "metadata"),
@@ -180,3 +180,23 @@ def test_gradients_of_the_chosen_cam_fill_table_ix_and_figure_20(data, tmp_path,
     assert {row.method for row in grid} == {"sg-vb", "sg-gb", "ig-vb", "ig-gb"}
     assert all(0 <= row.value <= 1 for row in rows)
     assert len({row.value for row in rows}) > 1
+
+
+def test_boxes_of_an_id_with_commas_are_read_back(drawn, tmp_path):
+    shutil.copytree(drawn, tmp_path / "drawn")
+    name = 'test/a,"b.png'
+    (tmp_path / "drawn" / "images" / TEST / "0000.png").rename(tmp_path / "drawn" / "images" / name)
+    for file in (tmp_path / "drawn" / "metadata" / TEST).iterdir():
+        file.write_text(file.read_text().replace(f"{TEST}/0000.png", name))
+    data = StudyData(
+        images=str(tmp_path / "drawn" / "images"),
+        metadata=str(tmp_path / "drawn" / "metadata"),
+        masks=None,
+        classes=[f"class{number}" for number in range(8)],
+    )
+    config = replace(TINY, methods=["cam"], trials=1, few_shot=[], samples=16)
+
+    run(config, data, tmp_path / "out")
+
+    path = tmp_path / "out" / "samples" / "boxes.csv"
+    assert name in {cells[0] for _, cells in rows(path, ("id", "x0", "y0", "x1", "y1"))}
