@@ -137,7 +137,8 @@ class SequencesEffect(Record):
     newest truth, those that it was asked about. ignored: frames that its version has and the newest
     truth lacks. ranks: by the opening truth, by the newest on the opening's objects, by the newest
     on all; None for people, and unless it was asked about all of them. difference: of the mean CDS,
-    newest − opening, on the objects of both.
+    newest − opening, on the objects of both. outcomes_changed: how many of these have another CDS.
+    changed_objects: the first twenty of them, as IMAGE/OBJECT.
     """
 
     name: str
@@ -147,6 +148,8 @@ class SequencesEffect(Record):
     ignored: int
     ranks: list[int | None]
     difference: IntervalEstimate
+    outcomes_changed: int = 0
+    changed_objects: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

@@ -21,6 +21,8 @@ from evaluation.scoring.cds.scoring import CdsScores
 from evaluation.scoring.comparing import mean_difference, ranks_of
 from evaluation.scoring.scored_release import ScoredRelease
 
+# Most objects that a result lists as changed; the others are counted.
+MOST_LISTED = 20
 # Classifier → the mean CDS of each object that it was asked about.
 Means = Mapping[str, Mapping[ObjectKey, float]]
 # Scores lines by the predictions for a version.
@@ -52,7 +54,8 @@ def score(
             continue
         of_row = after.get(row.name, {})
         earlier = before.get(row.name, {})
-        differences = [of_row[key] - earlier[key] for key in earlier if key in of_row]
+        differences = {key: of_row[key] - earlier[key] for key in earlier if key in of_row}
+        changed = [key for key, difference in differences.items() if difference]
         bootstrap = opening.bootstrap
         effects.append(
             SequencesEffect(
@@ -62,7 +65,11 @@ def score(
                 objects=len(of_row),
                 ignored=len(history.frames_at(row.version).keys() - every),
                 ranks=[column.get(row.name) for column in ranks],
-                difference=mean_difference(differences, bootstrap.level, bootstrap.seed),
+                difference=mean_difference(
+                    list(differences.values()), bootstrap.level, bootstrap.seed
+                ),
+                outcomes_changed=len(changed),
+                changed_objects=["/".join(key) for key in changed[:MOST_LISTED]],
             )
         )
     return NewestSequences(

@@ -180,6 +180,14 @@ def test_changed_masks_get_other_ids_and_predictions_are_asked_for_again(
     benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "both.csv", rows))
     _, run = night_of(reveal)
     assert effects_of(run)["late"]["ranks"] == [1, 1, 1]
+    assert effects_of(run)["late"]["outcomes_changed"] == 0
+    # Right in every frame of the opening, wrong in those of the changed masks.
+    rows = [[frame, name, world.DOG if "@" in frame else label] for frame, name, label in rows]
+    benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "wrong.csv", rows))
+    _, run = night_of(reveal)
+    effect = effects_of(run)["late"]
+    assert (effect["outcomes_changed"], effect["changed_objects"]) == (1, ["cats/1.png/cat-1"])
+    assert effect["difference"]["value"] > 0
 
 
 def test_a_classifier_needs_one_frame_of_the_newest_truth(reveal, growing, alice, tmp_path):
@@ -398,6 +406,7 @@ def test_the_pages_and_downloads_are_of_the_newest_truth(reveal, growing, alice,
 
     assert "By the newest truth" in page
     assert "3 of 4 objects" in page
+    assert "Changed objects" in page
     assert "These are of version 2 of the truth" in upload
     assert "--number 2" in upload
     assert "--sequences sequences.jsonl" in upload
