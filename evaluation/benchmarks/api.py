@@ -88,6 +88,7 @@ class BenchmarkViewSet(UndoActions):
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
     max_upload_bytes = kept_files.MAX_BYTES
     ordering = "name"
+    ordering_fields = ("title", "created_at")
     lookup_field = "name"
     family = ""
 

@@ -103,7 +103,10 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class Pages(CursorPagination):
-    """Cursor pages in the view's `ordering` or its reverse. It must end with a unique column."""
+    """Cursor pages in the view's `ordering`, by one of its `ordering_fields`, or in reverse.
+
+    `ordering` must end with a unique column.
+    """
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -142,12 +145,19 @@ def _columns(view: Any) -> tuple[str, ...]:
 
 
 def _orderings(view: Any) -> dict[str, tuple[str, ...]]:
-    """Return the order of the list and its reverse by the value of the query parameter."""
-    forward = _columns(view)
-    reverse = tuple(name[1:] if name[0] == "-" else f"-{name}" for name in forward)
-    both = (reverse, forward) if forward[0][0] == "-" else (forward, reverse)
-    name = both[0][0].replace("pk", "id")
-    return {name: both[0], f"-{name}": both[1]}
+    """Return the orders of the list by the value of the query parameter."""
+    default = _columns(view)
+    name = default[0].lstrip("-").replace("pk", "id")
+    forward = default if default[0][0] != "-" else _reversed(default)
+    orders = {name: forward, f"-{name}": _reversed(forward)}
+    for field in view.ordering_fields:
+        columns = (field, forward[-1].lstrip("-"))
+        orders |= {field: columns, f"-{field}": _reversed(columns)}
+    return orders
+
+
+def _reversed(columns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name[1:] if name[0] == "-" else f"-{name}" for name in columns)
 
 
 class StrictFilters(DjangoFilterBackend):
@@ -244,6 +254,8 @@ class BaseViewSet(viewsets.GenericViewSet):
     filter_backends: Any = [StrictFilters]
     parser_classes: Any = [StrictJSONParser]
     ordering: str | tuple[str, ...] = "pk"
+    # Columns that the list can be ordered by as well.
+    ordering_fields: tuple[str, ...] = ()
     # Path converter of lookup_field.
     lookup_value_converter = "int"
     max_body_bytes = MIB

@@ -54,6 +54,7 @@ class CampaignsViewSet(UndoActions):
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilters
     ordering = "name"
+    ordering_fields = ("title", "created_at")
     lookup_field = "name"
     lookup_value_converter = "slug"
 

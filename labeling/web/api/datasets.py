@@ -58,6 +58,7 @@ class DatasetViewSet(UndoActions):
     serializer_class = DatasetSerializer
     filterset_class = DatasetFilters
     ordering = "name"
+    ordering_fields = ("created_at",)
     lookup_field = "name"
     lookup_value_converter = "slug"
 

@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Question
 from tests import factories
 from tests.clients import API, program
@@ -382,6 +383,24 @@ def test_lists_go_backwards_and_by_no_unknown_order(coots, alices):
     refused = alices.get(address, {"ordering": "topic"})
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "ordering")
     assert "id, -id" in refused.json()["detail"]
+
+
+def test_campaigns_go_by_title_and_by_date(coots, alice, dataset, alices):
+    for name, title in (("zebra", "Ducks"), ("auk", "Ducks"), ("kiwi", "Auks")):
+        made = factories.make_campaign(alice, dataset, name, launch=False)
+        lifecycle.change(made, alice, title=title)
+
+    def names(order: str) -> list[str]:
+        rows, page = [], {"next": f"{API}campaigns/?ordering={order}&page_size=1"}
+        while page["next"]:
+            page = alices.get(page["next"]).json()
+            rows += [row["name"] for row in page["results"]]
+        return rows
+
+    expected = Campaign.objects.order_by("title", "name").values_list("name", flat=True)
+    assert names("title") == list(expected)
+    assert names("-title") == list(expected)[::-1]
+    assert names("-created_at") == ["kiwi", "auk", "zebra", "coots"]
 
 
 def test_the_root_names_what_is_there(coots, alices):
