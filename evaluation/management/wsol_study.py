@@ -50,6 +50,8 @@ SMALL_ENGINE = Engine.from_name("local:2")
 MOST_SUBMISSIONS = 100
 LOCK = ".lock"
 NO_MASKS = "nobody drew parts in this release"
+# Folder of a study on a release; each run writes it anew.
+PARTS = "release-parts"
 
 
 @dataclass(kw_only=True)
@@ -153,7 +155,7 @@ def _small(out: Path) -> StudyConfig:
 def _data(command: ContractCommand, config: StudyConfig, out: Path) -> StudyData:
     metadata, masks = config.metadata, config.masks
     if config.release is not None:
-        metadata, masks = out / "metadata", out / "metadata" / PART
+        metadata, masks = out / PARTS, out / PARTS / PART
         _write_parts(command, config, metadata)
     assert metadata is not None
     is_masked = config.metric == results.MASKS
@@ -183,9 +185,7 @@ def _write_parts(command: ContractCommand, config: StudyConfig, metadata: Path) 
                 _write_classes(folder)
             elif config.metric == results.MASKS:
                 if not (folder / DRAWN).is_dir():
-                    raise BadInput(
-                        "nobody drew parts in this release", source, None, "leave out metric"
-                    )
+                    raise BadInput(NO_MASKS, source, None, "leave out metric")
                 for file in (folder / DRAWN).iterdir():
                     file.replace(folder / file.name)
 

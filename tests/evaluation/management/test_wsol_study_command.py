@@ -182,9 +182,14 @@ def test_the_parts_of_a_split_of_a_release_become_folders(tmp_path, monkeypatch)
         def warn(self, text):
             raise AssertionError(text)
 
+    kept = tmp_path / "out" / "metadata" / WEAK / "image_ids.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("the user's\n")
+
     data = wsol_study._data(Command(), config, tmp_path / "out")
 
+    assert kept.read_text() == "the user's\n"
     assert data.classes == ["n1"]
     assert {part: data.part(part).names for part in lists} == lists
     assert data.part(TEST).truth[0].boxes.tolist() == [[1, 2, 30, 40]]
-    assert not (tmp_path / "out" / "metadata" / WEAK / "localization.txt").exists()
+    assert not (tmp_path / "out" / wsol_study.PARTS / WEAK / "localization.txt").exists()
