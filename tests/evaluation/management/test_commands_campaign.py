@@ -319,10 +319,13 @@ def test_nightly_prints_its_counts_and_each_benchmark(selection, shell):
                 "name": "birds",
                 "version": None,
                 "changed": 0,
+                "added": 0,
+                "removed": 0,
                 "run": Run.objects.get().pk,
                 "error": None,
             }
         ],
+        "failed": [],
     }
 
     assert "runs" in shell("nightly")[1]
