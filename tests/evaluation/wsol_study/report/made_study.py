@@ -17,8 +17,13 @@ from evaluation.wsol_study.results import (
 )
 
 BOX_COLUMNS = (
-    *("threshold", "box_acc", "box_acc_v2_0.3", "box_acc_v2_0.5", "box_acc_v2_0.7"),
-    *("inside", "outside"),
+    "threshold",
+    "box_acc",
+    "box_acc_v2_0.3",
+    "box_acc_v2_0.5",
+    "box_acc_v2_0.7",
+    "inside",
+    "outside",
 )
 MASK_COLUMNS = ("threshold", "px_prec", "px_rec", "px_acc", "inside", "outside")
 ATTRIBUTIONS = ("vb", "gb", "sg-vb", "sg-gb", "ig-vb", "ig-gb")

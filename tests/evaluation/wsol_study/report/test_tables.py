@@ -66,8 +66,15 @@ def test_a_csv_file_has_the_columns_of_the_paper_then_intervals_and_printed_numb
     head, cam, *_ = made["VI"].content()
 
     assert head == [
-        *("Methods", "small", "Mean", "small low", "Mean low", "small high", "Mean high"),
-        *("small printed", "Mean printed"),
+        "Methods",
+        "small",
+        "Mean",
+        "small low",
+        "Mean low",
+        "small high",
+        "Mean high",
+        "small printed",
+        "Mean printed",
     ]
     low, high = cam[3], cam[5]
     assert low <= 51.0 <= high
