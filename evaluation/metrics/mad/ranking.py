@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics import bands
-from evaluation.metrics.bootstrap import joint_counts
+from evaluation.metrics.mad.bootstrap import joint_counts
 from evaluation.metrics.mad.results import (
     LEAST,
     LEVEL,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.metrics.bootstrap import joint_counts
+from evaluation.metrics.mad.bootstrap import joint_counts
 from evaluation.metrics.mad.ranking import (
     MissingAnswers,
     RankingError,
@@ -398,7 +398,7 @@ def test_images_that_all_agree_have_one_count_in_one_batch_and_in_many(monkeypat
     right = [[[1, 0]] * 5, np.zeros((0, 2)), [[0, 1]] * 5]
 
     counts = drawn_counts(images, right, 50)
-    monkeypatch.setattr("evaluation.metrics.bootstrap._BATCH_NUMBERS", 1)
+    monkeypatch.setattr("evaluation.metrics.mad.bootstrap._BATCH_NUMBERS", 1)
 
     assert counts[:, [0, 2]].tolist() == [[[5, 0], [0, 5]]] * 50
     assert counts[:, 1].tolist() == [[0, 0]] * 50
