@@ -42,6 +42,7 @@ SIGNATURES: dict[str, dict[str, tuple[str, ...]]] = {
         "clear_below": ("u1:1 i4:2 i8:1 i8:1 i8",),
         "rule_out": ("i4:1 i4:1 i8:1 i8:1 i8 i8 i8 b1:1 i8:1 i8:1",),
     },
+    "evaluation.metrics.mad.kernels_bootstrap": {"count_draws": ("u8:1 i8:1 u8:1 i8:1 i8:3",)},
     "evaluation.metrics.wordnet.kernels": {"overlaps": ("i4:1 i8:2 i8:1 i8:1 i8",)},
     "evaluation.metrics.ilsvrc.kernels": {
         "widen": ("i4:1 i4:1 i4:1 i8:1 i8:1",),

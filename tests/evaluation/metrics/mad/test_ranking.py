@@ -393,15 +393,28 @@ def test_an_image_of_two_pairs_is_drawn_as_often_in_both():
     assert (counts[:, 0] == counts[:, 1]).all()
 
 
-def test_images_that_all_agree_have_one_count_in_one_batch_and_in_many(monkeypatch):
+def test_images_that_all_agree_have_one_count():
     images = [range(5), [], range(3, 8)]
     right = [[[1, 0]] * 5, np.zeros((0, 2)), [[0, 1]] * 5]
 
     counts = drawn_counts(images, right, 50)
-    monkeypatch.setattr("evaluation.metrics.mad.bootstrap._BATCH_NUMBERS", 1)
 
     assert counts[:, [0, 2]].tolist() == [[[5, 0], [0, 5]]] * 50
     assert counts[:, 1].tolist() == [[0, 0]] * 50
+
+
+def test_counts_do_not_depend_on_the_size_of_a_batch(monkeypatch):
+    images = [range(5), [], range(3, 8)]
+    right = [
+        [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]],
+        np.zeros((0, 2)),
+        [[0, 1], [1, 0]] * 2 + [[1, 1]],
+    ]
+
+    counts = drawn_counts(images, right, 50)
+    monkeypatch.setattr("evaluation.metrics.mad.bootstrap._BATCH_NUMBERS", 1)
+
+    assert len(np.unique(counts, axis=0)) > 10
     assert drawn_counts(images, right, 50).tolist() == counts.tolist()
 
 
