@@ -183,7 +183,7 @@ BUDGETS = {
     "annotator/pages": 1_617,
     "benchmarks": 4_238,
     "clients": 269,
-    "deploy": 827,
+    "deploy": 828,
     "docs": 5_793,
     "evaluation": 768,
     "evaluation/benchmarks": 13_285,
@@ -191,7 +191,7 @@ BUDGETS = {
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
     "evaluation/management": 4_067,
-    "evaluation/metrics": 6_925,
+    "evaluation/metrics": 6_948,
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,
     "evaluation/readers": 3_546,
@@ -236,7 +236,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_609,
-    "tests": 82_307,
+    "tests": 82_316,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
