@@ -50,6 +50,7 @@ SMALL_ENGINE = Engine.from_name("local:2")
 MOST_SUBMISSIONS = 100
 LOCK = ".lock"
 NO_MASKS = "nobody drew parts in this release"
+SPLIT_AGAIN = "split the release again with fewer images in the other parts, as --by wsol:5,20"
 # Folder of a study on a release; each run writes it anew.
 PARTS = "release-parts"
 
@@ -130,7 +131,8 @@ def run_study(command: ContractCommand, options: StudyOptions) -> StudyResult:
         config = config or _small(out)
         data = _data(command, config, out)
         data.counts()
-        data.check(results.FSL in config.methods, config.few_shot)
+        for note in data.check(results.FSL in config.methods, config.few_shot):
+            command.warn(note)
         before = len(folder.passes())
         with _working(command, options) as (store, make):
             StudyRun(config, data, folder, store, make, device, options.deterministic).run()
@@ -175,6 +177,8 @@ def _write_parts(command: ContractCommand, config: StudyConfig, metadata: Path) 
             raise BadInput("is no release", source, None, "give its folder or zip")
         for part in (WEAK, FULL, TEST):
             names, folder = read_part(f"{config.split}:{part}"), metadata / part
+            if not names:
+                raise BadInput(f"{part} is empty", config.split, None, SPLIT_AGAIN)
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             # train-weaksup needs no boxes.

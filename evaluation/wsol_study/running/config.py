@@ -159,7 +159,14 @@ def _checked(content: dict[str, Any], path: Path) -> StudyConfig:
     if sources not in ({"metadata"}, {"release", "split"}):
         cure = "give metadata, a folder of three parts, or both release and split"
         raise BadInput("does not say where the truth lies", path, None, cure)
+    for name in content.get("weights", {}):
+        if name not in content["backbones"]:
+            cure = f"add {name} to backbones, or leave out its weights"
+            raise BadInput(f"the weights of {name} are not used", path, None, cure)
     metric = content.get("metric", BOXES)
+    if "masks" in content and (metric == BOXES or "release" in content):
+        cure = f"leave masks out, or give metric: {MASKS} and metadata"
+        raise BadInput("masks is not used", path, None, cure)
     if metric == MASKS and "metadata" in content and "masks" not in content:
         raise BadInput(f"{metric} needs masks", path, None, "write masks: FOLDER")
     if metric == BOXES and content.get("targets") == "masks":

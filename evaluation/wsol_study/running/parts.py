@@ -105,29 +105,23 @@ class StudyData(Record):
             by_part[part] = len(names)
         return by_part
 
-    def check(self, with_fsl: bool, few_shot: Sequence[int]) -> None:
+    def check(self, with_fsl: bool, few_shot: Sequence[int]) -> list[str]:
         """Check that parts share no image and have enough, before anything is trained.
 
-        Of test only ids and classes are read. few_shot: numbers of images per class.
+        Of test only ids and classes are read. few_shot: numbers of images per class. Returns
+        warnings.
         """
         part_of: dict[str, str] = {}
         for each in (self.part(part) for part in (WEAK, FULL, TEST)):
-            path = each.folder / "image_ids.txt"
             for name in each.names:
                 if part_of.setdefault(name, each.name) != each.name:
                     fault = f"{name} is in {part_of[name]}, too"
-                    raise BadInput(fault, path, None, "leave it out of one of the parts")
-            if each.name == FULL:
-                labels, most = each.labels, max(Counter(each.labels).values())
-                if most < max(few_shot, default=0):
-                    fault = f"few_shot is {max(few_shot)}, but a class has at most {most} images"
-                    raise BadInput(fault, path, None, f"give at most {most}")
-                for count in [None, *few_shot] if with_fsl else []:
-                    if not Subset(part=FULL, count=count, fold="search").of(labels, 0):
-                        cure = "add images, or leave out fsl"
-                        raise BadInput("fsl needs two images", path, None, cure)
-                # A fault in its boxes or masks would show only after a training.
-                assert each.truth
+                    cure = "leave it out of one of the parts"
+                    raise BadInput(fault, each.folder / "image_ids.txt", None, cure)
+        full = self.part(FULL)
+        # A fault in its boxes or masks would show only after a training.
+        assert full.truth
+        return full.check_shots(with_fsl, few_shot)
 
 
 @dataclass
@@ -159,6 +153,23 @@ class StudyPart:
             return wsol_folders.read_boxes(self.folder)
         folder = Path(self.data.masks.replace(PART, self.name))
         return wsol_folders.read_masked(self.folder, folder)
+
+    def check_shots(self, with_fsl: bool, few_shot: Sequence[int]) -> list[str]:
+        """Check that there are enough images; return a warning for what some classes lack."""
+        path, images = self.folder / "image_ids.txt", Counter(self.labels)
+        if (most := max(images.values())) < max(few_shot, default=0):
+            fault = f"few_shot is {max(few_shot)}, but a class has at most {most} images"
+            raise BadInput(fault, path, None, f"give at most {most}")
+        for count in [None, *few_shot] if with_fsl else []:
+            if not Subset(part=FULL, count=count, fold="search").of(self.labels, 0):
+                raise BadInput("fsl needs two images", path, None, "add images, or leave out fsl")
+        classes = len(self.data.classes)
+        lacking = {n: sum(images[label] < n for label in range(classes)) for n in few_shot}
+        return [
+            f"few_shot {n}: {count} of {classes} classes have fewer images in {self.name}"
+            for n, count in lacking.items()
+            if count
+        ]
 
     def pixels(self, index: int, side: int) -> Pixels:
         """Return an image as (side, side, 3); kept in memory while there is room."""

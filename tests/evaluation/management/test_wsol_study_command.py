@@ -10,6 +10,7 @@ from evaluation.management import wsol_study
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
 from evaluation.wsol_study.results import StudyFolder
 from evaluation.wsol_study.running import made_data
+from labeling.files import BadInput
 from tests.evaluation.benchmarks.kinds.labeled import world
 
 CONFIG = """
@@ -126,6 +127,18 @@ def test_more_shots_than_images_are_refused(shell, config, tmp_path):
     assert refusal["error"] == "few_shot is 2, but a class has at most 1 images"
 
 
+def test_shots_that_some_classes_lack_are_warned_of(shell, config, tmp_path):
+    made_data.write(tmp_path, {FULL: 2})
+    for path in (tmp_path / "metadata" / FULL).iterdir():
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    config.write_text(CONFIG.replace("[cam]", "[cam, fsl]") + "few_shot: [2]\n")
+
+    status, _, err = shell("wsol-study", "run", config, "--out", tmp_path / "out", "--json")
+
+    assert status == 0
+    assert "few_shot 2: 3 of 8 classes have fewer images in train-fullsup" in err
+
+
 def test_fsl_needs_two_images(shell, config, tmp_path):
     config.write_text(CONFIG.replace("[cam]", "[fsl]"))
     for path in (tmp_path / "metadata" / FULL).iterdir():
@@ -160,6 +173,21 @@ def test_an_unknown_benchmark_is_refused_before_training(db, shell, config, tmp_
     refusal = shell.refusal("wsol-study", "run", config, "--out", tmp_path / "out")
 
     assert "no benchmark of score maps 'nowhere'" in refusal["error"]
+
+
+def test_an_empty_part_of_a_split_is_refused_with_the_split(tmp_path, monkeypatch):
+    release = wsol_study.release_predictions
+    monkeypatch.setattr(release, "opened", lambda path: contextlib.nullcontext(object()))
+    monkeypatch.setattr(wsol_study, "read_part", lambda text: frozenset())
+    config = wsol_study.StudyConfig(
+        images=tmp_path, methods=["cam"], backbones=["small"], release=tmp_path, split=tmp_path
+    )
+
+    with pytest.raises(BadInput, match="train-weaksup is empty") as refusal:
+        wsol_study._data(None, config, tmp_path / "out")
+
+    assert refusal.value.file == str(tmp_path)
+    assert "split the release again" in refusal.value.cure
 
 
 def test_the_parts_of_a_split_of_a_release_become_folders(tmp_path, monkeypatch):

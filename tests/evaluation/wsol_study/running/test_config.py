@@ -33,6 +33,8 @@ def test_what_is_left_out_follows_from_the_data_set_and_the_convention(tmp_path)
         ("targets: masks", "the truth has boxes", None),
         ("few_shot: [1]", "few_shot needs the method fsl", None),
         ("weights: {small: weights.pth}", "the file is missing", None),
+        ("weights: {vgg16: weights.pth}", "the weights of vgg16 are not used", None),
+        ("masks: masks", "masks is not used", None),
     ],
 )
 def test_a_wrong_line_is_refused(tmp_path, line, fault, number):
