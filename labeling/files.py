@@ -145,6 +145,29 @@ def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
     return content or {}
 
 
+def read_yaml_with_lines(
+    path: Path, empty: str, cure: str
+) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+    """Return the keys of a YAML file, and the line of everything by its path of keys.
+
+    empty: the fault of a file without keys. Raises BadInput with the line.
+    """
+    import yaml
+
+    from labeling import strict_yaml
+
+    require_file(path, cure)
+    try:
+        content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else getattr(error, "line", None)
+        raise BadInput("cannot be read as YAML", path, line, cure) from error
+    if not isinstance(content, dict) or not content:
+        raise BadInput(empty, path, None, cure)
+    return {str(key): value for key, value in content.items()}, lines
+
+
 @contextlib.contextmanager
 def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
     """Yield a file that appears under its name only if the block succeeds.

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from evaluation.classifiers.preparing import FITS
-from labeling import strict_yaml
-from labeling.files import BadInput, require_file, text_lines
+from labeling.files import BadInput, read_yaml_with_lines
 
 KEYS = ("file", "size", "mean", "std", "fit", "classes")
 CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"
@@ -30,17 +27,8 @@ class ListedModel:
 
 def read_models(path: Path) -> list[ListedModel]:
     """Return the models of a file in order. Paths are relative to its folder. Raises BadInput."""
-    require_file(path, CURE)
-    try:
-        content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))
-    except (yaml.YAMLError, RecursionError) as error:
-        line = getattr(error, "line", None)
-        raise BadInput("cannot be read as YAML", path, line, CURE) from error
-    if not isinstance(content, dict) or not content:
-        raise BadInput("names no models", path, None, CURE)
-    return [
-        _model(str(name), value, path, lines.get((str(name),))) for name, value in content.items()
-    ]
+    content, lines = read_yaml_with_lines(path, "names no models", CURE)
+    return [_model(name, value, path, lines.get((name,))) for name, value in content.items()]
 
 
 def _model(name: str, value: object, path: Path, line: int | None) -> ListedModel:

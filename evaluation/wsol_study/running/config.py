@@ -1,25 +1,69 @@
 """The configuration of a study: CONFIG.yaml. Pure; no torch."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from evaluation.metrics.wsol.box_scores import PROTOCOLS
 from evaluation.wsol_study.hyperparameters import SPACES
 from evaluation.wsol_study.networks import BACKBONES
 from evaluation.wsol_study.results import BOXES, FSL, MASKS
-from labeling import strict_yaml
-from labeling.files import BadInput, require_file, text_lines
+from labeling.files import BadInput, read_yaml_with_lines, require_file
 
 CONVENTIONS = ("paper", "reference")
 # Section 5.2 of the paper; the authors' published settings for the decay of the learning rate.
 EPOCHS = {"imagenet": 10, "cub": 50, "openimages": 10}
 DECAY = {"imagenet": 3, "cub": 15, "openimages": 3}
 CURE = "see docs/how-to/wsol-study.md"
+
+
+# Metadata of a key: "is_right" takes a value of the file, "expected" says what is right.
+Check = Mapping[str, Any]
+
+
+def _check(is_right: Callable[[Any], bool], expected: str) -> Check:
+    return {"is_right": is_right, "expected": expected}
+
+
+def _whole(low: int, high: int = 10**6) -> Check:
+    return _check(lambda value: type(value) is int and low <= value <= high, f"{low:,} to {high:,}")
+
+
+def _among(*words: str) -> Check:
+    return _check(lambda value: value in words, " or ".join(words))
+
+
+def _several(words: Collection[str]) -> Check:
+    def is_right(value: Any) -> bool:
+        return bool(value) and _is_list(value, lambda word: word in list(words))
+
+    return _check(is_right, f"a list of {', '.join(words)}")
+
+
+def _is_list(value: Any, is_right: Callable[[Any], bool]) -> bool:
+    """Return whether the value is a list of right items that differ."""
+    return isinstance(value, list) and all(map(is_right, value)) and len(set(value)) == len(value)
+
+
+def _is_files(value: Any) -> bool:
+    files = value.items() if isinstance(value, dict) else [(None, None)]
+    return all(name in BACKBONES and isinstance(file, str) for name, file in files)
+
+
+TEXT = _check(
+    lambda value: isinstance(value, str) and value.isprintable() and value != "", "a text"
+)
+SWITCH = _check(lambda value: isinstance(value, bool), "true or false")
+COUNT = _whole(1)
+SHARE = _check(
+    lambda value: type(value) in (int, float) and 0 < value <= 1,
+    "a share of each class, such as 0.1",
+)
+SHOTS = _check(
+    lambda value: _is_list(value, COUNT["is_right"]), "images per class, such as [1, 5, 10]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,162 +78,97 @@ class StudyConfig:
     kept for figures. submit_to: a benchmark on this site, as what the chosen maps are submitted.
     """
 
-    images: Path
-    methods: list[str]
-    backbones: list[str]
-    name: str = "study"
-    dataset: str = "own"
-    metadata: Path | None = None
-    release: Path | None = None
-    split: Path | None = None
-    masks: Path | None = None
-    metric: str = BOXES
-    convention: str = "paper"
-    protocol: str = "paper"
-    weights: Mapping[str, Path] = field(default_factory=dict)
-    trials: int = 30
-    epochs: int = 10
-    decay_every: int = 3
-    batch: int = 32
-    seed: int = 0
-    threads: int = 2
-    proxy: float = 1.0
-    targets: str = "boxes"
-    fsl_epochs: int = 10
-    few_shot: list[int] = field(default_factory=list)
-    few_shot_samples: int = 3
-    few_shot_trials: int = 30
-    checkpoint_seconds: int = 300
-    samples: int = 8
-    attribution: bool = False
-    keep_maps: bool = False
-    submit_to: str | None = None
+    images: Path = field(metadata=TEXT)
+    methods: list[str] = field(metadata=_several(SPACES))
+    backbones: list[str] = field(metadata=_several(BACKBONES))
+    name: str = field(default="study", metadata=TEXT)
+    dataset: str = field(default="own", metadata=TEXT)
+    metadata: Path | None = field(default=None, metadata=TEXT)
+    release: Path | None = field(default=None, metadata=TEXT)
+    split: Path | None = field(default=None, metadata=TEXT)
+    masks: Path | None = field(default=None, metadata=TEXT)
+    metric: str = field(default=BOXES, metadata=_among(BOXES, MASKS))
+    convention: str = field(default="paper", metadata=_among(*CONVENTIONS))
+    protocol: str = field(default="paper", metadata=_among(*PROTOCOLS))
+    weights: Mapping[str, Path] = field(
+        default_factory=dict, metadata=_check(_is_files, "BACKBONE: FILE")
+    )
+    trials: int = field(default=30, metadata=COUNT)
+    epochs: int = field(default=10, metadata=COUNT)
+    decay_every: int = field(default=3, metadata=COUNT)
+    batch: int = field(default=32, metadata=_whole(2))
+    seed: int = field(default=0, metadata=_whole(0))
+    threads: int = field(default=2, metadata=_whole(1, 1024))
+    proxy: float = field(default=1.0, metadata=SHARE)
+    targets: str = field(default="boxes", metadata=_among("boxes", "masks"))
+    fsl_epochs: int = field(default=10, metadata=COUNT)
+    few_shot: list[int] = field(default_factory=list, metadata=SHOTS)
+    few_shot_samples: int = field(default=3, metadata=COUNT)
+    few_shot_trials: int = field(default=30, metadata=COUNT)
+    checkpoint_seconds: int = field(default=300, metadata=_whole(0))
+    samples: int = field(default=8, metadata=_whole(0))
+    attribution: bool = field(default=False, metadata=SWITCH)
+    keep_maps: bool = field(default=False, metadata=SWITCH)
+    submit_to: str | None = field(default=None, metadata=TEXT)
 
 
-def _whole(low: int, high: int = 10**6) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: type(value) is int and low <= value <= high, f"{low:,} to {high:,}"
-
-
-def _among(*words: str) -> tuple[Callable[[Any], bool], str]:
-    return lambda value: value in words, " or ".join(words)
-
-
-def _several(words: Mapping[str, Any] | tuple[str, ...]) -> tuple[Callable[[Any], bool], str]:
-    def check(value: Any) -> bool:
-        is_list = isinstance(value, list) and all(isinstance(word, str) for word in value)
-        return is_list and bool(value) and set(value) <= set(words) and _once(value)
-
-    return check, f"a list of {', '.join(words)}"
-
-
-def _once(values: list[Any]) -> bool:
-    return len(set(values)) == len(values)
-
-
-TEXT = (lambda value: isinstance(value, str) and value.isprintable() and value != "", "a text")
-SWITCH = (lambda value: isinstance(value, bool), "true or false")
-CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(
-        ("name", "dataset", "images", "metadata", "release", "split", "masks", "submit_to"), TEXT
-    ),
-    **dict.fromkeys(("attribution", "keep_maps"), SWITCH),
-    **dict.fromkeys(
-        ("epochs", "decay_every", "fsl_epochs", "trials", "few_shot_trials", "few_shot_samples"),
-        _whole(1),
-    ),
-    **dict.fromkeys(("seed", "checkpoint_seconds", "samples"), _whole(0)),
-    "methods": _several(SPACES),
-    "backbones": _several(BACKBONES),
-    "metric": _among(BOXES, MASKS),
-    "convention": _among(*CONVENTIONS),
-    "protocol": _among(*PROTOCOLS),
-    "targets": _among("boxes", "masks"),
-    "batch": _whole(2),
-    "threads": _whole(1, 1024),
-    "proxy": (
-        lambda value: type(value) in (int, float) and 0 < value <= 1,
-        "a share of each class, such as 0.1",
-    ),
-    "few_shot": (
-        lambda value: isinstance(value, list) and all(map(_whole(1)[0], value)) and _once(value),
-        "images per class, such as [1, 5, 10]",
-    ),
-    "weights": (
-        lambda value: (
-            isinstance(value, dict)
-            and set(value) <= set(BACKBONES)
-            and all(isinstance(file, str) for file in value.values())
-        ),
-        "BACKBONE: FILE",
-    ),
-}
-PATHS = ("images", "metadata", "release", "split", "masks")
+CHECKS: Mapping[str, Check] = {each.name: each.metadata for each in fields(StudyConfig)}
 
 
 def read_config(path: Path) -> StudyConfig:
     """Return the configuration of a YAML file. Raises BadInput with the line."""
-    require_file(path, CURE)
-    try:
-        content, lines = strict_yaml.load_with_lines("\n".join(text_lines(path)))
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else getattr(error, "line", None)
-        raise BadInput("cannot be read as YAML", path, line, CURE) from error
-    if not isinstance(content, dict):
-        raise BadInput("holds no keys", path, None, CURE)
+    content, lines = read_yaml_with_lines(path, "holds no keys", CURE)
     for key, value in content.items():
-        line = lines.get((str(key),))
+        line = lines.get((key,))
         if key not in CHECKS:
-            raise BadInput(f"has an unknown key {str(key)[:40]!r}", path, line, CURE)
-        check, expected = CHECKS[key]
-        if not check(value):
-            fault = f"{key} is {str(value)[:80]}, expected {expected}"
+            raise BadInput(f"has an unknown key {key[:40]!r}", path, line, CURE)
+        if not CHECKS[key]["is_right"](value):
+            fault = f"{key} is {str(value)[:80]}, expected {CHECKS[key]['expected']}"
             if key == "methods" and "gcnet" in str(value).lower():
                 fault += " (GC-Net is not built)"
             raise BadInput(fault, path, line, "correct it")
-    return _checked({str(key): value for key, value in content.items()}, path)
+    return _checked(content, path)
 
 
 def _checked(content: dict[str, Any], path: Path) -> StudyConfig:
     """Return the configuration of checked values, after checking them against one another."""
     for key in ("images", "methods", "backbones"):
         if key not in content:
-            raise BadInput(f"lacks {key}", path, None, f"write {key}: {CHECKS[key][1]}")
-    sources = {key for key in ("metadata", "release", "split") if key in content}
-    if sources not in ({"metadata"}, {"release", "split"}):
-        cure = "give metadata, a folder of three parts, or both release and split"
-        raise BadInput("does not say where the truth lies", path, None, cure)
-    for name in content.get("weights", {}):
-        if name not in content["backbones"]:
-            cure = f"add {name} to backbones, or leave out its weights"
-            raise BadInput(f"the weights of {name} are not used", path, None, cure)
-    metric = content.get("metric", BOXES)
-    if "masks" in content and (metric == BOXES or "release" in content):
-        cure = f"leave masks out, or give metric: {MASKS} and metadata"
-        raise BadInput("masks is not used", path, None, cure)
-    if metric == MASKS and "metadata" in content and "masks" not in content:
-        raise BadInput(f"{metric} needs masks", path, None, "write masks: FOLDER")
-    if metric == BOXES and content.get("targets") == "masks":
-        raise BadInput("targets are masks, but the truth has boxes", path, None, "targets: boxes")
-    if FSL not in content["methods"] and content.get("few_shot"):
-        raise BadInput("few_shot needs the method fsl", path, None, "add fsl to the methods")
-    for key in PATHS:
+            raise BadInput(f"lacks {key}", path, None, f"write {key}: {CHECKS[key]['expected']}")
+    for key in ("images", "metadata", "release", "split", "masks"):
         if key in content:
             content[key] = path.parent / content[key]
-    content["weights"] = {
-        name: path.parent / file for name, file in content.get("weights", {}).items()
-    }
-    for file in content["weights"].values():
-        require_file(file, "give the file of the weights, or leave it out")
+    weights = content.get("weights", {})
+    content["weights"] = {name: path.parent / file for name, file in weights.items()}
     dataset = content.get("dataset", "")
-    content.setdefault("epochs", EPOCHS.get(dataset, StudyConfig.epochs))
-    epochs = content["epochs"]
+    epochs = content.setdefault("epochs", EPOCHS.get(dataset, StudyConfig.epochs))
     content.setdefault("decay_every", DECAY.get(dataset, max(1, math.ceil(0.3 * epochs))))
     content.setdefault("protocol", content.get("convention", StudyConfig.protocol))
     content.setdefault("fsl_epochs", epochs)
     content.setdefault("few_shot_trials", content.get("trials", StudyConfig.trials))
     content.setdefault("name", path.stem)
-    return StudyConfig(**content)
+    config = StudyConfig(**content)
+    for fault, cure in _faults(config):
+        raise BadInput(fault, path, None, cure)
+    for file in config.weights.values():
+        require_file(file, "give the file of the weights, or leave it out")
+    return config
 
 
-assert CHECKS.keys() == {each.name for each in fields(StudyConfig)}
+def _faults(config: StudyConfig) -> Iterator[tuple[str, str]]:
+    """Yield each contradiction between keys, with its cure."""
+    sources = [source is not None for source in (config.metadata, config.release, config.split)]
+    if sources not in ([True, False, False], [False, True, True]):
+        cure = "give metadata, a folder of three parts, or both release and split"
+        yield "does not say where the truth lies", cure
+    for name in sorted(config.weights.keys() - config.backbones):
+        yield f"the weights of {name} are not used", f"add {name} to backbones, or leave them out"
+    is_drawn = config.metric == MASKS and config.metadata is not None
+    if config.masks is not None and not is_drawn:
+        yield "masks is not used", f"leave masks out, or give metric: {MASKS} and metadata"
+    if config.masks is None and is_drawn:
+        yield f"{MASKS} needs masks", "write masks: FOLDER"
+    if config.metric == BOXES and config.targets == "masks":
+        yield "targets are masks, but the truth has boxes", "targets: boxes"
+    if config.few_shot and FSL not in config.methods:
+        yield "few_shot needs the method fsl", "add fsl to the methods"

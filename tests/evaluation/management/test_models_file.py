@@ -132,7 +132,7 @@ def test_models_of_a_file_are_registered_by_their_names(folder, shell):
         ("a: {file: x.pt, mean: [1, 2]}\n", "the mean is [1, 2]", 1),
         ("a: {file: x.pt, fit: stretch}\n", "the fit is 'stretch'", 1),
         ("a: {file: x.pt}\na: {file: y.pt}\n", "YAML", 2),
-        ("a: {file: [\n", "YAML", None),
+        ("a: {file: [\n", "YAML", 1),
     ],
 )
 def test_a_file_of_models_at_fault_is_refused(folder, shell, text, words, line):

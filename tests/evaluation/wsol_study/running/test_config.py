@@ -23,6 +23,7 @@ def test_what_is_left_out_follows_from_the_data_set_and_the_convention(tmp_path)
     [
         ("trails: 3", "has an unknown key 'trails'", 5),
         ("trials: 0", "trials is 0, expected 1 to", 5),
+        ("few_shot: [1, 1]", "expected images per class", 5),
         ("trials: true", "trials is True, expected 1 to", 5),
         ("proxy: 10", "expected a share of each class", 5),
         ('name: "a\\0b"', "expected a text", 5),
