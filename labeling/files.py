@@ -147,7 +147,7 @@ def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
 
 def read_yaml_with_lines(
     path: Path, empty: str, cure: str
-) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+) -> tuple[dict[str, object], dict[tuple[str | int, ...], int]]:
     """Return the keys of a YAML file, and the line of everything by its path of keys.
 
     empty: the fault of a file without keys. Raises BadInput with the line.

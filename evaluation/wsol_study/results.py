@@ -28,8 +28,10 @@ and outside the objects. The last row counts scores of exactly 1; its accuracies
 """
 
 import csv
+import io
+import itertools
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -265,15 +267,17 @@ class StudyFolder:
         lines = [content] if isinstance(content, Record) else content
         self.write_text(name, "".join(to_json(line) + "\n" for line in lines))
 
-    def write_columns(self, name: str, columns: dict[str, list[float]]) -> None:
-        """Write a CSV file; NaN becomes an empty cell, and shorter columns are padded."""
-        longest = max(map(len, columns.values()))
-        padded = [[*cells, *[float("nan")] * (longest - len(cells))] for cells in columns.values()]
-        rows = [
-            ",".join("" if cell != cell else f"{cell:.10g}" for cell in row)
-            for row in zip(*padded, strict=True)
-        ]
-        self.write_text(name, "\n".join([",".join(columns), *rows, ""]))
+    def write_columns(self, name: str, columns: Mapping[str, Sequence[float | None]]) -> None:
+        """Write a CSV file; NaN and None become empty cells, and shorter columns are padded."""
+        rows = itertools.zip_longest(*columns.values())
+        texts = [["" if x is None or x != x else f"{x:.10g}" for x in row] for row in rows]
+        self.write_rows(name, [list(columns), *texts])
+
+    def write_rows(self, name: str, rows: Iterable[Iterable[object]]) -> None:
+        """Write a CSV file."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self.write_text(name, text.getvalue())
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file; create its folder."""

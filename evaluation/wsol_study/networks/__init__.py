@@ -20,11 +20,6 @@ CLASSES: Mapping[str, str] = {
 BACKBONES = tuple(CLASSES)
 
 
-def image_side(backbone: str) -> int:
-    """Return the side of the square images that a backbone takes."""
-    return 56 if backbone == "small" else 224
-
-
 def build(backbone: str, classes: int, resolution: int) -> "Backbone":
     """Return a network with random weights from torch's global seed. resolution: 14 or 28."""
     module = importlib.import_module(f"evaluation.wsol_study.networks.{backbone}")

@@ -16,12 +16,14 @@ class Backbone(nn.Module):
     """A classifier of images: fc(mean over pixels of the features).
 
     Subclasses create torchvision's layers (the body), then `top` (extra layers, often none), and
-    `fc` last. attended: the stages after which ADL acts. guided: the stages that SPG's branches
-    B1 and B2 read, with their channels. head_channels: the width of ACoL's heads, twice that of
-    SPG's branches. classifier_stages: stages of the body with the classifier's learning rate.
+    `fc` last. side: of the square images. attended: the stages after which ADL acts. guided: the
+    stages that SPG's branches B1 and B2 read, with their channels. head_channels: the width of
+    ACoL's heads, twice that of SPG's branches. classifier_stages: stages of the body with the
+    classifier's learning rate.
     """
 
     torchvision_name: str
+    side = 224
     body_channels: int
     channels: int
     head_channels = 1024

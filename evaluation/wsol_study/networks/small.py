@@ -13,6 +13,7 @@ class SmallNetwork(Backbone):
     """Four 3 × 3 convolutions on images of 56 × 56."""
 
     torchvision_name = "no network of its library"
+    side = 56
     body_channels = channels = head_channels = WIDTH
     attended = ("conv3", "conv4")
     guided = (("conv2", WIDTH), ("conv3", WIDTH))

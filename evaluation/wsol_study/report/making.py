@@ -1,7 +1,5 @@
 """Writes a report's `tables/*.csv` and `figures/*.svg`; returns the content of its page."""
 
-import csv
-import io
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -54,10 +52,10 @@ def make(content: StudyContent, page: Path) -> Report:
     all_figures = sorted([*figures(content), *pictures(content)], key=lambda figure: figure.key)
     made = tables(content)
     for table in made:
-        folder.write_text(f"tables/{table.file}", _csv(table.content()))
+        folder.write_rows(f"tables/{table.file}", _safe(table.content()))
     for figure in all_figures:
         if figure.rows:
-            folder.write_text(f"tables/{figure.key}.csv", _csv([figure.head, *figure.rows]))
+            folder.write_rows(f"tables/{figure.key}.csv", _safe([figure.head, *figure.rows]))
             light, dark = (as_file(figure.draw(theme), "svg") for theme in THEMES.values())
             folder.write_text(f"figures/{figure.key}.svg", light.decode())
             drawn.append(PageFigure(figure, b64encode(light).decode(), b64encode(dark).decode()))
@@ -73,8 +71,5 @@ def make(content: StudyContent, page: Path) -> Report:
     return Report(content, result, drawn)
 
 
-def _csv(rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    cells = ([safe_cell(c) if isinstance(c, str) else c for c in row] for row in rows)
-    csv.writer(text, lineterminator="\n").writerows(cells)
-    return text.getvalue()
+def _safe(rows: Iterable[Sequence[object]]) -> list[list[object]]:
+    return [[safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]

@@ -1,22 +1,21 @@
 """Table IX and Fig 20: gradients of the chosen CAM models as score maps."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
-from evaluation import devices
 from evaluation.engines.packing import packed
-from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.attribution.gradients import score_maps
 from evaluation.metrics.attribution.recipes import Recipe
 from evaluation.scoring.wsol.splits import FULL, TEST
 from evaluation.wsol_study.methods.base import Localizer, WsolMethod
-from evaluation.wsol_study.running.scores import maps_of, normal, scores_of
-from evaluation.wsol_study.running.trials import computing, opened_model
-from labeling.json_text import canonical
+from evaluation.wsol_study.results import Attribution
+from evaluation.wsol_study.running.scores import normal
+from evaluation.wsol_study.running.training import TrialPlan
+from evaluation.wsol_study.running.trials import StudySite, scored
 
 # The paper's names → ours.
 METHODS = {
@@ -48,26 +47,26 @@ class GradientMaps(WsolMethod):
         return score_maps(model, images, labels, self.recipe, black[0])
 
 
-def cells() -> Iterator[tuple[str, str, int, float]]:
-    """Yield part, method, N and σ of every cell of Table IX, then of Fig 20."""
-    for name in METHODS:
-        yield TEST, name, SAMPLES, SMOOTH
-    for name in METHODS:
-        if "-" in name:
-            yield from ((FULL, name, n, sigma) for n in GRID_SAMPLES for sigma in GRID_SMOOTH)
+def cells(backbone: str) -> list[Attribution]:
+    """Return the cells of Table IX, then of Fig 20, without values."""
+    table = [(TEST, name, SAMPLES, SMOOTH) for name in METHODS]
+    smoothed = [name for name in METHODS if "-" in name]
+    grid = itertools.product([FULL], smoothed, GRID_SAMPLES, GRID_SMOOTH)
+    return [
+        Attribution(method=name, backbone=backbone, part=part, samples=n, smooth=sigma, value=None)
+        for part, name, n, sigma in (*table, *grid)
+    ]
 
 
-def attribution_task(
-    tested: Task, part: str, sha256: str, method: str, n: int, sigma: float
-) -> Task:
-    """Return the task of a cell. tested: that of the model on test; sha256: of the part."""
+def attribution_task(tested: Task, cell: Attribution, sha256: str) -> Task:
+    """Return the task of a cell. tested: that of the model on test; sha256: of the cell's part."""
     arguments = {
         "trained": tested.arguments["trained"],
-        "part": part,
+        "part": cell.part,
         "images": sha256,
-        "method": method,
-        "samples": n,
-        "smooth": sigma,
+        "method": cell.method,
+        "samples": cell.samples,
+        "smooth": cell.smooth,
     }
     return Task.of(attributed_model, arguments, tested.gpus, **tested.locations)
 
@@ -81,20 +80,9 @@ def attributed_model(
     samples: int,
     smooth: float,
     plan: Mapping[str, Any],
-    data: Mapping[str, Any],
-    device: str,
-    threads: int,
-    deterministic: bool,
-    store: str,
+    site: Mapping[str, Any],
 ) -> bytes:
     """Return the score of a model's gradients on a part."""
-    device = devices.checked(device)
-    recipe = Recipe(METHODS[method], samples=samples, smooth=smooth)
-    with computing(threads, deterministic):
-        model, goal, study_part, side = opened_model(
-            plan, canonical(data), part, Store.at(store).get(trained), device
-        )
-        indices = np.arange(len(study_part.names)).tolist()
-        maps, _ = maps_of(GradientMaps(recipe), model, study_part, indices, side, device)
-        scores = scores_of(maps, study_part, indices, goal.protocol, device)
+    maps = GradientMaps(Recipe(METHODS[method], samples=samples, smooth=smooth))
+    _, scores = scored(trained, TrialPlan.from_json(plan), StudySite.from_json(site), part, maps)
     return packed({}, scores.to_json())

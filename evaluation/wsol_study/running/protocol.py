@@ -4,57 +4,62 @@ Source: Choe et al. 2022, §4.2, §4.3 and §5.6. The choice is written and hash
 reads the truth or an image of test.
 """
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from evaluation import devices
 from evaluation.classifiers.scoremaps import folder as map_folders
 from evaluation.classifiers.scoremaps import reading
-from evaluation.engines.packing import Arrays, unpacked
+from evaluation.engines.packing import unpacked
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
 from evaluation.readers.wsol_folders import WsolImage
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK, truth_hash
 from evaluation.wsol_study import results
 from evaluation.wsol_study.hyperparameters import SPACES, draw
-from evaluation.wsol_study.results import CAM, FSL, StudyFolder, Trial
+from evaluation.wsol_study.results import CAM, FSL, Attribution, StudyFolder, Trial
 from evaluation.wsol_study.running import attributions
 from evaluation.wsol_study.running.config import StudyConfig
 from evaluation.wsol_study.running.parts import StudyData, Subset
-from evaluation.wsol_study.running.scores import Scores
+from evaluation.wsol_study.running.scores import Maps, Scores
 from evaluation.wsol_study.running.training import TrialPlan
 from evaluation.wsol_study.running.trials import (
     MAP,
+    StudySite,
     TrainedValues,
     center_task,
     sample_names,
     testing_task,
     training_task,
 )
-from labeling.files import atomic_write, file_sha256
+from labeling.files import file_sha256
 from labeling.json_text import canonical_sha256
 
 Make = Callable[[Sequence[Task], str], Iterable[bytes]]
 WHOLE_TEST = "maps"
+ALL = Subset(part=FULL)
 
 
 @dataclass
 class Model:
     """A trained model: what was planned, the task that made it, its record.
 
-    subsets: scores on the subsets of its plan.
+    scores: what choices compare, by their keys: of the model's own search and, for CAM, of Fig 19.
     """
 
     plan: TrialPlan
     task: Task
     trial: Trial
-    subsets: list[float | None]
+    scores: Mapping[str, float | None]
+
+    @property
+    def key(self) -> str:
+        return _key(self.trial.pair, self.plan.training)
 
 
 @dataclass(frozen=True)
@@ -74,23 +79,24 @@ class StudyRun:
 
     def run(self) -> None:
         """Make what the folder lacks, and write its files."""
-        config = self.config
+        config, backbone = self.config, self._shot_backbone
         self.folder.begin(self._study())
         pairs = [(method, backbone) for backbone in config.backbones for method in config.methods]
-        plans = [self._search(*pair, number) for pair in pairs for number in range(config.trials)]
+        plans = [self._plan(*pair, number) for pair in pairs for number in range(config.trials)]
         searched = self._train(plans, "search")
-        few = self._train(self._few_shot_searches(), "few-shot search")
-        chosen = self._choose(searched, few)
-        before = [model.trial.to_json() for model in searched]
-        choice = results.Choice(chosen=chosen, sha256=canonical_sha256([before, chosen]))
-        self.folder.write("trials.jsonl", [model.trial for model in searched])
-        self.folder.write("choice.json", choice)
-        best = list(_chosen(chosen, [*searched, *few]))
-        again = self._train(
-            [_again(model.plan) for model in best if not _is_final(model.plan)], "final training"
-        )
-        finals = [model for model in best if _is_final(model.plan)] + again
-        self._test(searched, finals, choice)
+        numbers = range(config.few_shot_trials)
+        plans = [self._plan(FSL, backbone, n, shot) for shot in self._shots for n in numbers]
+        best = _best([*searched, *self._train(plans, "few-shot search")])
+        choice = self._write_choice(searched, best)
+        winners = [model for key, model in best.items() if key == model.key]
+        ready = [model for model in winners if _is_final(model.plan)]
+        plans = [_again(model.plan) for model in winners if not _is_final(model.plan)]
+        finals = ready + self._train(plans, "final training")
+        self._count_pass(choice)
+        attributed = self._test(finals, searched)
+        self._write(searched, finals, best)
+        self.folder.write("attribution.jsonl", attributed)
+        self.folder.write("center.json", self._center())
 
     @cached_property
     def _sha256(self) -> str:
@@ -102,10 +108,20 @@ class StudyRun:
         files = self.config.weights.items()
         return {name: (str(file.absolute()), file_sha256(file)) for name, file in files}
 
+    @cached_property
+    def _site(self) -> StudySite:
+        return StudySite(
+            data=self.data,
+            device=self.device,
+            threads=self.config.threads,
+            deterministic=self.deterministic,
+            store=self.store.address,
+            checkpoints=str(self.folder.path / "checkpoints"),
+            seconds=self.config.checkpoint_seconds,
+        )
+
     def _study(self) -> results.Study:
-        files = {
-            name: f"{Path(file).name} {sha256}" for name, (file, sha256) in self._weights.items()
-        }
+        files = {name: f"{Path(file).name} {sha}" for name, (file, sha) in self._weights.items()}
         values = vars(self.config) | {
             "weights": {name: files.get(name, results.SCRATCH) for name in self.config.backbones},
             "classes": self.data.classes,
@@ -120,52 +136,43 @@ class StudyRun:
             versions=devices.versions(self.device),
         )
 
-    def _search(self, method: str, backbone: str, number: int) -> TrialPlan:
-        """Return the plan of a trial of the search."""
-        training, validation = Subset(part=WEAK, share=self.config.proxy), Subset(part=FULL)
-        if method == FSL:
-            training = Subset(part=FULL, fold="search")
-            validation = Subset(part=FULL, fold="validation")
-        words = (self.config.seed, method, backbone, number)
-        plan = self._plan(method, backbone, number, training, validation, words)
-        if method == CAM and backbone == self._shot_backbone:
-            shots = [Subset(part=FULL, count=count, sample=sample) for count, sample in self._shots]
-            return replace(plan, subsets=shots)
-        return plan
-
-    def _plan(
-        self,
-        method: str,
-        backbone: str,
-        number: int,
-        training: Subset,
-        validation: Subset | None,
-        words: Sequence[str | int],
-    ) -> TrialPlan:
-        config = self.config
+    def _plan(self, method: str, backbone: str, number: int, images: Subset = ALL) -> TrialPlan:
+        """Return the plan of a trial. images: of train-fullsup, those that choose it."""
+        config, is_fsl = self.config, method == FSL
+        words: list[str | int] = [config.seed, method, backbone, number]
+        if images.count is not None:
+            words += [images.count, images.sample]
+        decay = config.decay_every
+        if is_fsl:
+            decay = max(1, round(decay * config.fsl_epochs / config.epochs))
+        weak = Subset(part=WEAK, share=config.proxy)
+        is_shot = method == CAM and backbone == self._shot_backbone
         return TrialPlan(
             method=method,
             backbone=backbone,
             trial=number,
             hyperparameters=draw(SPACES[method], words),
             seed=config.seed,
-            epochs=config.fsl_epochs if method == FSL else config.epochs,
+            epochs=config.fsl_epochs if is_fsl else config.epochs,
             batch=config.batch,
-            decay_every=max(1, round(config.decay_every * config.fsl_epochs / config.epochs))
-            if method == FSL
-            else config.decay_every,
-            best=config.convention == "reference" and validation is not None,
+            decay_every=decay,
+            best=config.convention == "reference",
             protocol=config.protocol,
             targets=config.targets,
-            training=training,
-            validation=validation,
+            training=replace(images, fold="search") if is_fsl else weak,
+            validation=replace(images, fold="validation") if is_fsl else images,
+            subsets=self._shots if is_shot else [],
         )
 
     @property
-    def _shots(self) -> list[tuple[int, int]]:
-        """Return the numbers of images per class and the samples of Fig 19."""
-        counts, samples = self.config.few_shot, range(self.config.few_shot_samples)
-        return [(count, sample) for count in counts for sample in samples]
+    def _shots(self) -> list[Subset]:
+        """Return the images of train-fullsup for each point of Fig 19."""
+        samples = range(self.config.few_shot_samples)
+        return [
+            Subset(part=FULL, count=count, sample=sample)
+            for count in self.config.few_shot
+            for sample in samples
+        ]
 
     @property
     def _shot_backbone(self) -> str:
@@ -173,38 +180,10 @@ class StudyRun:
         backbones = self.config.backbones
         return "resnet50" if "resnet50" in backbones else backbones[0]
 
-    def _few_shot_searches(self) -> list[TrialPlan]:
-        backbone = self._shot_backbone
-        return [
-            self._plan(
-                FSL,
-                backbone,
-                number,
-                Subset(part=FULL, count=count, sample=sample, fold="search"),
-                Subset(part=FULL, count=count, sample=sample, fold="validation"),
-                (self.config.seed, FSL, backbone, number, count, sample),
-            )
-            for count, sample in self._shots
-            for number in range(self.config.few_shot_trials)
-        ]
-
     def _train(self, plans: Sequence[TrialPlan], purpose: str) -> list[Model]:
         """Train models, or take those that the store has; write the curves of the search."""
-        machine = {
-            "device": self.device,
-            "threads": self.config.threads,
-            "deterministic": self.deterministic,
-        }
         tasks = [
-            training_task(
-                plan,
-                self.data,
-                self._sha256,
-                self._weights.get(plan.backbone),
-                machine,
-                self.folder.path / "checkpoints",
-                self.config.checkpoint_seconds,
-            )
+            training_task(plan, self._sha256, self._weights.get(plan.backbone), self._site)
             for plan in plans
         ]
         models = []
@@ -213,172 +192,140 @@ class StudyRun:
             values = TrainedValues.from_json(unpacked(content)[1])
             models.append(_model(plan, task, values))
             if purpose == "search":
-                self._write_curve(models[-1], values)
+                self._write_curve(models[-1].trial, values)
         return models
 
-    def _write_curve(self, model: Model, values: TrainedValues) -> None:
-        nan = float("nan")
-        fullsup = list(values.curve)
-        fullsup[-1] = model.trial.fullsup if fullsup[-1] is None else fullsup[-1]
-        columns = {
-            "epoch": [float(number + 1) for number in range(len(fullsup))],
-            "loss": [nan if loss is None else loss for loss in values.losses],
-            "fullsup": [nan if value is None else value for value in fullsup],
+    def _write_curve(self, trial: Trial, values: TrainedValues) -> None:
+        *earlier, last = values.curve
+        columns: dict[str, Sequence[float | None]] = {
+            "epoch": range(1, len(values.curve) + 1),
+            "loss": values.losses,
+            "fullsup": [*earlier, trial.fullsup if last is None else last],
         }
-        name = f"curves/{model.trial.pair}-{model.trial.trial}.csv"
-        self.folder.write_columns(name, columns)
+        self.folder.write_columns(f"curves/{trial.pair}-{trial.trial}.csv", columns)
 
-    def _choose(self, searched: Sequence[Model], few: Sequence[Model]) -> dict[str, int]:
-        """Return the trial of each pair that is best on train-fullsup; of equal ones the first.
-
-        Pairs of Fig 19 are PAIR/COUNT/SAMPLE.
-        """
-        scores: dict[str, dict[int, float]] = {}
-
-        def add(key: str, model: Model, value: float | None) -> None:
-            if value is not None and model.trial.converged:
-                scores.setdefault(key, {})[model.trial.trial] = value
-
+    def _write_choice(self, searched: Sequence[Model], best: Mapping[str, Model]) -> results.Choice:
         for model in searched:
-            add(model.trial.pair, model, model.trial.fullsup)
-            for subset, value in zip(model.plan.subsets, model.subsets, strict=True):
-                add(_key(model.trial.pair, subset), model, value)
-        for model in few:
-            add(_key(model.trial.pair, model.plan.training), model, model.trial.fullsup)
-        best = {key: max(sorted(values), key=values.__getitem__) for key, values in scores.items()}
-        for model in searched:
-            model.trial.chosen = best.get(model.trial.pair) == model.trial.trial
+            model.trial.chosen = best.get(model.key) is model
             model.trial.analysis = not model.trial.chosen
-        return best
+        trials = [model.trial for model in searched]
+        chosen = {key: model.trial.trial for key, model in best.items()}
+        hashed = canonical_sha256([[trial.to_json() for trial in trials], chosen])
+        choice = results.Choice(chosen=chosen, sha256=hashed)
+        self.folder.write("trials.jsonl", trials)
+        self.folder.write("choice.json", choice)
+        return choice
 
-    def _test(
-        self, searched: Sequence[Model], finals: Sequence[Model], choice: results.Choice
-    ) -> None:
-        """Score every model on test, and write what that gives."""
-        truth = truth_hash(Path(self.data.metadata, TEST))
-        passes = self.folder.passes()
-        if not any((each.choice, each.truth) == (choice.sha256, truth) for each in passes):
-            number, images = len(passes) + 1, self.data.counts()[TEST]
-            started = results.TestPass(
-                number=number, choice=choice.sha256, truth=truth, images=images
-            )
-            self.folder.write("test_passes.jsonl", [*passes, started])
-        tests, attributed = self._tested([*finals, *searched], len(finals))
-        for model in searched:
-            if (test := tests.get(model.task.key)) is not None:
-                _add_test(model.trial, test)
-        few_shot, reported = [], []
-        for model in finals:
-            final = replace(model.trial, chosen=True, analysis=False)
-            if (test := tests.get(model.task.key)) is not None:
-                _add_test(final, test)
-            subset = model.plan.training
-            if subset.count is None:
-                reported.append(final)
-            else:
-                few_shot.append(_few_shot(final, subset))
-        by_number = {(model.trial.pair, model.trial.trial): model for model in searched}
-        for count, sample in self._shots:
-            subset = Subset(part=FULL, count=count, sample=sample)
-            pair = f"{CAM}-{self._shot_backbone}"
-            if (chosen := choice.chosen.get(_key(pair, subset))) is not None:
-                model = by_number[pair, chosen]
-                of_subset = model.subsets[model.plan.subsets.index(subset)]
-                trial = replace(model.trial, fullsup=of_subset)
-                few_shot.append(_few_shot(trial, subset))
-        self.folder.write("attribution.jsonl", attributed)
-        self.folder.write("center.json", self._center())
-        self.folder.write("few_shot.jsonl", few_shot)
-        self.folder.write("finals.jsonl", reported)
-        self.folder.write("trials.jsonl", [model.trial for model in searched])
+    def _count_pass(self, choice: results.Choice) -> None:
+        """Record a pass over test, unless it continues one of the same choice and truth."""
+        truth, passes = truth_hash(Path(self.data.metadata, TEST)), self.folder.passes()
+        if any((each.choice, each.truth) == (choice.sha256, truth) for each in passes):
+            return
+        number, images = len(passes) + 1, self.data.counts()[TEST]
+        started = results.TestPass(number=number, choice=choice.sha256, truth=truth, images=images)
+        self.folder.write("test_passes.jsonl", [*passes, started])
 
-    def _tested(
-        self, models: Sequence[Model], finals: int
-    ) -> tuple[dict[str, Scores], list[results.Attribution]]:
-        """Return the scores on test by the key of the trained model, and those of gradients; write
-        maps of final models.
-
-        finals: how many models, from the first, are final.
-        """
+    def _test(self, finals: Sequence[Model], searched: Sequence[Model]) -> list[Attribution]:
+        """Score models on test, write maps of the final ones; return the scores of gradients."""
         config, sha256 = self.config, self.data.sha256(TEST)
-        tasks: dict[str, tuple[Model, Task]] = {}
-        for at, model in enumerate(models):
-            if model.trial.converged and model.task.key not in tasks:
-                is_final = at < finals and model.plan.training.count is None
-                test = testing_task(
-                    model.task,
-                    self.data,
-                    sha256,
-                    self.store,
-                    config.samples,
-                    is_final,
-                    config.keep_maps or config.submit_to is not None,
-                )
-                tasks[model.task.key] = model, test
-        made = self.make([task for _, task in tasks.values()], "test")
+        keep_maps = config.keep_maps or config.submit_to is not None
+        whole = {model.task.key: model for model in finals if model.plan.training.count is None}
+        tasks = {
+            model.task.key: testing_task(
+                model.task,
+                sha256,
+                self._site,
+                config.samples,
+                model.task.key in whole,
+                keep_maps,
+            )
+            for model in [*finals, *searched]
+            if model.trial.converged
+        }
         scores = {}
-        for (key, (model, _)), content in zip(tasks.items(), made, strict=True):
+        for key, content in zip(tasks, self.make(list(tasks.values()), "test"), strict=True):
             arrays, values = unpacked(content)
             scores[key] = Scores.from_json(values)
             if columns := scores[key].columns:
-                self.folder.write_columns(f"by_threshold/{model.trial.pair}.csv", columns)
-                self._write_maps(model.trial.pair, arrays)
-        cams = [
-            test
-            for model, test in list(tasks.values())[:finals]
-            if model.plan.method == CAM and config.attribution
-        ]
-        return scores, self._attributed(cams)
+                pair = whole[key].trial.pair
+                self.folder.write_columns(f"by_threshold/{pair}.csv", columns)
+                maps = {n[len(MAP) :]: arrays[n] for n in arrays if n.startswith(MAP)}
+                self._write_maps(pair, maps)
+        for model in [*finals, *searched]:
+            if model.task.key in scores:
+                _add_test(model.trial, scores[model.task.key])
+        cams = [model for key, model in whole.items() if model.plan.method == CAM and key in tasks]
+        return self._attributed({cam.plan.backbone: tasks[cam.task.key] for cam in cams})
 
-    def _attributed(self, tests: Sequence[Task]) -> list[results.Attribution]:
-        """Return the cells of Table IX and Fig 20 for the final CAM models, by their tests."""
-        rows = [(test, *cell) for test in tests for cell in attributions.cells()]
+    def _attributed(self, tests: Mapping[str, Task]) -> list[Attribution]:
+        """Return the cells of Table IX and Fig 20 for tests of CAM models by backbone."""
+        if not self.config.attribution:
+            return []
+        sha256 = {part: self.data.sha256(part) for part in (FULL, TEST)}
+        cells = [cell for backbone in tests for cell in attributions.cells(backbone)]
         tasks = [
-            attributions.attribution_task(test, part, self.data.sha256(part), name, n, sigma)
-            for test, part, name, n, sigma in rows
+            attributions.attribution_task(tests[cell.backbone], cell, sha256[cell.part])
+            for cell in cells
         ]
-        return [
-            results.Attribution(
-                method=name,
-                backbone=test.locations["plan"]["backbone"],
-                part=part,
-                samples=n,
-                smooth=sigma,
-                value=Scores.from_json(unpacked(content)[1]).value,
-            )
-            for (test, part, name, n, sigma), content in zip(
-                rows, self.make(tasks, "gradients"), strict=True
-            )
-        ]
+        for cell, scores in zip(cells, self._scores(tasks, "gradients"), strict=True):
+            cell.value = scores.value
+        return cells
 
-    def _write_maps(self, pair: str, arrays: Arrays) -> None:
-        part = self.data.part(TEST)
-        maps = {key.removeprefix(MAP): arrays[key] for key in arrays if key.startswith(MAP)}
+    def _write(
+        self, searched: Sequence[Model], finals: Sequence[Model], best: Mapping[str, Model]
+    ) -> None:
+        """Write the trials, the final models and the points of Fig 19."""
+        shots = [(model, model.plan.training, model.trial.fullsup) for model in finals]
+        pair = f"{CAM}-{self._shot_backbone}"
+        for shot in self._shots:
+            if (model := best.get(key := _key(pair, shot))) is not None:
+                shots.append((model, shot, model.scores[key]))
+        few_shot = [
+            results.FewShot(
+                method=model.plan.method,
+                backbone=model.plan.backbone,
+                per_class=shot.count,
+                sample=shot.sample,
+                trial=model.plan.trial,
+                fullsup=fullsup,
+                test=model.trial.test,
+            )
+            for model, shot, fullsup in shots
+            if shot.count is not None
+        ]
+        reported = [model.trial for model in finals if model.plan.training.count is None]
+        self.folder.write("few_shot.jsonl", few_shot)
+        self.folder.write(
+            "finals.jsonl", [replace(trial, chosen=True, analysis=False) for trial in reported]
+        )
+        self.folder.write("trials.jsonl", [model.trial for model in searched])
+
+    def _write_maps(self, pair: str, maps: Maps) -> None:
+        part, folder = self.data.part(TEST), self.folder.path
         if len(maps) == len(part.names):
-            whole = map_folders.Folder(self.folder.path / WHOLE_TEST / pair)
+            whole = map_folders.Folder(folder / WHOLE_TEST / pair)
             for name, scores in maps.items():
                 whole.write(name, scores)
-        sampled = map_folders.Folder(self.folder.path / "samples" / pair)
-        boxes = io.StringIO()
-        rows = csv.writer(boxes, lineterminator="\n")
-        rows.writerow(["id", "x0", "y0", "x1", "y1"])
-        for name in sample_names(part, self.config.samples):
+        sampled, boxes = map_folders.Folder(folder / "samples" / pair), []
+        for name in sample_names(part.names, self.config.samples):
             sampled.write(name, maps[name])
-            path = self.folder.path / "samples" / "images" / f"{name}.png"
+            path = folder / "samples" / "images" / f"{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            pixels = reading.pixels_of(Path(self.data.images, name), "upright")
-            with atomic_write(path, "wb") as file:
-                Image.fromarray(pixels).save(file, "PNG")
+            Image.fromarray(reading.pixels_of(Path(self.data.images, name), "upright")).save(path)
             image = part.truth[part.names.index(name)]
             if isinstance(image, WsolImage):
-                rows.writerows([name, *map("{:g}".format, box)] for box in image.boxes)
-        self.folder.write_text("samples/boxes.csv", boxes.getvalue())
+                boxes += [[name, *map("{:g}".format, box)] for box in image.boxes]
+        self.folder.write_rows("samples/boxes.csv", [["id", "x0", "y0", "x1", "y1"], *boxes])
+
+    def _scores(self, tasks: Sequence[Task], purpose: str) -> list[Scores]:
+        return [Scores.from_json(unpacked(made)[1]) for made in self.make(tasks, purpose)]
 
     def _center(self) -> results.Center:
-        parts, protocol = (FULL, TEST), self.config.protocol
-        tasks = [center_task(part, self.data, self.data.sha256(part), protocol) for part in parts]
-        made = [Scores.from_json(unpacked(each)[1]) for each in self.make(tasks, "center baseline")]
-        full, test = made
+        protocol = self.config.protocol
+        tasks = [
+            center_task(part, self.data.sha256(part), protocol, self._site) for part in (FULL, TEST)
+        ]
+        full, test = self._scores(tasks, "center baseline")
         return results.Center(
             fullsup=full.value,
             test=test.value,
@@ -387,11 +334,15 @@ class StudyRun:
         )
 
 
-def _chosen(chosen: dict[str, int], models: Sequence[Model]) -> Iterator[Model]:
-    """Yield the trained model of each choice, without CAM's of Fig 19."""
+def _best(models: Sequence[Model]) -> dict[str, Model]:
+    """Return the model of each key that is best on train-fullsup; of equal ones the first."""
+    best: dict[str, Model] = {}
+    scores: dict[str, float] = {}
     for model in models:
-        if chosen.get(_key(model.trial.pair, model.plan.training)) == model.trial.trial:
-            yield model
+        for key, score in model.scores.items():
+            if model.trial.converged and score is not None and score > scores.get(key, -np.inf):
+                best[key], scores[key] = model, score
+    return best
 
 
 def _is_final(plan: TrialPlan) -> bool:
@@ -413,9 +364,8 @@ def _key(pair: str, subset: Subset) -> str:
 
 
 def _model(plan: TrialPlan, task: Task, values: TrainedValues) -> Model:
-    scores = values.scores
     none = Scores(value=None, value_max=None, threshold=None, area=None)
-    main = scores[0] if scores else none
+    main = values.scores[0] if values.scores else none
     trial = Trial(
         method=plan.method,
         backbone=plan.backbone,
@@ -437,24 +387,12 @@ def _model(plan: TrialPlan, task: Task, values: TrainedValues) -> Model:
         chosen=False,
         analysis=False,
     )
-    subsets = [each.value for each in scores[1:]] or [None] * len(plan.subsets)
-    return Model(plan, task, trial, subsets)
+    keys = [_key(trial.pair, subset) for subset in (plan.training, *plan.subsets)]
+    scores = zip(keys, [each.value for each in values.scores], strict=False)
+    return Model(plan, task, trial, dict(scores))
 
 
 def _add_test(trial: Trial, test: Scores) -> None:
     trial.test, trial.test_max, trial.threshold_test = test.value, test.value_max, test.threshold
     trial.accuracy, trial.area, trial.boxes_at = test.accuracy, test.area, test.boxes_at
     trial.top1 = test.top1
-
-
-def _few_shot(trial: Trial, subset: Subset) -> results.FewShot:
-    assert subset.count is not None
-    return results.FewShot(
-        method=trial.method,
-        backbone=trial.backbone,
-        per_class=subset.count,
-        sample=subset.sample,
-        trial=trial.trial,
-        fullsup=trial.fullsup,
-        test=trial.test,
-    )

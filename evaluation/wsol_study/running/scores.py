@@ -52,7 +52,6 @@ def maps_of(
     model: Localizer,
     part: StudyPart,
     indices: Sequence[int],
-    side: int,
     device: str,
 ) -> tuple[Maps, Rights | None]:
     """Return the map of each image's class by image name, and where the classification is right;
@@ -60,7 +59,7 @@ def maps_of(
     """
 
     def load(batch: list[int]) -> tuple[list[int], torch.Tensor]:
-        pixels = np.stack([part.pixels(index, side) for index in batch])
+        pixels = np.stack([part.pixels(index, model.network.side) for index in batch])
         return batch, torch.from_numpy(pixels)
 
     maps: dict[str, NDArray[np.float32]] = {}
@@ -89,14 +88,15 @@ def scores_of(
 ) -> Scores:
     """Return the scores of maps; all null where a map is not finite."""
     accuracy = float(np.mean(list(rights.values()))) if rights else None
-    if not all(np.isfinite(scores).all() for scores in maps.values()):
+    made = [maps[part.names[index]] for index in indices]
+    if not all(np.isfinite(scores).all() for scores in made):
         return Scores(value=None, value_max=None, threshold=None, area=None, accuracy=accuracy)
     by_name = [
         _result(maps, part, indices, Protocol(protocol, normalize), device, curves, rights)
         for normalize in ("min-max", "max")
     ]
     result = by_name[0]
-    areas = [np.mean(normalized(maps[part.names[index]]) >= AREA_AT) for index in indices]
+    areas = [np.mean(normalized(scores) >= AREA_AT) for scores in made]
     values = [
         each.max_box_acc_v2.mean if isinstance(each, BoxResult) else each.mpxap for each in by_name
     ]

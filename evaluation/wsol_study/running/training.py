@@ -7,7 +7,7 @@ alone. The same device, torch and number of threads are needed; on CUDA also --d
 import io
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ import torch
 from evaluation.scoring.wsol.scoring import in_parts
 from evaluation.wsol_study.methods import METHODS
 from evaluation.wsol_study.methods.base import Localizer
-from evaluation.wsol_study.networks import image_side, load_weights
+from evaluation.wsol_study.networks import load_weights
 from evaluation.wsol_study.results import FSL
 from evaluation.wsol_study.running.parts import StudyPart, Subset, seed_of
-from evaluation.wsol_study.running.scores import maps_of, normal, scores_of
+from evaluation.wsol_study.running.scores import Scores, maps_of, normal, scores_of
 from labeling.files import atomic_write
 from labeling.records import Record
 
@@ -54,6 +54,10 @@ class TrialPlan(Record):
     validation: Subset | None
     subsets: list[Subset] = field(default_factory=list)
 
+    @property
+    def part_names(self) -> set[str]:
+        return {subset.part for subset in (self.training, self.validation) if subset}
+
 
 @dataclass
 class Progress:
@@ -75,20 +79,20 @@ class Training:
     """A training in progress. checkpoint: the file to resume from and to write."""
 
     def __init__(
-        self, plan: TrialPlan, parts: dict[str, StudyPart], device: str, weights: Path | None
+        self, plan: TrialPlan, parts: dict[str, StudyPart], device: str, weights: str | None
     ) -> None:
         self.plan, self.parts, self.device = plan, parts, device
         self.words = (plan.seed, plan.method, plan.backbone, plan.trial, plan.training)
         self.method = METHODS[plan.method]
         part = self.part = parts[plan.training.part]
         self.indices = plan.training.of(part.labels, plan.seed)
-        self.side = image_side(plan.backbone)
         torch.manual_seed(seed_of("weights", *self.words))
         classes = len(part.data.classes)
         self.model: Localizer = self.method.model(plan.backbone, classes, plan.hyperparameters)
         if weights is not None:
-            load_weights(self.model.network, weights)
+            load_weights(self.model.network, Path(weights))
         self.model.to(device)
+        self.side = self.model.network.side
         self.rate = float(plan.hyperparameters["learning_rate"])
         body = self.model.pretrained_parameters()
         known = {id(parameter) for parameter in body}
@@ -185,9 +189,7 @@ class Training:
         progress.losses.append(loss)
         progress.epoch, progress.step, progress.total = progress.epoch + 1, 0, 0.0
         is_last = progress.epoch == self.plan.epochs
-        value = None
-        if self.plan.validation is not None and not self.has_failed and self.plan.best:
-            value = self.value()
+        value = self.scores()[0].value if self.plan.best and not self.has_failed else None
         progress.fullsup.append(value)
         earlier = [score for score in progress.fullsup[:-1] if score is not None]
         if not self.plan.best and (is_last or self.has_failed):
@@ -197,13 +199,16 @@ class Training:
             progress.best = {name: each.detach().cpu().clone() for name, each in state.items()}
             progress.best_epoch = progress.epoch
 
-    def value(self) -> float | None:
-        """Return the score on validation as the model is now."""
-        assert self.plan.validation is not None
+    def scores(self, subsets: Sequence[Subset] = ()) -> list[Scores]:
+        """Return the scores of the model as it is now, on validation and on subsets of it."""
+        if self.plan.validation is None:
+            return []
         part = self.parts[self.plan.validation.part]
-        indices = self.plan.validation.of(part.labels, self.plan.seed)
-        maps, _ = maps_of(self.method, self.model, part, indices, self.side, self.device)
-        return scores_of(maps, part, indices, self.plan.protocol, self.device).value
+        indices = [
+            each.of(part.labels, self.plan.seed) for each in (self.plan.validation, *subsets)
+        ]
+        maps, _ = maps_of(self.method, self.model, part, indices[0], self.device)
+        return [scores_of(maps, part, each, self.plan.protocol, self.device) for each in indices]
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

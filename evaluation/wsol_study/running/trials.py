@@ -18,10 +18,9 @@ from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, task
 from evaluation.scoring.wsol.splits import TEST
 from evaluation.wsol_study.methods import METHODS
-from evaluation.wsol_study.methods.base import Localizer
-from evaluation.wsol_study.networks import image_side
+from evaluation.wsol_study.methods.base import WsolMethod
 from evaluation.wsol_study.running.parts import StudyData, StudyPart, seed_of
-from evaluation.wsol_study.running.scores import Scores, center_scores, maps_of, scores_of
+from evaluation.wsol_study.running.scores import Maps, Scores, center_scores, maps_of, scores_of
 from evaluation.wsol_study.running.training import Training, TrialPlan
 from labeling.json_text import canonical, parsed
 from labeling.records import Record
@@ -60,6 +59,29 @@ def computing(threads: int, deterministic: bool) -> Iterator[None]:
         torch.use_deterministic_algorithms(before[1])
 
 
+@dataclass(kw_only=True)
+class StudySite(Record):
+    """Where the tasks of a study compute, and where their data and results are.
+
+    seconds: longest time between checkpoints; 0 for one after each epoch only.
+    """
+
+    data: StudyData
+    device: str
+    threads: int
+    deterministic: bool
+    store: str
+    checkpoints: str
+    seconds: int
+
+    @property
+    def gpus(self) -> int:
+        return 0 if self.device == devices.CPU else 1
+
+    def part(self, name: str) -> StudyPart:
+        return _part(canonical(self.data.to_json()), name)
+
+
 @lru_cache(maxsize=8)
 def _part(data: bytes, name: str) -> StudyPart:
     """Return a part; kept, since all tasks of a process read the same images."""
@@ -67,39 +89,30 @@ def _part(data: bytes, name: str) -> StudyPart:
 
 
 def training_task(
-    plan: TrialPlan,
-    data: StudyData,
-    sha256: str,
-    weights: tuple[str, str] | None,
-    machine: Mapping[str, Any],
-    checkpoints: Path,
-    seconds: int,
+    plan: TrialPlan, sha256: str, weights: tuple[str, str] | None, site: StudySite
 ) -> Task:
     """Return the task of a training.
 
-    sha256: of the two parts for training. weights: a file and its SHA-256. machine: the device, its
-    number of threads, and whether algorithms are deterministic.
+    sha256: of the two parts for training. weights: a file and its SHA-256.
     """
-    device = machine["device"]
     arguments = {
         "plan": plan.to_json(),
-        "classes": data.classes,
+        "classes": site.data.classes,
         "images": sha256,
         "weights": weights and weights[1],
-        "kind": device.partition(":")[0],
-        "threads": machine["threads"],
-        "deterministic": machine["deterministic"],
+        "kind": site.device.partition(":")[0],
+        "threads": site.threads,
+        "deterministic": site.deterministic,
     }
     key = Task.of(trained_model, arguments).key
+    checkpoint = Path(site.checkpoints, f"{key.rpartition('/')[2]}.pt").absolute()
     return Task.of(
         trained_model,
         arguments,
-        gpus=_gpus(device),
-        data=data.to_json(),
-        device=device,
+        gpus=site.gpus,
+        site=site.to_json(),
         weights_file=weights and weights[0],
-        checkpoint=str((checkpoints / f"{key.rpartition('/')[2]}.pt").absolute()),
-        seconds=seconds,
+        checkpoint=str(checkpoint),
     )
 
 
@@ -112,62 +125,32 @@ def trained_model(
     kind: str,
     threads: int,
     deterministic: bool,
-    data: Mapping[str, Any],
-    device: str,
+    site: Mapping[str, Any],
     weights_file: str | None,
     checkpoint: str,
-    seconds: int,
 ) -> bytes:
     """Return the weights of a trained model, with its losses and scores on train-fullsup."""
-    device, goal = devices.checked(device), TrialPlan.from_json(plan)
-    names = {goal.training.part, (goal.validation or goal.training).part}
-    parts = {name: _part(canonical(data), name) for name in names}
+    at, goal = StudySite.from_json(site), TrialPlan.from_json(plan)
+    parts = {name: at.part(name) for name in goal.part_names}
     with computing(threads, deterministic):
-        training = Training(goal, parts, device, Path(weights_file) if weights_file else None)
-        training.run(Path(checkpoint), seconds or math.inf)
-        scores = None if training.has_failed else _validated(training)
+        training = Training(goal, parts, devices.checked(at.device), weights_file)
+        training.run(Path(checkpoint), at.seconds or math.inf)
+        scores = [] if training.has_failed else training.scores(goal.subsets)
     progress = training.progress
-    converged = not training.has_failed
-    if scores:
-        converged = scores[0].value is not None
     values = TrainedValues(
         losses=list(progress.losses),
         curve=progress.fullsup,
         epoch=progress.best_epoch or progress.epoch,
-        converged=converged,
-        scores=scores or [],
+        converged=scores[0].value is not None if scores else not training.has_failed,
+        scores=scores,
     )
-    state = training.model.state_dict() if converged else {}
+    state = training.model.state_dict() if values.converged else {}
     arrays = {f"{WEIGHT}{name}": value.cpu().numpy() for name, value in state.items()}
     return packed(arrays, values.to_json())
 
 
-def _validated(training: Training) -> list[Scores]:
-    """Return the scores on validation, then on its subsets; none without validation."""
-    plan = training.plan
-    if plan.validation is None:
-        return []
-    part = training.parts[plan.validation.part]
-    made: list[Scores] = []
-    for subset in (plan.validation, *plan.subsets):
-        indices = subset.of(part.labels, plan.seed)
-        if not made:
-            maps, _ = maps_of(
-                training.method, training.model, part, indices, training.side, training.device
-            )
-        chosen = {part.names[index]: maps[part.names[index]] for index in indices}
-        made.append(scores_of(chosen, part, indices, plan.protocol, training.device))
-    return made
-
-
 def testing_task(
-    trained: Task,
-    data: StudyData,
-    sha256: str,
-    store: Store,
-    samples: int,
-    is_final: bool,
-    keep_maps: bool,
+    trained: Task, sha256: str, site: StudySite, samples: int, is_final: bool, keep_maps: bool
 ) -> Task:
     """Return the task that tests a trained model. sha256: of test.
 
@@ -180,15 +163,8 @@ def testing_task(
         "curves": is_final,
         "keep_maps": keep_maps and is_final,
     }
-    locations = {
-        "plan": trained.arguments["plan"],
-        "data": data.to_json(),
-        "device": trained.locations["device"],
-        "threads": trained.arguments["threads"],
-        "deterministic": trained.arguments["deterministic"],
-        "store": store.address,
-    }
-    return Task.of(tested_model, arguments, gpus=trained.gpus, **locations)
+    plan = trained.arguments["plan"]
+    return Task.of(tested_model, arguments, site.gpus, plan=plan, site=site.to_json())
 
 
 @task(version=2, libraries=("torch",))
@@ -199,58 +175,55 @@ def tested_model(
     curves: bool,
     keep_maps: bool,
     plan: Mapping[str, Any],
-    data: Mapping[str, Any],
-    device: str,
-    threads: int,
-    deterministic: bool,
-    store: str,
+    site: Mapping[str, Any],
 ) -> bytes:
     """Return the scores of a trained model on test, with the maps of some images, or of all."""
-    device = devices.checked(device)
-    with computing(threads, deterministic):
-        content = Store.at(store).get(trained)
-        model, goal, part, side = opened_model(plan, canonical(data), TEST, content, device)
-        indices, method = list(range(len(part.names))), METHODS[goal.method]
-        maps, rights = maps_of(method, model, part, indices, side, device)
-        scores = scores_of(maps, part, indices, goal.protocol, device, curves, rights)
-    kept = part.names if keep_maps else sample_names(part, samples)
+    goal, at = TrialPlan.from_json(plan), StudySite.from_json(site)
+    maps, scores = scored(trained, goal, at, TEST, METHODS[goal.method], curves)
+    kept = maps if keep_maps else sample_names(list(maps), samples)
     return packed({f"{MAP}{name}": maps[name] for name in kept}, scores.to_json())
 
 
-def opened_model(
-    plan: Mapping[str, Any], data: bytes, part: str, trained: bytes, device: str
-) -> tuple[Localizer, TrialPlan, StudyPart, int]:
-    """Return a trained model on the device, its plan, a part of the data, and the side of images.
+def scored(
+    trained: str,
+    plan: TrialPlan,
+    site: StudySite,
+    part: str,
+    method: WsolMethod,
+    curves: bool = False,
+) -> tuple[Maps, Scores]:
+    """Return the maps of a trained model on a part, and their scores.
 
-    data: a StudyData as canonical JSON. trained: the object of its training.
+    trained: the key of its training. method: makes the maps.
     """
-    goal, study_part = TrialPlan.from_json(plan), _part(data, part)
-    classes = len(study_part.data.classes)
-    model = METHODS[goal.method].model(goal.backbone, classes, goal.hyperparameters)
-    arrays, _ = unpacked(trained)
-    keys = [key for key in arrays if key.startswith(WEIGHT)]
-    model.load_state_dict({key.removeprefix(WEIGHT): torch.from_numpy(arrays[key]) for key in keys})
-    return model.to(device), goal, study_part, image_side(goal.backbone)
+    device, study_part = devices.checked(site.device), site.part(part)
+    arrays, _ = unpacked(Store.at(site.store).get(trained))
+    state = {key: torch.from_numpy(arrays[key]) for key in arrays if key.startswith(WEIGHT)}
+    with computing(site.threads, site.deterministic):
+        model = METHODS[plan.method].model(
+            plan.backbone, len(site.data.classes), plan.hyperparameters
+        )
+        model.load_state_dict({key.removeprefix(WEIGHT): value for key, value in state.items()})
+        indices = range(len(study_part.names))
+        maps, rights = maps_of(method, model.to(device), study_part, indices, device)
+        scores = scores_of(maps, study_part, indices, plan.protocol, device, curves, rights)
+    return maps, scores
 
 
-def sample_names(part: StudyPart, samples: int) -> list[str]:
-    """Return the names of some images, the same for every model."""
-    order = np.random.default_rng(seed_of("samples")).permutation(len(part.names))
-    return [part.names[index] for index in sorted(order[:samples].tolist())]
+def sample_names(names: Sequence[str], samples: int) -> list[str]:
+    """Return some names, the same for every model."""
+    order = np.random.default_rng(seed_of("samples")).permutation(len(names))
+    return [names[index] for index in sorted(order[:samples].tolist())]
 
 
-def center_task(part: str, data: StudyData, sha256: str, protocol: str) -> Task:
+def center_task(part: str, sha256: str, protocol: str, site: StudySite) -> Task:
     """Return the task that scores the center-Gaussian baseline on a part."""
     arguments = {"part": part, "images": sha256, "protocol": protocol}
-    return Task.of(center_baseline, arguments, data=data.to_json())
+    return Task.of(center_baseline, arguments, site=site.to_json())
 
 
 @task(version=1)
-def center_baseline(part: str, images: str, protocol: str, data: Mapping[str, Any]) -> bytes:
+def center_baseline(part: str, images: str, protocol: str, site: Mapping[str, Any]) -> bytes:
     """Return the scores of the center-Gaussian baseline on a part."""
-    scores = center_scores(_part(canonical(data), part), protocol, devices.CPU)
+    scores = center_scores(StudySite.from_json(site).part(part), protocol, devices.CPU)
     return packed({}, scores.to_json())
-
-
-def _gpus(device: str) -> int:
-    return 0 if device == devices.CPU else 1

@@ -4,7 +4,7 @@ import torch
 
 from evaluation.wsol_study.hyperparameters import SPACES, draw
 from evaluation.wsol_study.methods import METHODS
-from evaluation.wsol_study.networks import BACKBONES, image_side
+from evaluation.wsol_study.networks import BACKBONES
 from tests.cases import for_each
 from tests.evaluation.wsol_study.methods.cases import CLASSES, batch, seeded
 
@@ -50,9 +50,10 @@ def test_shapes_of_loss_logits_and_maps(name, resolution):
 @for_each(("name", "backbone"), [(name, net) for name in ADDING for net in BACKBONES])
 def test_methods_that_add_layers_fit_every_backbone(name, backbone):
     """On the meta device, where only shapes are computed; a tensor left on the CPU would fail."""
-    method, side = METHODS[name], image_side(backbone)
+    method = METHODS[name]
     with torch.device("meta"):
         model = method.model(backbone, CLASSES, draw(SPACES[name], [1, name, backbone]))
+    side = model.network.side
     images = torch.zeros(2, 3, side, side, device="meta")
     labels = torch.zeros(2, dtype=torch.long, device="meta")
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from evaluation.wsol_study.networks import BACKBONES, build, image_side, load_weights
+from evaluation.wsol_study.networks import BACKBONES, build, load_weights
 from labeling.files import BadInput
 from tests.cases import for_each
 
@@ -10,11 +10,10 @@ GRIDS = [(backbone, side) for backbone in BACKBONES for side in (14, 28)]
 
 @for_each(("backbone", "resolution"), GRIDS)
 def test_features_have_the_grid_of_the_resolution(backbone, resolution):
-    side = image_side(backbone)
     # Shapes alone: nothing is computed.
     with torch.device("meta"):
         network = build(backbone, 5, resolution)
-        features = network.feature_maps(torch.zeros(1, 3, side, side))
+        features = network.feature_maps(torch.zeros(1, 3, network.side, network.side))
 
     assert features.shape == (1, network.channels, resolution, resolution)
 

@@ -119,7 +119,7 @@ def test_the_best_checkpoint_is_kept_with_the_convention_reference(parts):
 
     scores = training.progress.fullsup
     assert training.progress.best_epoch == 1 + scores.index(max(scores))
-    assert training.value() == max(scores)
+    assert training.scores()[0].value == max(scores)
 
 
 def test_fsl_learns_from_masks_of_fullsup(parts):
