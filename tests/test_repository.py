@@ -201,7 +201,7 @@ BUDGETS = {
     "evaluation/selection": 932,
     "evaluation/sequences": 727,
     "evaluation/splits": 434,
-    "evaluation/wsol_study": 2_801,
+    "evaluation/wsol_study": 2_806,
     "labeling": 1_321,
     "labeling/answers": 693,
     "labeling/assignment": 1_026,
