@@ -35,7 +35,7 @@ def report(command: ContractCommand, options: StudyReportOptions) -> ReportResul
     """Write report.html, tables/*.csv and figures/*.svg into the folder of a study."""
     page = options.folder / PAGE
     study = StudyFolder(options.folder)
-    made = making.make(StudyContent.read(study), page)
+    made = making.make(StudyContent(study), page)
     # Inline style: the page is opened as a local file.
     style = mark_safe(f"<style>{STYLE.read_text()}</style>")  # noqa: S308 - a file of this package
     text = render_to_string("evaluation/wsol_study.html", {"report": made, "style": style})

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from evaluation.classifiers import resuming
 from evaluation.engines.running import Engine
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
-from evaluation.management.computing import EngineOptions, device_of, in_tasks
+from evaluation.management.computing import EngineOptions, TaskWork, device_of
 from evaluation.models import Benchmark
 from evaluation.readers import release_predictions, wsol_folders
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
@@ -49,6 +48,7 @@ SMALL = StudyConfig(
 SMALL_ENGINE = Engine.from_name("local:2")
 MOST_SUBMISSIONS = 100
 LOCK = ".lock"
+Make = Callable[[Sequence[Task], str], Iterable[bytes]]
 NO_MASKS = "nobody drew parts in this release"
 SPLIT_AGAIN = "split the release again with fewer images in the other parts, as --by wsol:5,20"
 # Folder of a study on a release; each run writes it anew.
@@ -134,8 +134,8 @@ def run_study(command: ContractCommand, options: StudyOptions) -> StudyResult:
         for note in data.check(results.FSL in config.methods, config.few_shot):
             command.warn(note)
         before = len(folder.passes())
-        with _working(command, options) as (store, make):
-            StudyRun(config, data, folder, store, make, device, options.deterministic).run()
+        store, make = _task_work(command, options)
+        StudyRun(config, data, folder, store, make, device, options.deterministic).run()
     passes = len(folder.passes())
     if passes > max(1, before):
         command.warn(
@@ -205,19 +205,12 @@ def _write_classes(folder: Path) -> None:
             out.write("\n".join([*lines, ""]))
 
 
-@contextmanager
-def _working(
-    command: ContractCommand, options: StudyOptions
-) -> Iterator[tuple[Store, Callable[[Sequence[Task], str], Iterable[bytes]]]]:
-    """Yield the store of trained models, by default in the folder, and how tasks are made."""
-    work = options.work or str(options.out / "work")
+def _task_work(command: ContractCommand, options: StudyOptions) -> tuple[Store, Make]:
+    """Return the store of trained models, by default in the folder, and what makes tasks."""
+    store = Store.at(options.work or str(options.out / "work"))
     if options.on is None:
-        store = Store.at(work)
-        yield store, partial(_made_here, command, store)
-        return
-    with in_tasks(command, replace(options, work=work)) as engine:
-        assert engine is not None
-        yield engine.store, engine.results
+        return store, partial(_made_here, command, store)
+    return store, TaskWork(options.on, store, command).results
 
 
 def _made_here(
@@ -257,9 +250,9 @@ def _submit(row: Benchmark, folder: StudyFolder) -> list[str]:
 def _result(folder: StudyFolder, submitted: list[str]) -> StudyResult:
     trials, center, study = folder.trials(), folder.center(), folder.study()
     assert center is not None
-    failed: dict[str, int] = {}
+    failed = {trial.pair: 0 for trial in trials}
     for trial in trials:
-        failed[trial.pair] = failed.get(trial.pair, 0) + (not trial.converged)
+        failed[trial.pair] += not trial.converged
     return StudyResult(
         out=str(folder.path),
         trials=len(trials),
@@ -267,7 +260,7 @@ def _result(folder: StudyFolder, submitted: list[str]) -> StudyResult:
         test_passes=len(folder.passes()),
         center=center,
         finals=folder.finals(),
-        findings=findings(StudyContent.read(folder)),
+        findings=findings(StudyContent(folder)),
         submitted=submitted,
         device=study.device,
         unknown={"versions": devices.versions(study.device)},

@@ -1,13 +1,12 @@
 """The content of a study's folder for its report, and intervals by resampling trials."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.statistics import kendall
-from evaluation.wsol_study.results import Attribution, Center, FewShot, Study, StudyFolder, Trial
+from evaluation.wsol_study.results import StudyFolder, Trial
 
 Floats = NDArray[np.float64]
 ROUNDS = 1000
@@ -25,7 +24,6 @@ def method_title(name: str) -> str:
     return METHOD_TITLES.get(name, name.upper())
 
 
-@dataclass(frozen=True)
 class StudyContent:
     """A study with its records.
 
@@ -33,27 +31,10 @@ class StudyContent:
     pair's trials. So sums, differences and means of values have intervals, too.
     """
 
-    folder: StudyFolder
-    study: Study
-    trials: list[Trial]
-    finals: list[Trial]
-    center: Center | None
-    few_shot: list[FewShot]
-    attribution: list[Attribution]
-    passes: int
-
-    @classmethod
-    def read(cls, folder: StudyFolder) -> "StudyContent":
-        return cls(
-            folder,
-            folder.study(),
-            folder.trials(),
-            folder.finals(),
-            folder.center(),
-            folder.few_shot(),
-            folder.attribution(),
-            len(folder.passes()),
-        )
+    def __init__(self, folder: StudyFolder) -> None:
+        self.folder, self.study, self.passes = folder, folder.study(), len(folder.passes())
+        self.trials, self.finals, self.center = folder.trials(), folder.finals(), folder.center()
+        self.few_shot, self.attribution = folder.few_shot(), folder.attribution()
 
     @cached_property
     def methods(self) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
+from labeling.geometry.regions import PixelBox, tight
 
 SIDE, CLASSES = 56, 8
 # Images of each class.
@@ -51,7 +52,7 @@ def write(folder: Path, counts: Mapping[str, int] = COUNTS, seed: int = 0) -> No
                 (metadata / f"{file}.txt").write_text("".join(rows))
 
 
-def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], list[int]]:
+def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], PixelBox]:
     """Return a (SIDE, SIDE, 3) image of a class, and the box of its object."""
     y, x = np.mgrid[:SIDE, :SIDE].astype(float)
     field = label if rng.random() < CONTEXT else int(rng.integers(CLASSES))
@@ -72,9 +73,9 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
         image[channel][body] = (_color(coat, 0.2)[channel] + 0.3) * shade[body]
         image[channel][head] = (0.5 + 0.5 * stripes[head]) * _color(label, 1.2)[channel].clip(0, 1)
     image = image * rng.uniform(0.8, 1.2) + rng.normal(0, 0.04, image.shape)
-    rows, columns = np.nonzero(body | head)
-    box = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
-    return (image.clip(0, 1) * 255).astype(np.uint8).transpose(1, 2, 0), [int(i) for i in box]
+    box = tight(body | head)
+    assert box is not None
+    return (image.clip(0, 1) * 255).astype(np.uint8).transpose(1, 2, 0), box
 
 
 def _off_center(margin: float, rng: np.random.Generator) -> Floats:

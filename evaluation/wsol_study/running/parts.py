@@ -2,24 +2,22 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.classifiers.scoremaps import reading
-from evaluation.metrics.wsol.box_scores import Protocol
 from evaluation.metrics.wsol.mask_scores import FOREGROUND, IGNORED
 from evaluation.readers import wsol_folders
 from evaluation.readers.wsol_folders import MaskedImage, WsolImage
-from evaluation.scoring.wsol.scoring import BoxScoring, MaskScoring
 from evaluation.scoring.wsol.splits import FULL, TEST, WEAK
 from labeling.files import BadInput
+from labeling.geometry.regions import tight
 from labeling.json_text import canonical_sha256
 from labeling.records import Record
 
@@ -196,30 +194,14 @@ class StudyPart:
         if isinstance(image, WsolImage):
             scale = np.array([side / image.width, side / image.height] * 2)
             return _filled(image.boxes * scale, side)
-        drawn = wsol_folders.read_truth(image, self.folder / "localization.txt", side)
+        localization = self.folder / "localization.txt"
+        drawn = wsol_folders.read_truth(image, localization, side)
         if targets == "masks":
             return np.where(drawn == IGNORED, -1, drawn).astype(np.int8)
-        boxes = []
-        for file in image.masks:
-            alone = MaskedImage(image.name, image.label, [file], [])
-            mask = wsol_folders.read_truth(alone, self.folder / "localization.txt", side)
-            rows, columns = np.nonzero(mask == FOREGROUND)
-            if len(rows):
-                boxes.append([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
+        alone = [MaskedImage(image.name, image.label, [file], []) for file in image.masks]
+        masks = [wsol_folders.read_truth(mask, localization, side) for mask in alone]
+        boxes = [box for mask in masks if (box := tight(mask == FOREGROUND))]
         return _filled(np.array(boxes, np.float64).reshape(-1, 4), side)
-
-    def scoring(
-        self,
-        indices: Sequence[int],
-        protocol: Protocol,
-        curves: bool,
-        rights: Mapping[str, bool] | None,
-    ) -> BoxScoring | MaskScoring:
-        """Return the scoring of some images. rights: where the classification is right."""
-        images: list[Any] = [self.truth[index] for index in indices]
-        if self.data.masks is None:
-            return BoxScoring(images, protocol, rights, curves)
-        return MaskScoring(images, protocol, self.folder, curves)
 
 
 def _filled(boxes: NDArray[np.float64], side: int) -> NDArray[np.int8]:

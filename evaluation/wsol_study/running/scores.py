@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.wsol.box_scores import Protocol, center_gaussian, normalized, resized
 from evaluation.scoring.wsol.results import BoxResult, Curves, MaskResult
-from evaluation.scoring.wsol.scoring import in_parts
+from evaluation.scoring.wsol.scoring import BoxScoring, MaskScoring, in_parts
 from evaluation.wsol_study.methods.base import Localizer, WsolMethod
 from evaluation.wsol_study.running.parts import StudyPart
 from labeling.records import Record
@@ -140,23 +141,25 @@ def _result(
             return resized(maps[name], protocol.size, protocol.size)
         return maps[name]
 
-    scoring = part.scoring(indices, protocol, curves, rights)
-    sums = scoring.sums(read, device)
-    return scoring.result(sums, None, device)  # type: ignore[arg-type]
+    images: list[Any] = [part.truth[index] for index in indices]
+    scoring: BoxScoring | MaskScoring = BoxScoring(images, protocol, rights, curves)
+    if part.data.masks is not None:
+        scoring = MaskScoring(images, protocol, part.folder, curves)
+    return scoring.result(scoring.sums(read, device), None, device)  # type: ignore[arg-type]
 
 
 def _columns(result: BoxResult | MaskResult) -> dict[str, list[float]]:
     """Return the columns of by_threshold; scores of exactly 1 are counted in a row of their own."""
-    curves = vars(result.curves or Curves(thresholds=[]))
-    columns: dict[str, list[float]] = {"threshold": [*curves["thresholds"], 1.0]}
-    if isinstance(result, BoxResult):
-        by_iou = {f"box_acc_v2_{iou}": curve for iou, curve in curves["box_acc_v2"].items()}
-        columns |= {"box_acc": curves["box_acc"], **by_iou}
-        kinds = {"inside": curves["inside_histogram"], "outside": curves["outside_histogram"]}
-    else:
-        columns |= {key: curves[key] for key in ("px_prec", "px_rec", "px_acc")}
-        kinds = {
-            "inside": curves["foreground_histogram"],
-            "outside": curves["background_histogram"],
-        }
-    return {key: list(map(float, values)) for key, values in (columns | kinds).items()}
+    curves = result.curves or Curves(thresholds=[])
+    by_iou = curves.box_acc_v2 or {}
+    columns = {
+        "threshold": [*curves.thresholds, 1.0],
+        "box_acc": curves.box_acc,
+        **{f"box_acc_v2_{iou}": curve for iou, curve in by_iou.items()},
+        "px_prec": curves.px_prec,
+        "px_rec": curves.px_rec,
+        "px_acc": curves.px_acc,
+        "inside": curves.inside_histogram or curves.foreground_histogram,
+        "outside": curves.outside_histogram or curves.background_histogram,
+    }
+    return {key: list(map(float, values)) for key, values in columns.items() if values is not None}

@@ -10,7 +10,7 @@ from tests.evaluation.wsol_study.report.made_study import trial
 
 
 def content_of(folder, trials, finals, **changes) -> StudyContent:
-    return StudyContent.read(made_study.write(folder, trials, finals, **changes))
+    return StudyContent(made_study.write(folder, trials, finals, **changes))
 
 
 def test_tau_equals_that_of_scipy_without_the_trials_that_did_not_converge(tmp_path):

@@ -10,7 +10,7 @@ from tests.evaluation.wsol_study.report.made_study import trial
 
 
 def findings_of(study) -> list[PaperFinding]:
-    return findings(StudyContent.read(study))
+    return findings(StudyContent(study))
 
 
 def test_four_findings_of_a_study_with_their_numbers(tmp_path):

@@ -106,7 +106,7 @@ def test_masks_have_precision_by_recall_and_no_boxes(tmp_path):
     made_study.write_samples(tmp_path)
     (tmp_path / "samples" / "boxes.csv").unlink()
 
-    content = StudyContent.read(study)
+    content = StudyContent(study)
     by_key = {figure.key: figure for figure in [*figures(content), *pictures(content)]}
 
     assert by_key["figure08"].rows == []
@@ -118,7 +118,7 @@ def test_masks_have_precision_by_recall_and_no_boxes(tmp_path):
 
 
 def test_boxes_at_a_fixed_threshold_and_at_the_best(tmp_path):
-    content = StudyContent.read(made_study.write_whole(tmp_path))
+    content = StudyContent(made_study.write_whole(tmp_path))
 
     [boxes] = [figure for figure in pictures(content) if figure.key == "figure08"]
 
@@ -129,7 +129,7 @@ def test_boxes_at_a_fixed_threshold_and_at_the_best(tmp_path):
 
 
 def test_the_few_shot_curve_begins_with_random_hyperparameters_and_the_center(tmp_path):
-    content = StudyContent.read(made_study.write_whole(tmp_path))
+    content = StudyContent(made_study.write_whole(tmp_path))
 
     [curve] = [figure for figure in figures(content) if figure.key == "figure19"]
 
@@ -141,7 +141,7 @@ def test_the_few_shot_curve_begins_with_random_hyperparameters_and_the_center(tm
 
 
 def test_all_trials_are_counted_with_those_that_did_not_converge(tmp_path):
-    content = StudyContent.read(made_study.write_whole(tmp_path))
+    content = StudyContent(made_study.write_whole(tmp_path))
 
     [every] = [figure for figure in figures(content) if figure.key == "figure17"]
 

@@ -14,7 +14,7 @@ PAPER = ["vgg16", "inception_v3", "resnet50"]
 
 
 def tables_of(study) -> dict[str, tables.PaperTable]:
-    return {table.key: table for table in tables.tables(StudyContent.read(study))}
+    return {table.key: table for table in tables.tables(StudyContent(study))}
 
 
 def values(table: tables.PaperTable) -> dict[str, list[object]]:
