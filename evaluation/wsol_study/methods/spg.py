@@ -5,12 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluation.wsol_study.hyperparameters import Values
-from evaluation.wsol_study.methods.base import (
-    Localizer,
-    WsolMethod,
-    activation_maps,
-    normalized,
-)
+from evaluation.wsol_study.methods.base import Localizer, WsolMethod, activation_maps, normalized
 from evaluation.wsol_study.networks import build
 
 

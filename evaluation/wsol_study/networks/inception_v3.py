@@ -67,11 +67,7 @@ class InceptionBlock(nn.Module):
     """
 
     def __init__(
-        self,
-        inputs: int,
-        branches: Mapping[str, Sequence[Layer]],
-        pool: nn.Module,
-        stride: int = 1,
+        self, inputs: int, branches: Mapping[str, Sequence[Layer]], pool: nn.Module, stride: int = 1
     ) -> None:
         super().__init__()
         self.pool = pool

@@ -60,14 +60,13 @@ def _of_backbone(content: StudyContent, backbone: str) -> Iterator[PaperFinding]
     def finding(
         claim: str, measure: str, values: Floats, methods: list[str], least: float = 0
     ) -> PaperFinding:
-        converged = [t for m in methods for t in content.trials_of(m, backbone) if t.converged]
-        n = f"{len(converged)} converged trials of {', '.join(map(method_title, methods))}"
+        count = sum(t.converged for m in methods for t in content.trials_of(m, backbone))
+        n = f"{count} converged trials of {', '.join(map(method_title, methods))}"
         return _finding(claim, backbone, measure, float(values[0]), bounds(values), n, least)
 
-    cam = content.score(CAM, backbone) - content.center_score()
-    yield finding(
-        "The chosen CAM exceeds the center baseline", "score minus the baseline's", cam, [CAM]
-    )
+    gain = content.score(CAM, backbone) - content.center_score()
+    claim = "The chosen CAM exceeds the center baseline"
+    yield finding(claim, "score minus the baseline's", gain, [CAM])
     for method in ("has", "acol"):
         area = content.score(method, backbone, "area") - content.score(CAM, backbone, "area")
         claim = f"The maps of {method_title(method)} cover more than CAM's"
@@ -93,15 +92,11 @@ def _few_shot(content: StudyContent, backbone: str) -> PaperFinding:
             changes.setdefault(count, []).append(score - cam)
     means = {count: fmean(values) for count, values in changes.items()}
     at = next((count for count, mean in means.items() if mean > 0), max(means, default=0))
-    return _finding(
-        f"FSL exceeds CAM at {MOST_PER_CLASS} images per class or fewer",
-        backbone,
-        f"FSL minus CAM at {at} per class" if at else "FSL minus CAM",
-        means.get(at, np.nan),
-        mean_interval(changes.get(at, [])) or (None, None),
-        f"{len(changes.get(at, []))} samples of train-fullsup",
-        0,
-    )
+    samples = changes.get(at, [])
+    claim = f"FSL exceeds CAM at {MOST_PER_CLASS} images per class or fewer"
+    measure = f"FSL minus CAM at {at} per class" if at else "FSL minus CAM"
+    interval, n = mean_interval(samples) or (None, None), f"{len(samples)} samples of train-fullsup"
+    return _finding(claim, backbone, measure, means.get(at, np.nan), interval, n, 0)
 
 
 def _finding(

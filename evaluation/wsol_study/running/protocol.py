@@ -232,12 +232,7 @@ class StudyRun:
         whole = {model.task.key: model for model in finals if model.plan.training.count is None}
         tasks = {
             model.task.key: testing_task(
-                model.task,
-                sha256,
-                self._site,
-                config.samples,
-                model.task.key in whole,
-                keep_maps,
+                model.task, sha256, self._site, config.samples, model.task.key in whole, keep_maps
             )
             for model in [*finals, *searched]
             if model.trial.converged
@@ -327,10 +322,7 @@ class StudyRun:
         ]
         full, test = self._scores(tasks, "center baseline")
         return results.Center(
-            fullsup=full.value,
-            test=test.value,
-            fullsup_max=full.value_max,
-            test_max=test.value_max,
+            fullsup=full.value, test=test.value, fullsup_max=full.value_max, test_max=test.value_max
         )
 
 

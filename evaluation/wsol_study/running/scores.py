@@ -49,11 +49,7 @@ def normal(images: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def maps_of(
-    method: WsolMethod,
-    model: Localizer,
-    part: StudyPart,
-    indices: Sequence[int],
-    device: str,
+    method: WsolMethod, model: Localizer, part: StudyPart, indices: Sequence[int], device: str
 ) -> tuple[Maps, Rights | None]:
     """Return the map of each image's class by image name, and where the classification is right;
     None if the method does not classify.

@@ -15,11 +15,15 @@ def drawn(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def data(drawn) -> StudyData:
+def data_of(folder: Path) -> StudyData:
     return StudyData(
-        images=str(drawn / "images"),
-        metadata=str(drawn / "metadata"),
+        images=str(folder / "images"),
+        metadata=str(folder / "metadata"),
         masks=None,
         classes=[f"class{number}" for number in range(made_data.CLASSES)],
     )
+
+
+@pytest.fixture
+def data(drawn) -> StudyData:
+    return data_of(drawn)

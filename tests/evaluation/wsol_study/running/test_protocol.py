@@ -12,10 +12,10 @@ from evaluation.scoring.wsol.splits import FULL, TEST
 from evaluation.wsol_study.results import StudyFolder
 from evaluation.wsol_study.running import attributions, protocol
 from evaluation.wsol_study.running.config import StudyConfig
-from evaluation.wsol_study.running.parts import StudyData
 from evaluation.wsol_study.running.protocol import StudyRun
 from labeling.csv_rows import rows
 from labeling.json_text import canonical_sha256
+from tests.evaluation.wsol_study.running.conftest import data_of
 
 TINY = StudyConfig(
     images=Path(),
@@ -47,13 +47,7 @@ def run(config, data, out) -> StudyFolder:
 @pytest.fixture(scope="module")
 def whole(drawn, tmp_path_factory):
     """The folder of a complete tiny study."""
-    data = StudyData(
-        images=str(drawn / "images"),
-        metadata=str(drawn / "metadata"),
-        masks=None,
-        classes=[f"class{number}" for number in range(8)],
-    )
-    return run(TINY, data, tmp_path_factory.mktemp("whole"))
+    return run(TINY, data_of(drawn), tmp_path_factory.mktemp("whole"))
 
 
 def test_a_study_writes_every_file_of_its_folder(whole):
@@ -101,17 +95,16 @@ def test_the_choice_is_the_best_on_fullsup_and_hashed(whole):
     }
 
 
-def test_the_choice_is_written_before_anything_of_test_is_read(data, drawn, tmp_path):
+def test_the_choice_is_written_before_anything_of_test_is_read(drawn, tmp_path):
     # Without the truth and the images of test, whatever reads them fails.
     shutil.copytree(drawn, tmp_path / "drawn")
     (tmp_path / "drawn" / "metadata" / TEST / "localization.txt").unlink()
     for image in (tmp_path / "drawn" / "images" / TEST).iterdir():
         image.write_bytes(b"")
-    data.images, data.metadata = (str(tmp_path / "drawn" / n) for n in ("images", "metadata"))
     out = tmp_path / "out"
 
     with pytest.raises(FileNotFoundError):
-        run(replace(TINY, methods=["cam"], few_shot=[]), data, out)
+        run(replace(TINY, methods=["cam"], few_shot=[]), data_of(tmp_path / "drawn"), out)
 
     choice, trials = StudyFolder(out).choice(), StudyFolder(out).trials()
     before = [trial.to_json() for trial in trials]
@@ -188,15 +181,9 @@ def test_boxes_of_an_id_with_commas_are_read_back(drawn, tmp_path):
     (tmp_path / "drawn" / "images" / TEST / "0000.png").rename(tmp_path / "drawn" / "images" / name)
     for file in (tmp_path / "drawn" / "metadata" / TEST).iterdir():
         file.write_text(file.read_text().replace(f"{TEST}/0000.png", name))
-    data = StudyData(
-        images=str(tmp_path / "drawn" / "images"),
-        metadata=str(tmp_path / "drawn" / "metadata"),
-        masks=None,
-        classes=[f"class{number}" for number in range(8)],
-    )
     config = replace(TINY, methods=["cam"], trials=1, few_shot=[], samples=16)
 
-    run(config, data, tmp_path / "out")
+    run(config, data_of(tmp_path / "drawn"), tmp_path / "out")
 
     path = tmp_path / "out" / "samples" / "boxes.csv"
     assert name in {cells[0] for _, cells in rows(path, ("id", "x0", "y0", "x1", "y1"))}
