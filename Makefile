@@ -7,6 +7,9 @@ CODE := annotator labeling evaluation tests benchmarks deploy manage.py
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
+# Tests start many processes, each of which would compile all of the code again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-dev exchange lock demo test test-all lint format docs messages bench bench-gpu scale clean clean-data
