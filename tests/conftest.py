@@ -29,7 +29,7 @@ from annotator.static_files import HashedFiles
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
-from tests import factories, object_store
+from tests import factories, object_store, tables
 from tests.clients import logged_in
 
 # `--hypothesis-profile nightly` looks thirty times as hard. How long an example takes says more of
@@ -137,6 +137,8 @@ def django_db_modify_db_settings(
 ) -> None:
     """SQLite in a file: in memory, a live server's threads would share one connection."""
     default = connections.settings["default"]
+    # tests/labeling/test_migrations.py compares the tables with those that migrations make.
+    default["TEST"]["MIGRATE"] = False
     if connections["default"].vendor == "sqlite":
         default["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
         # Nothing here outlives a power cut.
@@ -144,6 +146,12 @@ def django_db_modify_db_settings(
         options["init_command"] = options["init_command"].replace(
             "synchronous=FULL", "synchronous=OFF"
         )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> None:
+    with django_db_blocker.unblock():
+        tables.complete()
 
 
 def own_world(folder: Path) -> dict[str, Any]:

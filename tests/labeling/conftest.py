@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 
 import environ
 import pytest
-from django.core.management import call_command
 from django.db import connections
 
+from tests import tables
 from tests.conftest import skip_or_fail
 from tests.labeling import part_files
 from tests.labeling.crowd import people
@@ -51,17 +51,17 @@ def _away_from_the_test_database(blocker):
             connections["default"] = kept
 
 
-def _migrate(url, blocker):
+def _make_tables(url, blocker):
     with _away_from_the_test_database(blocker):
         _point_to(url)
-        call_command("migrate", verbosity=0)
+        tables.make()
 
 
 @pytest.fixture(scope="session")
 def sqlite_tables(tmp_path_factory, django_db_blocker):
     """The path of an SQLite database with all tables and no rows."""
     path = tmp_path_factory.mktemp("template") / "template.sqlite3"
-    _migrate(f"sqlite:///{path}", django_db_blocker)
+    _make_tables(f"sqlite:///{path}", django_db_blocker)
     with closing(sqlite3.connect(path)) as made:
         made.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
@@ -71,14 +71,14 @@ def sqlite_tables(tmp_path_factory, django_db_blocker):
     scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 )
 def template(request, sqlite_tables, django_db_blocker):
-    """The name of an empty migrated database, of which every test gets a copy."""
+    """The name of an empty database with all tables, of which every test gets a copy."""
     if request.param == "sqlite":
         yield str(sqlite_tables)
         return
     name = f"assay_template_{uuid.uuid4().hex[:12]}"
     with _postgres() as server:
         server.execute(f'CREATE DATABASE "{name}"')
-    _migrate(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", django_db_blocker)
+    _make_tables(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", django_db_blocker)
     yield name
     with _postgres() as server:
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
