@@ -115,6 +115,17 @@ def collect_garbage() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect tests without collecting garbage: they stay, and going through them takes a seventh
+    of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     collect_garbage()
 

@@ -380,6 +380,7 @@ def with_numbers(route: str, world: World, number: str) -> Iterator[str]:
         yield "/" + "/".join(parts) + (f"?{query}" if query else "")
 
 
+@pytest.mark.ci
 def test_no_address_falls_over_a_number_that_fits_no_column(world):
     owner = Visitor(world.alice)
     wrong, tried = [], 0
@@ -395,6 +396,7 @@ def test_no_address_falls_over_a_number_that_fits_no_column(world):
     assert tried > 100
 
 
+@pytest.mark.ci
 def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
     parameters_of = {
         path: item["get"].get("parameters", ())

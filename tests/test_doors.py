@@ -157,6 +157,7 @@ class Forms(HTMLParser):
                 self.sent.setdefault(name, []).append(value)
 
 
+@pytest.mark.ci
 def test_no_choice_of_a_page_keeps_a_path_an_address_or_an_option(world):
     client = Client(raise_request_exception=False)
     client.force_login(world.alice)

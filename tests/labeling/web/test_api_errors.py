@@ -235,7 +235,9 @@ def junk(chance: random.Random) -> object:
     return {name: chance.choice(JUNK) for name in fields}
 
 
-@pytest.mark.parametrize("tries", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "tries", [pytest.param(3, marks=pytest.mark.ci), pytest.param(12, marks=pytest.mark.slow)]
+)
 def test_no_junk_makes_any_action_fall_over(db, tries):
     """Every write of the API, with its own fields full of the wrong things: never a 500."""
     chance = random.Random(7)
