@@ -9,13 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from evaluation.models import Benchmark, Pool, PoolSelection
 from evaluation.pools import choosing
 from labeling.errors import NotAllowed, NotYours, Refusal
-from labeling.jobs import queue
+from labeling.jobs import child, queue
 from labeling.models import Image, Job
 from labeling.near_duplicates.fingerprints import VIEWS
 from tests import factories
 from tests.clients import API, program, read
 from tests.evaluation.pool import CLASSES, read_lines
 from tests.evaluation.pools.pool_rows import with_predictions
+from tests.labeling.jobs import here
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wordnet")]
 SETTINGS = {
@@ -27,7 +28,13 @@ SETTINGS = {
     "distance": "weighted",
 }
 PAGE = "/datasets/lake/pools/{}/selections/"
+IN_A_PROCESS = child.manage
 WORDS = [f"word {number}" for number in range(len(CLASSES))]
+
+
+@pytest.fixture(autouse=True)
+def _commands_here(monkeypatch):
+    monkeypatch.setattr(child, "manage", here.manage)
 
 
 @pytest.fixture
@@ -59,7 +66,11 @@ def content_of(row: PoolSelection) -> bytes:
         ({"distance": "zero-one"}, []),
     ],
 )
-def test_the_site_selects_what_the_command_selects(pool, tmp_path, shell, changes, options):
+def test_the_site_selects_what_the_command_selects(
+    pool, tmp_path, shell, monkeypatch, changes, options
+):
+    monkeypatch.setattr(child, "manage", IN_A_PROCESS)
+
     row = select(pool, **changes)
 
     values = SETTINGS | changes
