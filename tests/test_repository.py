@@ -184,7 +184,7 @@ BUDGETS = {
     "benchmarks": 4_238,
     "clients": 269,
     "deploy": 828,
-    "docs": 5_793,
+    "docs": 5_799,
     "evaluation": 768,
     "evaluation/benchmarks": 13_285,
     "evaluation/classifiers": 2_256,
