@@ -426,7 +426,7 @@ def multipart(fields: dict[str, str], file: tuple[str, bytes]) -> tuple[bytes, s
     return b"".join(parts), f"multipart/form-data; boundary={edge}"
 
 
-@pytest.mark.postgres
+@pytest.mark.pgbouncer
 def test_an_image_that_somebody_uploads_goes_through_every_service(site):
     password = secrets.token_urlsafe(12)
     site.run(
@@ -485,14 +485,14 @@ assert not wrong, wrong
 """
 
 
-@pytest.mark.postgres
+@pytest.mark.pgbouncer
 def test_long_lists_are_read_whole_by_way_of_pgbouncer(site):
     assert f":{site.ports['pgbouncer']}/" in (site.folder / "secrets/database-url").read_text()
 
     site.run("web", "python", "-c", LONG_LISTS, DJANGO_SETTINGS_MODULE="annotator.settings")
 
 
-@pytest.mark.postgres
+@pytest.mark.pgbouncer
 def test_every_dependency_is_ready_and_figures_stay_inside(site):
     stranger = Browser(site.ports["proxy"])
     body = json.loads(stranger.ask("/readyz")[1])
@@ -519,7 +519,7 @@ def bytes_of_bodies(site: Processes) -> int:
     return total
 
 
-@pytest.mark.postgres
+@pytest.mark.pgbouncer
 def test_the_proxy_keeps_a_body_until_it_is_whole(site):
     if not sys.platform.startswith("linux"):
         pytest.skip("reads /proc")
