@@ -341,6 +341,14 @@ def shell(capsys, monkeypatch) -> Shell:
     return Shell(capsys)
 
 
+@pytest.fixture
+def commands_here(monkeypatch) -> None:
+    """Jobs run their commands in this process; one test of each command leaves this out."""
+    from tests.labeling.jobs import here
+
+    monkeypatch.setattr("labeling.jobs.child.manage", here.manage)
+
+
 @pytest.fixture(scope="session")
 def wordnet() -> WordNet:
     """This machine's WordNet; without it the test is skipped, or fails in CI."""

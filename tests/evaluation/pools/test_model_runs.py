@@ -88,6 +88,7 @@ def test_the_frames_of_a_benchmark_become_the_submission_that_classify_makes(
     assert not list((tmp_path / "model_runs").iterdir())
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_a_stopped_job_goes_on_and_makes_one_submission(cats, alice, tmp_path, monkeypatch):
     register(tmp_path)
     reveal = cds_world.make(alice, cats)
@@ -118,6 +119,7 @@ def test_a_stopped_job_goes_on_and_makes_one_submission(cats, alice, tmp_path, m
     assert not folder.exists()
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_a_score_is_requested_though_an_earlier_attempt_submitted(
     cats, alice, tmp_path, monkeypatch
 ):
@@ -137,6 +139,7 @@ def test_a_score_is_requested_though_an_earlier_attempt_submitted(
     assert Run.objects.filter(benchmark=reveal).count() == 1
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_predictions_of_a_pool_become_a_submission(cats, alice, tmp_path):
     register(tmp_path)
     species = labeled_world.make(alice, cats, "classification")
@@ -154,6 +157,7 @@ def test_predictions_of_a_pool_become_a_submission(cats, alice, tmp_path):
     assert cats.dataset.images.count() > species.settings["truth"]["images"]
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_uploaded_predictions_become_a_submission_of_one_class_per_image(
     cats, alice, as_alice: Client, tmp_path
 ):
@@ -180,6 +184,7 @@ def test_uploaded_predictions_become_a_submission_of_one_class_per_image(
     assert f"from pool {sent.pk} of {sent.created_at:%Y-%m-%d}, top 1 only" in page
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_a_run_whose_pool_was_removed_does_not_run_the_model(cats, alice, tmp_path):
     register(tmp_path)
     species = labeled_world.make(alice, cats, "classification")

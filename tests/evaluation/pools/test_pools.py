@@ -106,6 +106,7 @@ def test_what_was_made_is_kept_while_the_job_will_be_tried_again(
     assert met == kept
 
 
+@pytest.mark.usefixtures("commands_here")
 @pytest.mark.parametrize("when", ["the next pool", "the night"])
 def test_what_nobody_goes_on_with_is_swept(dataset, model, tmp_path, when):
     def left(state: str, **of_pool: Any) -> Path:
@@ -202,6 +203,7 @@ def test_a_removed_model_can_no_more_be_named(dataset, model, shell):
     assert "no model is called" in shell.refusal("models", "remove", "colours")["error"]
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_the_page_asks_for_a_pool_and_gives_its_zip(dataset, model, as_alice):
     page = as_alice.get("/datasets/lake/pools/")
     assert b"colours (3 classes)" in page.content

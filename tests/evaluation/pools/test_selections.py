@@ -16,9 +16,8 @@ from tests import factories
 from tests.clients import API, program, read
 from tests.evaluation.pool import CLASSES, read_lines
 from tests.evaluation.pools.pool_rows import with_predictions
-from tests.labeling.jobs import here
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wordnet")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wordnet", "commands_here")]
 SETTINGS = {
     "top_k": 5,
     "min_confidence": 0.6,
@@ -30,11 +29,6 @@ SETTINGS = {
 PAGE = "/datasets/lake/pools/{}/selections/"
 IN_A_PROCESS = child.manage
 WORDS = [f"word {number}" for number in range(len(CLASSES))]
-
-
-@pytest.fixture(autouse=True)
-def _commands_here(monkeypatch):
-    monkeypatch.setattr(child, "manage", here.manage)
 
 
 @pytest.fixture

@@ -100,6 +100,7 @@ def test_bad_files_leave_nothing_behind(alice, dataset, tmp_path):
     assert not list((Path(settings.DATA_DIR) / "networks").glob("*"))
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_the_budget_chooses_by_hash_and_another_budget_adds_to_it(campaign):
     network = networks.of(campaign)
     assert network is not None
@@ -120,6 +121,7 @@ def test_the_budget_chooses_by_hash_and_another_budget_adds_to_it(campaign):
     assert (state.images, state.embedded, state.fits, state.bytes) == (3, 2, 2, 2 * ONE)
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_a_job_that_was_killed_goes_on_and_gives_the_same_bytes(campaign, monkeypatch):
     prompted.embed(campaign)
     expected = hashes()
@@ -159,6 +161,7 @@ def test_the_encoder_is_ended_when_its_job_is_stopped(campaign, monkeypatch):
     assert ImageEmbedding.objects.count() == 3
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_an_image_that_cannot_be_read_leaves_the_others(campaign):
     image = campaign.dataset.images.first()
     assert image is not None
