@@ -1,6 +1,7 @@
 """`manage.py benchmark`: benchmarks on released labels from the shell."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from labeling.files import BadInput, read_yaml
 from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, UsageError, refusals, verb
 from labeling.management.options import argument, option
+from labeling.management.printing import table
 from labeling.management.release_options import find_campaign
 from labeling.releases import freezing
 
@@ -86,6 +88,19 @@ class ApplyReviewOptions(BenchmarkOptions):
     queue: Path | None = option("where mistakes queue made it", metavar="QUEUE.jsonl")
 
 
+def _show_versions(versions: Sequence[TruthVersionRow]) -> str:
+    """Return a row per version, then the images of its report."""
+    heads = ("version", "release", "made_at", "added", "removed", "changed")
+    rows = [[*(getattr(row, head) for head in heads), ", ".join(row.reviews)] for row in versions]
+    notes = [
+        f"version {row.version}, {key.replace('_', ' ')}: {', '.join(names)}"
+        for row in versions
+        for key, names in row.report.to_json().items()
+        if names
+    ]
+    return "\n".join([table(rows, [*heads, "reviews"]), *notes])
+
+
 class Command(ContractCommand):
     help = "Make benchmarks on released labels, bring classifiers in, and score them."
 
@@ -119,7 +134,7 @@ class Command(ContractCommand):
             "settings": made.settings,
         }
 
-    @verb("list the versions of a benchmark's truth")
+    @verb("list the versions of a benchmark's truth", show=_show_versions)
     def versions(self, options: BenchmarkOptions) -> list[TruthVersionRow]:
         row = Benchmark.objects.filter(name=options.name).first()
         if row is None:

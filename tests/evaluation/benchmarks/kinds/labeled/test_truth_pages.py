@@ -119,6 +119,19 @@ def test_the_api_and_the_command_state_the_same(followed, as_alice, shell):
     assert (second["version"], second["release"], second["reviews"]) == (2, 2, [])
 
 
+def test_the_command_prints_a_row_for_each_version(followed, shell):
+    version = truth_versions.newest(followed)
+    version.report["left_out"] = [LATE]
+    version.save()
+
+    status, out, _ = shell("benchmark", "versions", followed.name)
+
+    head, *rows, note = out.splitlines()
+    assert (status, head.split()[:2], head.split()[-1]) == (0, ["version", "release"], "reviews")
+    assert [row.split()[:2] for row in rows] == [["1", "1"], ["2", "2"]]
+    assert note == f"version 2, left out: {LATE}"
+
+
 def test_the_command_tells_that_a_competition_has_no_versions(birds, shell):
     status, _, err = shell("benchmark", "versions", birds.name)
 
