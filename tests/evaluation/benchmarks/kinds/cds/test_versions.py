@@ -404,9 +404,9 @@ def test_the_pages_and_downloads_are_of_the_newest_truth(reveal, growing, alice,
     with benchmarks.open_lines(reveal) as file:
         lines = [json.loads(line) for line in file]
 
-    assert "By the newest truth" in page
+    assert "First and newest labels" in page
     assert "3 of 4 objects" in page
-    assert "Changed objects" in page
+    assert "Objects with another CDS" in page
     assert "These are of version 2 of the truth" in upload
     assert "--number 2" in upload
     assert "--sequences sequences.jsonl" in upload
