@@ -61,7 +61,7 @@ class BenchmarkKind(Generic[ResultT]):
     # On the page of all benchmarks: the button's key, and the purpose of such a benchmark.
     key: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
-    # What its truth counts: image or object (pages write "an" before it).
+    # What its truth counts: image, object or, without versions, question.
     counted: ClassVar[str] = "image"
     # Its templates; missing ones fall back to the framework's (evaluation/{part}.html).
     templates: ClassVar[str] = "evaluation/{part}.html"
@@ -204,6 +204,10 @@ class BenchmarkKind(Generic[ResultT]):
         if now != then or all(newer == older for newer, older in truth):
             return None
         return last if last.result.get("code_version") == freezing.code_version() else None
+
+    def count_settled(self, benchmark: Benchmark, since: Run | None) -> int:
+        """Return how many questions were settled since a run, for kinds without truth versions."""
+        return 0
 
     def obstacle(self, benchmark: Benchmark) -> str:
         """Return a sentence why nothing can be scored yet, or ""."""

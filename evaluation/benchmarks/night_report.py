@@ -23,8 +23,9 @@ class BenchmarkNight(Record):
     """What a night did to a benchmark.
 
     version: the newest version of its truth, None without versions. changed: images (cds: objects)
-    that the night added, removed or changed. notes: on the version that the night made, None
-    without. run: the run that it requested. error: states the cure.
+    that the night added, removed or changed; mad: questions settled since the last kept run. notes:
+    on the version that the night made, None without. run: the run that it requested. error: states
+    the cure.
     """
 
     name: str

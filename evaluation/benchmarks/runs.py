@@ -379,7 +379,9 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
 def _score_nightly(benchmark: Benchmark, job: Job) -> None:
     """Follow the campaign, and request a run if something changed; keep both in the job."""
     _fail_abandoned()
-    result: dict[str, object] = {}
+    done = benchmark.runs.filter(state=Run.State.DONE).defer("result")
+    kept = next((run for run in done.iterator() if not run.settings.get("interim")), None)
+    result: dict[str, object] = {"changed": kind_of(benchmark).count_settled(benchmark, kept)}
     try:
         made = truth_versions.follow(benchmark, freezing.latest_kept(benchmark.campaign))
         if made is not None:
@@ -387,9 +389,8 @@ def _score_nightly(benchmark: Benchmark, job: Job) -> None:
     except kind_of(benchmark).refusals as error:
         # The truth stays as it is, and is scored.
         result = {"error": _sentence(error)}
-    kept = benchmark.runs.filter(state=Run.State.DONE).defer("result").first()
-    stale = kept is not None and kept.settings.get("interim")
-    if stale or has_changed(benchmark):
+    # An interim run is repeated, so that its scores are kept.
+    if done.first() != kept or has_changed(benchmark):
         result["run"] = request(benchmark).pk
     _keep(job, result)
 

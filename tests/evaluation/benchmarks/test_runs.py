@@ -19,7 +19,7 @@ from labeling.models import Campaign, Job, Question, Release
 from labeling.quality import monitoring
 from labeling.releases import freezing
 from tests import factories
-from tests.clients import html_of
+from tests.clients import html_of, text_of
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
 
@@ -299,6 +299,30 @@ def test_night_keeps_what_the_clock_made_by_day(settled, run_jobs):
     assert counts == {"settled": 0, "releases": 0, "runs": 1}
     assert Release.objects.get().counts["interim"] is False
     assert [run.settings["interim"] for run in Run.objects.all()] == [False]
+
+
+def test_night_counts_questions_settled_since_the_kept_run(birds, people, run_jobs, as_alice):
+    def changed():
+        [row] = runs.nightly()["benchmarks"]
+        return row["changed"], row["run"] is not None
+
+    answer = crowd.right_is(COOT)
+    pairs = {("shared.png", COOT), ("shared.png", DRAKE)}
+    crowd.answer(birds.campaign, people, lambda *pair: answer(*pair) if pair in pairs else None)
+    assert changed() == (2, False)
+    text = text_of(as_alice.get("/nightly/"))
+    assert "2 questions" in text
+    assert "cannot be scored yet" in text
+    left = ("beta-gamma-3.png", DRAKE)
+    crowd.answer(birds.campaign, people, lambda *pair: None if pair == left else answer(*pair))
+    count = birds.campaign.questions.filter(state="settled").count()
+    assert changed() == (count, True)
+    crowd.answer(birds.campaign, people, answer)
+    # An interim run of the day does not count.
+    finished_run(birds, run_jobs, interim=True)
+
+    assert changed() == (1, True)
+    assert changed() == (0, False)
 
 
 def test_night_settles_what_a_crash_left_open(birds, people):

@@ -318,7 +318,7 @@ def test_nightly_prints_its_counts_and_each_benchmark(selection, shell):
             {
                 "name": "birds",
                 "version": None,
-                "changed": 0,
+                "changed": 15,
                 "added": 0,
                 "removed": 0,
                 "run": Run.objects.get().pk,

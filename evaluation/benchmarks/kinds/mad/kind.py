@@ -21,6 +21,7 @@ class Mad(MadScoring, MadPages):
     names = ("mad",)
     title = "MAD competition"
     key = "m"
+    counted = "question"
     purpose = (
         "asks people about the images on which classifiers differ most. Select them from a pool of "
         "a dataset, or upload here what manage.py mad select chose."

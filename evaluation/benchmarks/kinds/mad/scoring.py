@@ -14,7 +14,7 @@ from evaluation.metrics.mad import ranking
 from evaluation.metrics.mad.results import Ranking
 from evaluation.models import Benchmark, Run, Selection
 from evaluation.scoring.scored_release import ScoredRelease
-from labeling.models import Question, Release
+from labeling.models import Question, Release, Settlement
 from labeling.releases import freezing
 
 
@@ -87,6 +87,12 @@ class MadScoring(BenchmarkKind[MadResult]):
             "conventions": {key: benchmark.settings[key] for key in competitions.DEFAULTS},
             **alike.fingerprint(benchmark),
         }
+
+    def count_settled(self, benchmark: Benchmark, since: Run | None) -> int:
+        marks = since.settings["signature"]["marks"] if since else {"last_settlement": 0}
+        rows = Settlement.objects.filter(question__campaign=benchmark.campaign)
+        new = rows.filter(pk__gt=marks["last_settlement"])
+        return new.order_by().values("question").distinct().count()
 
     def obstacle(self, benchmark: Benchmark) -> str:
         settled = benchmark.campaign.questions.filter(
