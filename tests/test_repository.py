@@ -181,16 +181,16 @@ BUDGETS = {
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_617,
-    "benchmarks": 4_238,
+    "benchmarks": 4_613,
     "clients": 269,
     "deploy": 828,
     "docs": 5_799,
     "evaluation": 768,
-    "evaluation/benchmarks": 13_285,
+    "evaluation/benchmarks": 13_293,
     "evaluation/classifiers": 2_256,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
-    "evaluation/management": 4_064,
+    "evaluation/management": 4_076,
     "evaluation/metrics": 6_948,
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,
@@ -236,7 +236,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_609,
-    "tests": 82_419,
+    "tests": 82_450,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}

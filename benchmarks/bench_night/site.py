@@ -1,9 +1,6 @@
-"""A night on a site with benchmarks of all six kinds, each with three submissions.
+"""A site with campaigns of three kinds, benchmarks of six, and their submissions.
 
-`python -m benchmarks night [--size IMAGES]`: the first night scores every submission, the second
-one follows a tenth more labels, the third one finds nothing new, and the last one scores a late
-submission to each benchmark. Answers and settlements are written in bulk; the nights are those of
-`manage.py nightly`, each in a process of its own, on SQLite.
+Used in processes of their own, with Django set up. Answers and settlements are written in bulk.
 """
 
 import csv
@@ -11,15 +8,11 @@ import io
 import json
 import random
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import Row, load, own_process, row, sized
-
-MOST_RATIO = 1.3
 NAMES = ("alpha", "beta", "gamma")
 SIZE = (64, 64)
 MAP = 14
@@ -27,67 +20,6 @@ HALF, RIGHT = 20, 0.6
 LABELED = ("classification", "localization", "detection", "wsol")
 BOXED = {"box": [8.0, 6.0, 40.0, 44.0], "how": "drag", "flags": []}
 POLICY = {"gold_share": 0, "votes": 1, "max_votes": 1, "min_votes": 1}
-
-
-def main(images: int = sized(10_000, 100)) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-
-        def run(action: str, argument: Any = None) -> Any:
-            return own_process.run("bench_night", folder, action, argument)
-
-        run("build", images)
-        first = run("night")
-        run("label", [images, images // 10])
-        more, nothing = run("night"), run("night")
-        run("submit_late")
-        late = run("night")
-    nights = (first, more, nothing, late)
-    expected = [[6, 0], [6, 5], [0, 0], [5, 0]]
-    assert [night["done"] for night in nights] == expected, nights
-    ratio = more["processor"] / first["processor"]
-    seconds = [f"{night['processor']:.1f} s ({night['seconds']:.1f} passed)" for night in nights]
-    return [
-        row(
-            f"a night after 10 % new labels, {images:,} images, six kinds, over the first night",
-            f"{ratio:.2f}: {seconds[1]} and {seconds[0]} of the processor, "
-            f"{more['queries']:,} and {first['queries']:,} queries, {load()}",
-            f"≤ {MOST_RATIO}",
-            ratio <= MOST_RATIO,
-        ),
-        row("… without new labels", f"{seconds[2]}, {nothing['queries']:,} queries"),
-        row("… with a late submission to each", f"{seconds[3]}, {late['queries']:,} queries"),
-        row("… peak memory", f"{max(night['mib'] for night in nights)} MiB"),
-    ]
-
-
-# In processes of their own, with Django set up.
-
-
-def night(_: Any) -> dict[str, Any]:
-    """Return seconds, seconds of the processor, queries and memory (mib) of a night, and
-    done: the runs and the versions that it made.
-    """
-    from django.db import connection
-
-    from evaluation.benchmarks import runs
-
-    queries = 0
-
-    def count(execute: Any, *rest: Any) -> Any:
-        nonlocal queries
-        queries += 1
-        return execute(*rest)
-
-    began, processor = time.monotonic(), time.process_time()
-    with connection.execute_wrapper(count):
-        report: Any = runs.nightly()
-    seconds, processor = time.monotonic() - began, time.process_time() - processor
-    faults = [each["error"] for each in report["benchmarks"] if each["error"]]
-    assert not [*faults, *report["failed"]], report
-    versions = sum(each["notes"] is not None for each in report["benchmarks"] if "notes" in each)
-    made = [report["runs"], versions]
-    measured = {"seconds": seconds, "processor": processor, "queries": queries, "done": made}
-    return measured | {"mib": own_process.peak_mib()}
 
 
 def build(images: int) -> None:
@@ -167,8 +99,8 @@ def label(numbers: list[int]) -> None:
     names = _names()[first : first + count]
     classes = _classes()
     for campaign in (competition, parts):
-        asked = campaign.questions.filter(item__image__name__in=names)
-        questions = list(asked.select_related("item__image").order_by("pk"))
+        rows = campaign.questions.filter(item__image__name__in=names)
+        questions = list(rows.select_related("item__image").order_by("pk"))
         drawn = {"state": "drawn", "polygons": [[[[22, 6], [50, 6], [50, 40], [22, 40]]]]}
         polygons = {"parts": {"torso": drawn, "leg": {"state": "occluded"}}, "half": True}
         values = [
@@ -309,33 +241,33 @@ def _enter(made: Any, name: str) -> None:
     from evaluation.benchmarks.kind import kind_of
 
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        kind_of(made).write_truth(made, truth_versions.newest_number(made), place)
-        path = WRITERS[made.kind](place, random.Random(name), name)
+        truth = Path(folder)
+        kind_of(made).write_truth(made, truth_versions.newest_number(made), truth)
+        path = WRITERS[made.kind](truth, random.Random(name), name)
         kind_of(made).accept(made, made.created_by, path, path.name, name)
 
 
-def _write_labels(place: Path, chance: random.Random, _: str) -> Path:
+def _write_labels(folder: Path, chance: random.Random, _: str) -> Path:
     classes = _classes()
-    rows = [(image, 1, chance.choice([wnid, *classes])) for image, wnid in _rows(place)]
-    return _written(place, ("image", "rank", "wnid"), rows)
+    rows = [(image, 1, chance.choice([wnid, *classes])) for image, wnid in _rows(folder)]
+    return _written(folder, ("image", "rank", "wnid"), rows)
 
 
-def _write_boxes(place: Path, chance: random.Random, _: str) -> Path:
+def _write_boxes(folder: Path, chance: random.Random, _: str) -> Path:
     def shaken(box: Iterable[str]) -> list[float]:
-        return [float(side) + chance.uniform(-8, 8) for side in box]
+        return [float(side) + chance.uniform(-6, 6) for side in box]
 
-    rows = [(image, wnid, chance.random(), *shaken(box)) for image, wnid, *box in _rows(place)]
-    return _written(place, ("image", "wnid", "confidence", "x0", "y0", "x1", "y1"), rows)
+    rows = [(image, wnid, chance.random(), *shaken(box)) for image, wnid, *box in _rows(folder)]
+    return _written(folder, ("image", "wnid", "confidence", "x0", "y0", "x1", "y1"), rows)
 
 
-def _write_maps(place: Path, chance: random.Random, name: str) -> Path:
+def _write_maps(folder: Path, chance: random.Random, name: str) -> Path:
     import numpy as np
 
     rows, columns = np.mgrid[:MAP, :MAP]
-    path = place / "maps.zip"
+    path = folder / "maps.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        for image in (place / "image_ids.txt").read_text().split():
+        for image in (folder / "image_ids.txt").read_text().split():
             content = io.BytesIO()
             x, y = chance.uniform(3, MAP - 3), chance.uniform(3, MAP - 3)
             distance = (rows - y) ** 2 + (columns - x) ** 2
@@ -344,14 +276,14 @@ def _write_maps(place: Path, chance: random.Random, name: str) -> Path:
     return path
 
 
-def _write_frames(place: Path, chance: random.Random, name: str) -> Path:
+def _write_frames(folder: Path, chance: random.Random, name: str) -> Path:
     classes, frames = _classes(), dict[str, str]()
-    for text in (place / "sequences.jsonl").read_text().splitlines():
+    for text in (folder / "sequences.jsonl").read_text().splitlines():
         line = json.loads(text)
         for frame in line["frames"]:
             frames[frame] = chance.choice([line["category"], *classes])
     rows = [(frame, name, wnid) for frame, wnid in frames.items()]
-    return _written(place, ("frame", "classifier", "wnid"), rows)
+    return _written(folder, ("frame", "classifier", "wnid"), rows)
 
 
 WRITERS: dict[str, Callable[[Path, random.Random, str], Path]] = {
@@ -363,13 +295,13 @@ WRITERS: dict[str, Callable[[Path, random.Random, str], Path]] = {
 }
 
 
-def _rows(place: Path) -> list[list[str]]:
-    with (place / "truth.csv").open(newline="") as file:
+def _rows(folder: Path) -> list[list[str]]:
+    with (folder / "truth.csv").open(newline="") as file:
         return list(csv.reader(file))[1:]
 
 
-def _written(place: Path, head: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
-    path = place / "sent.csv"
+def _written(folder: Path, head: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
+    path = folder / "sent.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([head, *rows])
     return path
