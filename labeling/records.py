@@ -58,14 +58,10 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """Return strict JSON with the keys in the order of the fields; NaN becomes null."""
-        values = {
-            key: (reader, getattr(self, reader.name))
-            for key, reader in _readers(type(self)).items()
-        }
         written = {
             key: plain(value)
-            for key, (reader, value) in values.items()
-            if reader.is_required or value is not None
+            for key, reader in _readers(type(self)).items()
+            if (value := getattr(self, reader.name)) is not None or reader.is_required
         }
         return written | {key: self.unknown[key] for key in self.unknown if key not in written}
 
@@ -123,8 +119,14 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+# Most values; numpy's strings are of another type.
+SCALARS = {str, int, bool, types.NoneType}
+
+
 def plain(value: Any) -> Any:
     """Return the value as JSON has it: Records as objects, NaN as null."""
+    if type(value) in SCALARS:
+        return value
     if isinstance(value, Record):
         return value.to_json()
     if isinstance(value, (list, tuple)):
