@@ -3,10 +3,12 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.benchmarks.truth_versions import newest
+from evaluation.models import Run, Submission
 from evaluation.readers.sequences import ObjectKey, SequenceLine, object_of
 from evaluation.scoring.cds import tables
 from evaluation.scoring.cds.result import (
@@ -23,14 +25,50 @@ from evaluation.scoring.scored_release import ScoredRelease
 
 # Most objects that a result lists as changed; the others are counted.
 MOST_LISTED = 20
+# Key of the fingerprint.
+CLASSIFIERS = "classifiers"
 # Classifier → the mean CDS of each object that it was asked about.
 Means = Mapping[str, Mapping[ObjectKey, float]]
-# Scores lines by the predictions for a version.
-Score = Callable[[Sequence[SequenceLine]], CdsScores]
+# Scores lines by the predictions for a version; None without predictions.
+Score = Callable[[Sequence[SequenceLine]], CdsScores] | None
+
+
+@dataclass(frozen=True)
+class KeptScores:
+    """Scores by this newest truth that a run takes over from the last one. names: whose."""
+
+    newest: NewestSequences
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, run: Run | None, machines: Iterable[Submission]) -> "KeptScores | None":
+        """Return the scores of the submissions that have not changed since the run."""
+        scores = CdsResult.from_json(run.result or {}).newest if run is not None else None
+        if run is None or scores is None:
+            return None
+        version = newest(run.benchmark)
+        if version is None or version.sha256 != scores.sha256:
+            return None
+        versions = {effect.name: effect.version for effect in scores.effects}
+        names = {
+            row.name
+            for row in machines
+            if [row.name, row.sha256, False] in run.settings["signature"][CLASSIFIERS]
+            and versions.get(row.name) == row.version
+        }
+        return cls(scores, frozenset(names))
+
+    def added_to(self, column: NewestColumn, earlier: NewestColumn) -> NewestColumn:
+        rows = [row for row in earlier.classifiers if row.name in self.names]
+        return replace(column, classifiers=[*column.classifiers, *rows])
 
 
 def score(
-    history: SequenceHistory, opening: CdsResult, sequences: Path, scored: Score
+    history: SequenceHistory,
+    opening: CdsResult,
+    sequences: Path,
+    scored: Score,
+    kept: KeptScores | None,
 ) -> NewestSequences:
     """Return every classifier by the newest truth. sequences: sequences.jsonl by the opening."""
     version = newest(history.benchmark)
@@ -40,10 +78,18 @@ def score(
     before = _means(_stored(sequences), history.opening)
     whole, after = _column(lines, scored)
     corrected, _ = (whole, after) if common == lines else _column(common, scored)
+    kept_effects = {}
+    if kept is not None:
+        whole = kept.added_to(whole, kept.newest.all_objects)
+        corrected = kept.added_to(corrected, kept.newest.opening_objects)
+        kept_effects = {row.name: row for row in kept.newest.effects if row.name in kept.names}
     first = NewestColumn(
         objects=opening.objects,
         classifiers=_scores(opening, before),
     )
+    order = {name: number for number, name in enumerate(opening.classifiers)}
+    for column in (whole, corrected):
+        column.classifiers.sort(key=lambda row: order.get(row.name, len(order)))
     submissions = list(history.benchmark.submissions.all())
     machines = {row.name for row in submissions if not row.is_people}
     ranks = [_ranks(column, machines) for column in (first, corrected, whole)]
@@ -51,6 +97,9 @@ def score(
     effects = []
     for row in submissions:
         if row.name not in opening.classifiers:
+            continue
+        if row.name in kept_effects:
+            effects.append(kept_effects[row.name])
             continue
         of_row = after.get(row.name, {})
         earlier = before.get(row.name, {})
@@ -64,7 +113,7 @@ def score(
                 opening=len(earlier),
                 objects=len(of_row),
                 ignored=len(history.frames_at(row.version).keys() - every),
-                ranks=[column.get(row.name) for column in ranks],
+                ranks=[],
                 difference=mean_difference(
                     list(differences.values()), bootstrap.level, bootstrap.seed
                 ),
@@ -72,6 +121,8 @@ def score(
                 changed_objects=["/".join(key) for key in changed[:MOST_LISTED]],
             )
         )
+    for effect in effects:
+        effect.ranks = [column.get(effect.name) for column in ranks]
     return NewestSequences(
         version=history.newest,
         sha256=version.sha256,
@@ -86,14 +137,12 @@ def score(
 
 def _column(lines: Sequence[SequenceLine], scored: Score) -> tuple[NewestColumn, Means]:
     """Return the scores on these lines, and the means of the objects."""
-    if not lines:
-        return NewestColumn(objects=0, classifiers=[]), {}
+    column = NewestColumn(objects=len(set(map(object_of, lines))), classifiers=[])
+    if not lines or scored is None:
+        return column, {}
     scores = scored(lines)
     means = _means(scores.sequences(), lines)
-    column = NewestColumn(
-        objects=len(set(map(object_of, lines))), classifiers=_scores(scores.result, means)
-    )
-    return column, means
+    return replace(column, classifiers=_scores(scores.result, means)), means
 
 
 def _scores(result: CdsResult, means: Means) -> list[NewestScore]:

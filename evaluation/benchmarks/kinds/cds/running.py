@@ -12,6 +12,7 @@ from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.kind import NEWEST_TRUTH, BenchmarkKind
 from evaluation.benchmarks.kinds.cds import benchmarks, newest_truth, next_truth, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
+from evaluation.benchmarks.kinds.cds.newest_truth import CLASSIFIERS, KeptScores
 from evaluation.benchmarks.kinds.cds.versions import LINES, SequenceHistory
 from evaluation.benchmarks.submissions import missing_notes, read_all, write_lines
 from evaluation.benchmarks.truth_versions import FIRST
@@ -50,20 +51,30 @@ class CdsScoring(BenchmarkKind[CdsResult]):
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         """Return the tables, and write sequences.jsonl and answers.jsonl to the run's folder.
 
-        If only the newest truth changed since the last run, everything else is copied from it.
-        Raises one of `refusals`.
+        If only the newest truth changed since the last run, everything else is copied from it; the
+        scores of unchanged submissions by the same newest truth are kept. Raises one of `refusals`.
         """
-        before = self.scored_before(benchmark, (NEWEST_TRUTH,), SEQUENCES)
+        before = self.scored_before(benchmark, (NEWEST_TRUTH, CLASSIFIERS), SEQUENCES)
+        classifiers = self.fingerprint(benchmark)[CLASSIFIERS]
         history = SequenceHistory.of(benchmark)
         with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
-            if before is not None:
+            if before is not None and before.settings["signature"][CLASSIFIERS] == classifiers:
                 result = CdsResult.from_json(before.result or {})
                 folders.copy_files(folders.run_folder(benchmark, before.pk), folder)
             else:
                 result = _by_opening(history, release, folder)
             result.truth_versions, result.newest = [FIRST, history.newest], None
             if history.newest > FIRST:
-                result.newest = _by_newest(history, result, folder / SEQUENCES)
+                result.newest = read_all(
+                    benchmark,
+                    lambda machines: _by_newest(
+                        history,
+                        result,
+                        folder / SEQUENCES,
+                        machines,
+                        KeptScores.of(before, machines),
+                    ),
+                )
         return result
 
     def next_truth(
@@ -80,7 +91,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
             "release": benchmark.own_release.sha256,
             # Hashed, because orders and mapping are long and every run stores this.
             "settings": canonical_sha256(benchmark.settings),
-            "classifiers": [
+            CLASSIFIERS: [
                 list(row)
                 for row in benchmark.submissions.values_list("name", "sha256", "is_people")
             ],
@@ -107,7 +118,9 @@ class CdsScoring(BenchmarkKind[CdsResult]):
 
 def _by_opening(history: SequenceHistory, release: Release, folder: Path) -> CdsResult:
     rounds = history.benchmark.settings["bootstrap"]
-    predictions = _given(history, FIRST)
+    predictions = predictions_of(history, FIRST)
+    if predictions is None:
+        raise Refusal(NOBODY)
     scored = _scored(history.benchmark, predictions, history.opening, rounds)
     write_lines(folder / SEQUENCES, scored.sequences())
     write_lines(folder / ANSWERS, scored.answers())
@@ -124,20 +137,22 @@ def _by_opening(history: SequenceHistory, release: Release, folder: Path) -> Cds
     return devices.with_device(result)
 
 
-def _by_newest(history: SequenceHistory, opening: CdsResult, sequences: Path) -> NewestSequences:
-    predictions = _given(history, history.newest)
+def _by_newest(
+    history: SequenceHistory,
+    opening: CdsResult,
+    sequences: Path,
+    machines: Sequence[Submission],
+    kept: KeptScores | None,
+) -> NewestSequences:
+    changed = [row for row in machines if kept is None or row.name not in kept.names]
+    predictions = _joined(_each(history, history.newest, changed))
+    if predictions is None:
+        return newest_truth.score(history, opening, sequences, None, kept)
 
     def scored(lines: Sequence[SequenceLine]) -> scoring.CdsScores:
         return _scored(history.benchmark, predictions, lines, bootstrap=0)
 
-    return newest_truth.score(history, opening, sequences, scored)
-
-
-def _given(history: SequenceHistory, number: int) -> FramePredictions:
-    predictions = predictions_of(history, number)
-    if predictions is None:
-        raise Refusal(NOBODY)
-    return predictions
+    return newest_truth.score(history, opening, sequences, scored, kept)
 
 
 def _scored(

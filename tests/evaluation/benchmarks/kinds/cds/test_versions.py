@@ -10,7 +10,7 @@ from django.test import Client
 
 from evaluation.benchmarks import folders, runs, truth_versions
 from evaluation.benchmarks.kind import kind_of
-from evaluation.benchmarks.kinds.cds import benchmarks, people
+from evaluation.benchmarks.kinds.cds import benchmarks, newest_truth, people
 from evaluation.benchmarks.kinds.cds.versions import SequenceHistory
 from evaluation.models import Run
 from evaluation.readers.sequences import object_of
@@ -123,6 +123,35 @@ def test_an_object_of_one_day_is_scored_the_next_morning(reveal, growing, alice,
         "b_cds": 0,
     }
     assert effects_of(run)["late"]["ranks"] == [1, 1, 1]
+
+
+def test_scores_of_unchanged_submissions_by_the_newest_truth_are_kept(
+    reveal, growing, alice, bob, tmp_path, monkeypatch, run_jobs
+):
+    answer(growing, LATE, bob)
+    night_of(reveal)
+    scored = []
+    by_newest = newest_truth.score
+
+    def score(history, opening, sequences, scores, kept):
+        scored.append(scores(history.opening).result.classifiers if scores else [])
+        return by_newest(history, opening, sequences, scores, kept)
+
+    monkeypatch.setattr(newest_truth, "score", score)
+    rows = newest_rows(reveal, late=world.always_right, never=world.right_at_last)
+    benchmarks.add_predictions(reveal, alice, world.write(tmp_path / "late.csv", rows))
+    _, run = night_of(reveal)
+    kind_of(reveal).remove(reveal, reveal.submissions.get(name="never").position)
+    _, fewer = night_of(reveal)
+    # Without an earlier result, everything is scored.
+    Run.objects.update(result=None)
+    runs.request(reveal)
+    run_jobs()
+    whole = runs.latest(reveal)
+
+    assert scored == [["late", "never"], [], ["early", "late"]]
+    assert [*effects_of(run)] == [*column(run, "all_objects")] == ["early", "late", "never"]
+    assert fewer.result == whole.result
 
 
 def test_ids_of_unchanged_objects_stay_and_new_objects_come_last(reveal, growing, bob):
