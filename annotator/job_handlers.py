@@ -27,6 +27,7 @@ ASSAY_JOB_HANDLERS = {
     "report release": "evaluation.release_reports.making.execute",
     "score": "evaluation.benchmarks.runs.execute",
     "select": "evaluation.pools.choosing.execute",
+    "sort images": "labeling.datasets.image_ranks.execute",
     "split": "evaluation.release_splits.making.execute",
     "submit model": "evaluation.pools.model_runs.execute",
     "verify": "labeling.quality.verifying.execute",

@@ -474,7 +474,7 @@ ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 ASSAY_SEALED_IMAGES = "evaluation.hooks.sealed_images"
 ASSAY_IMAGE_USES = ["evaluation.hooks.uses_of_image"]
-ASSAY_IMAGE_PREDICTIONS = "evaluation.hooks.images_predicted"
+ASSAY_IMAGE_PREDICTIONS = "evaluation.hooks.Predictions"
 # Functions that remove the pixels of an image from one place each (labeling/removal/privacy.py).
 ASSAY_PIXEL_PLACES = [
     "labeling.removal.privacy.remove_stored",

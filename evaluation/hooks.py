@@ -1,21 +1,23 @@
 """Functions that labeling calls by their names in the settings, without importing this package."""
 
 import contextlib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
+from functools import cached_property
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from django.urls import reverse
 
 from evaluation.benchmarks.access import benchmarks_for
-from evaluation.benchmarks.kind import families, kind_of
+from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.models import Benchmark, ReleaseSplit, Selection
+from evaluation.models import Benchmark, ReleaseSplit, Submission
 from evaluation.release_splits import parts
 from labeling.campaigns.lifecycle import Sibling, TopicFields
 from labeling.models import Campaign, Dataset, Image, User
+from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
 # Siblings of a class to show: first those in the campaign, then others by name.
@@ -113,21 +115,56 @@ def sealed_images(campaign: Campaign) -> frozenset[str]:
 def uses_of_image(user: User, image: Image) -> list[ImageUse]:
     """Return how the newest benchmarks of this person used the image, without sealed ones."""
     rows = benchmarks_for(user).filter(campaign__dataset=image.dataset).select_related("campaign")
-    by_family: dict[str, list[Benchmark]] = {}
-    for row in rows.order_by("-pk")[:BENCHMARKS]:
-        if not kind_of(row).hides_images(row, user):
-            by_family.setdefault(kind_of(row).family, []).append(row)
-    known = families()
     return [
         use
-        for family, benchmarks in by_family.items()
-        for use in known[family].uses_of_image(benchmarks, image.name)
+        for kind, benchmarks in _visible(rows.order_by("-pk")[:BENCHMARKS], user)
+        for use in kind.uses_of_image(benchmarks, image.name)
     ]
 
 
-def images_predicted(user: User, dataset: Dataset, keys: Sequence[str]) -> Exists:
-    """Return the condition that a classifier of a competition predicts one of these classes."""
-    rows = benchmarks_for(user).filter(campaign__dataset=dataset)
-    predicted = Q(first_label__in=keys) | Q(second_label__in=keys)
-    lines = Selection.objects.filter(benchmark__in=rows, image=OuterRef("name"))
-    return Exists(lines.filter(predicted))
+def _visible(rows: Iterable[Benchmark], user: User) -> list[tuple[BenchmarkKind, list[Benchmark]]]:
+    """Return the benchmarks by family, without sealed ones."""
+    by_family: dict[str, list[Benchmark]] = {}
+    for row in rows:
+        by_family.setdefault(kind_of(row).family, []).append(row)
+    visible = []
+    for family, benchmarks in by_family.items():
+        kind = families()[family]
+        hidden = kind.hidden(benchmarks, user)
+        visible.append((kind, [row for row in benchmarks if row.pk not in hidden]))
+    return visible
+
+
+class Predictions:
+    """The predictions of submissions to the newest benchmarks on a dataset, without sealed ones."""
+
+    def __init__(self, user: User, dataset: Dataset) -> None:
+        self.user, self.dataset = user, dataset
+
+    @cached_property
+    def rows(self) -> list[Submission]:
+        newest = benchmarks_for(self.user).filter(campaign__dataset=self.dataset).order_by("-pk")
+        rows = Submission.objects.filter(benchmark__in=newest.values("pk")[:BENCHMARKS])
+        rows = rows.select_related("benchmark__campaign", "benchmark__release")
+        return list(rows.order_by("-benchmark", "position"))
+
+    @cached_property
+    def families(self) -> list[tuple[BenchmarkKind, list[Benchmark]]]:
+        return _visible({row.benchmark_id: row.benchmark for row in self.rows}.values(), self.user)
+
+    def submissions(self) -> list[tuple[str, str]]:
+        visible = {row.pk for _, benchmarks in self.families for row in benchmarks}
+        return [
+            (f"{row.benchmark.name}/{row.name}", f"{row.name} in {row.benchmark.title}")
+            for row in self.rows
+            if row.benchmark_id in visible
+        ]
+
+    def matching(self, names: Sequence[str], chosen: PredictionFilter) -> set[str]:
+        benchmark, _, _ = chosen.submission.partition("/")
+        matching: set[str] = set()
+        for kind, benchmarks in self.families:
+            rows = [row for row in benchmarks if benchmark in ("", row.name)]
+            if rows:
+                matching |= kind.images_predicted(rows, names, chosen)
+        return matching

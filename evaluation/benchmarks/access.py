@@ -41,7 +41,7 @@ def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     except (NotYours, NotAllowed):
         # Annotators must not learn that scores and per-image results exist.
         raise refusal from None
-    benchmark.hides_images = kind_of(benchmark).hides_images(benchmark, user)
+    benchmark.hides_images = bool(kind_of(benchmark).hidden([benchmark], user))
     return benchmark
 
 

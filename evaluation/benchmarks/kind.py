@@ -27,6 +27,7 @@ from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
 from labeling.releases import freezing
+from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
 # Key of the fingerprint, if the truth has a later version.
@@ -215,13 +216,21 @@ class BenchmarkKind(Generic[ResultT]):
             return ""
         return "There are no submissions yet. Add one, then score."
 
-    def hides_images(self, benchmark: Benchmark, user: User) -> bool:
-        """Return whether this user sees counts and scores only."""
-        return False
+    def hidden(self, benchmarks: Sequence[Benchmark], user: User) -> set[int]:
+        """Return the ids of those of which this user sees counts and scores only."""
+        return set()
 
     def uses_of_image(self, benchmarks: Sequence[Benchmark], image: str) -> list[ImageUse]:
         """Return how results of these benchmarks of this family used the image, in few queries."""
         return []
+
+    def images_predicted(
+        self, benchmarks: Sequence[Benchmark], names: Sequence[str], chosen: PredictionFilter
+    ) -> set[str]:
+        """Return those of these names of images for which a submission to one of these benchmarks
+        of this family has such a prediction, in few queries.
+        """
+        return set()
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
         """Delete the files of the interim runs in `gone`, which `run` replaces."""

@@ -4,6 +4,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from typing import IO
 
 from django.core.files.storage import storages
@@ -106,13 +107,15 @@ def images_for(benchmark: Benchmark, release: Release) -> frozenset[str] | None:
     return images_of(making.make(row), name)
 
 
-def hides_images(benchmark: Benchmark, user: User) -> bool:
-    """Return whether the benchmark is on a part that another user sealed."""
-    text = benchmark.settings.get("part")
-    if not text:
-        return False
-    row, name = part_for(benchmark.campaign, text)
-    return name == row.sealed and user.pk != row.sealed_by_id
+def hidden(benchmarks: Iterable[Benchmark], user: User) -> set[int]:
+    """Return the ids of the benchmarks that are on a part that another user sealed."""
+    parts = {row.pk: (row.settings.get("part") or "").partition(":") for row in benchmarks}
+    numbers = {int(number) for number, *_ in parts.values() if number}
+    if not numbers:
+        return set()
+    sealed = ReleaseSplit.objects.filter(pk__in=numbers, sealed_by__isnull=False)
+    names = {str(row.pk): row.sealed for row in sealed.exclude(sealed_by=user)}
+    return {pk for pk, (number, _, name) in parts.items() if number and names.get(number) == name}
 
 
 def open_zip(row: ReleaseSplit, user: User) -> IO[bytes]:

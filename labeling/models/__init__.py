@@ -3,8 +3,8 @@
 | file | nouns |
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
-| images.py | Dataset, Image, SavedView, Tombstone, Import, Item, GivenLabel, |
-| | Vocabulary |
+| images.py | Dataset, Image, ImageRank, SavedView, Tombstone, Import, Item, |
+| | GivenLabel, Vocabulary |
 | campaigns.py | Campaign, CampaignText, InstructionsVersion, Policy, Graph, Calibration, |
 | | Topic, Example, Decision |
 | questions.py | Question and its counters, Gold, Seat, Answer, Draft, SentBack, |
@@ -39,6 +39,7 @@ from labeling.models.images import (
     Dataset,
     GivenLabel,
     Image,
+    ImageRank,
     Import,
     Item,
     SavedView,
@@ -86,6 +87,7 @@ __all__ = [
     "Graph",
     "Image",
     "ImageEmbedding",
+    "ImageRank",
     "Import",
     "InstructionsVersion",
     "Invitation",

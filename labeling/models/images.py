@@ -26,6 +26,10 @@ class Dataset(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     # Archived datasets are not in lists.
     archived_at = models.DateTimeField(null=True, blank=True)
+    # When the job that sorts the images of a large dataset (datasets/image_ranks.py) was last
+    # queued, and when the last one that is done began.
+    sort_queued_at = models.DateTimeField(null=True, blank=True)
+    sorted_at = models.DateTimeField(null=True, blank=True)
 
     objects = DatasetQuerySet.as_manager()
 
@@ -91,6 +95,53 @@ class Image(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ImageRank(models.Model):
+    """The sort keys of an image: by what people said in a campaign, or by its known labels.
+
+    Written by datasets/image_ranks.py. Every sorted image has a row without a campaign.
+    """
+
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.CASCADE, related_name="image_ranks", db_index=False
+    )
+    campaign = models.ForeignKey(
+        "labeling.Campaign",
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="image_ranks",
+        db_index=False,
+    )
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="ranks", db_index=False)
+    # "0" and the first label by the alphabet, in lower case; "1" without one.
+    label = models.CharField(max_length=201)
+    # The lowest probability of a label, less 2 where answers differ; 9 without one.
+    doubt = models.FloatField()
+
+    class Meta:
+        verbose_name = "sort key"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["image", "campaign"], name="one_rank_per_image_and_campaign"
+            ),
+            models.UniqueConstraint(
+                fields=["image"],
+                condition=models.Q(campaign=None),
+                name="one_rank_per_image_without_campaign",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["campaign", "dataset", "label", "image"], name="image_rank_by_label"
+            ),
+            models.Index(
+                fields=["campaign", "dataset", "doubt", "image"], name="image_rank_by_doubt"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"rank of {self.image}"
 
 
 class SavedView(models.Model):

@@ -1,5 +1,7 @@
 """Pages of single images: the browser of a dataset, its saved views, and one image."""
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
@@ -8,11 +10,28 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from labeling.campaigns.access import dataset_for, image_for
+from labeling.datasets import image_ranks
 from labeling.db.lookups import get_or_404
-from labeling.models import SavedView
+from labeling.models import Campaign, Dataset, SavedView
 from labeling.reports import image_browser, image_page
+from labeling.reports.image_browser import Browser
 from labeling.web.forms.images import ImageFilterForm, SavedViewForm
 from labeling.web.views.shared import SignedIn, display_response, done, key_of, query_of
+
+
+def _browser(
+    request: SignedIn, dataset: Dataset, campaigns: Sequence[Campaign]
+) -> tuple[ImageFilterForm, Browser]:
+    """Return the form of the filter, and the images that match it."""
+    predictions = image_browser.predictions_on(request.user, dataset)
+    form = ImageFilterForm(campaigns, predictions.submissions, request.GET)
+    return form, Browser(dataset, form.chosen, campaigns, predictions)
+
+
+def _cursor(text: str) -> int | None:
+    """Return the place that a page begins after; some are negative."""
+    cursor = key_of(text.removeprefix("-"))
+    return -cursor if cursor and text.startswith("-") else cursor
 
 
 @login_required
@@ -21,10 +40,11 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
     """Show the dataset's images that match the filter, and this user's saved views."""
     dataset = dataset_for(request.user, name)
     campaigns = image_browser.watched_campaigns(request.user, dataset)
-    form = ImageFilterForm(campaigns, request.GET)
-    browser = image_browser.Browser(request.user, dataset, form.chosen, campaigns)
-    after, before = (key_of(request.GET.get(key, "")) for key in ("after", "before"))
+    form, browser = _browser(request, dataset, campaigns)
+    after, before = (_cursor(request.GET.get(key, "")) for key in ("after", "before"))
     query = query_of(request, "after", "before")
+    if browser.order.is_stored:
+        image_ranks.keep_sorted(dataset)
     return render(
         request,
         "labeling/images.html",
@@ -33,7 +53,7 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
             "form": form,
             "key_page": browser.page(after=after, before=before),
             "scan": image_browser.SCAN,
-            "in_blocks": browser.in_blocks,
+            "is_stored": browser.order.is_stored,
             "query": query,
             "views": request.user.saved_views.filter(dataset=dataset).order_by("name"),
             "view_form": SavedViewForm(initial={"query": query}),
@@ -44,12 +64,21 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Show one image with its labels, votes, objects and uses."""
+    """Show one image with its labels, votes, objects and uses.
+
+    go=next, go=previous: redirect to the next or the previous image within the filter.
+    """
     row = image_for(request.user, name, pk)
     dataset = row.dataset
     campaigns = image_browser.watched_campaigns(request.user, dataset)
-    form = ImageFilterForm(campaigns, request.GET)
-    browser = image_browser.Browser(request.user, dataset, form.chosen, campaigns)
+    query = query_of(request, "go")
+    if way := request.GET.get("go"):
+        _, browser = _browser(request, dataset, campaigns)
+        neighbour = browser.neighbour(row, back=way == "previous")
+        if neighbour is None:
+            messages.info(request, f"No {way} image within {image_browser.SCAN:,} images.")
+        address = reverse("labeling:image", args=[name, neighbour or pk])
+        return redirect(f"{address}?{query}" if query else address)
     return render(
         request,
         "labeling/image.html",
@@ -57,8 +86,7 @@ def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
             "dataset": dataset,
             "image": row,
             "facts": image_page.facts(request.user, row, campaigns),
-            "beside": browser.beside(row),
-            "query": query_of(request),
+            "query": query,
         },
     )
 

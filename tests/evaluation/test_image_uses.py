@@ -6,7 +6,8 @@ from evaluation import hooks
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled.kind import Labeled
 from evaluation.models import Benchmark, Run, Selection
-from labeling.models import Campaign, Image
+from labeling.models import Campaign, Image, Question, Settlement
+from labeling.reports.image_browser import PredictionFilter
 from tests.clients import text_of
 
 
@@ -53,7 +54,7 @@ def test_a_scored_benchmark_tells_each_verdict_and_leads_back(world, scored, as_
 
 def test_a_sealed_benchmark_tells_nothing(world, scored, monkeypatch):
     image = image_in(scored, a_line(scored))
-    monkeypatch.setattr(Labeled, "hides_images", lambda *_: True)
+    monkeypatch.setattr(Labeled, "hidden", lambda _, rows, __: {row.pk for row in rows})
 
     assert uses(world.alice, image, scored.title) == []
 
@@ -73,15 +74,43 @@ def test_other_people_learn_of_no_benchmark(world, scored):
     assert uses(world.rita, image, scored.title) == []
 
 
-def test_images_are_filtered_by_prediction(world):
-    line = Selection.objects.select_related("benchmark__campaign__dataset").earliest("pk")
-    dataset = line.benchmark.campaign.dataset
-    matching = dataset.images.filter(
-        hooks.images_predicted(world.alice, dataset, [line.first_label])
-    )
+def predicted(user, dataset, text, submission="", outcome="") -> set[str]:
+    names = list(dataset.images.values_list("name", flat=True))
+    chosen = PredictionFilter(text, submission, outcome)
+    return hooks.Predictions(user, dataset).matching(names, chosen)
 
-    assert line.image in set(matching.values_list("name", flat=True))
-    assert not dataset.images.filter(hooks.images_predicted(world.alice, dataset, ["n0"])).exists()
-    assert not dataset.images.filter(
-        hooks.images_predicted(world.bob, dataset, [line.first_label])
-    ).exists()
+
+def test_images_are_filtered_by_the_predictions_of_a_competition(world):
+    line = Selection.objects.select_related("benchmark__campaign__dataset", "first").earliest("pk")
+    dataset = line.benchmark.campaign.dataset
+    submission = f"{line.benchmark.name}/{line.first.name}"
+
+    assert line.image in predicted(world.alice, dataset, line.first_label)
+    assert line.image in predicted(world.alice, dataset, line.first_label, submission=submission)
+    assert line.image not in predicted(
+        world.alice, dataset, line.second_label, submission=submission
+    )
+    assert predicted(world.alice, dataset, "n0") == set()
+    assert predicted(world.bob, dataset, line.first_label) == set()
+    assert hooks.Predictions(world.bob, dataset).submissions() == []
+
+
+def test_right_predictions_of_a_competition_are_those_that_people_confirm(world):
+    line = Selection.objects.select_related("benchmark__campaign__dataset", "first").earliest("pk")
+    dataset = line.benchmark.campaign.dataset
+    question = Question.objects.get(
+        campaign=line.benchmark.campaign,
+        item__image__name=line.image,
+        topic=line.first_label,
+        round=0,
+    )
+    Question.objects.filter(pk=question.pk).update(state=Question.State.SETTLED)
+    by = {"submission": f"{line.benchmark.name}/{line.first.name}"}
+    for value, outcome, other_outcome in (("yes", "right", "wrong"), ("no", "wrong", "right")):
+        Settlement.objects.create(question=question, policy=question.policy, value=value)
+        assert line.image in predicted(
+            world.alice, dataset, line.first_label, outcome=outcome, **by
+        )
+        assert line.image not in predicted(
+            world.alice, dataset, line.first_label, outcome=other_outcome, **by
+        )

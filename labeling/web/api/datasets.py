@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import check_may_open, dataset_for
-from labeling.datasets import datasets, images, imports
+from labeling.datasets import datasets, image_ranks, images, imports
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, Image, Job
 from labeling.removal import privacy
@@ -167,7 +167,10 @@ class ImageViewSet(InDataset):
         after = chosen.pop("after", None)
         filtered = image_browser.ImageFilter(**chosen)
         campaigns = image_browser.watched_campaigns(self.user, self.dataset)
-        browser = image_browser.Browser(self.user, self.dataset, filtered, campaigns)
+        predictions = image_browser.predictions_on(self.user, self.dataset)
+        browser = image_browser.Browser(self.dataset, filtered, campaigns, predictions)
+        if browser.order.is_stored:
+            image_ranks.keep_sorted(self.dataset)
         return self.answer(ImagePageSerializer, browser.page(after=after))
 
     @extend_schema(parameters=[CONFIRM], responses={204: None})

@@ -1,12 +1,12 @@
 """Forms of the browser of a dataset's images."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django import forms
 
 from labeling.models import Campaign
-from labeling.reports.image_browser import ORDER_WORDS, STATE_WORDS, ImageFilter
+from labeling.reports.image_browser import ORDER_WORDS, OUTCOME_WORDS, STATE_WORDS, ImageFilter
 from labeling.web.forms.common import WordedForm
 
 
@@ -22,7 +22,11 @@ class ImageFilterForm(WordedForm):
     state = forms.ChoiceField(required=False, choices=[("", "any"), *STATE_WORDS.items()])
     campaign = forms.ChoiceField(required=False)
     query = _search("Search query")
-    prediction = _search("Prediction")
+    prediction = _search("Predicted class")
+    submission = forms.ChoiceField(required=False, label="Predicted by")
+    outcome = forms.ChoiceField(
+        required=False, label="Prediction is", choices=[("", "any"), *OUTCOME_WORDS.items()]
+    )
     least_px = forms.IntegerField(
         label="Both sides at least, px", required=False, min_value=1, max_value=100_000
     )
@@ -33,10 +37,24 @@ class ImageFilterForm(WordedForm):
         widget=forms.Select(attrs={"data-key": "s"}),
     )
 
-    def __init__(self, campaigns: Sequence[Campaign], *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        campaigns: Sequence[Campaign],
+        submissions: Callable[[], Sequence[tuple[str, str]]],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        choices = [("", "any"), *((row.name, f"{row.title} ({row.name})") for row in campaigns)]
-        self.fields["campaign"].choices = choices  # type: ignore[attr-defined]
+        titles = [("", "any"), *((row.name, f"{row.title} ({row.name})") for row in campaigns)]
+        self.fields["campaign"].choices = titles  # type: ignore[attr-defined]
+        # Read only when a page lists them or a value must be among them.
+        self.fields["submission"].choices = (  # type: ignore[attr-defined]
+            lambda: [("", "any"), *submissions()]
+        )
+
+    @property
+    def has_submissions(self) -> bool:
+        return len(list(self.fields["submission"].choices)) > 1  # type: ignore[attr-defined]
 
     @property
     def chosen(self) -> ImageFilter:

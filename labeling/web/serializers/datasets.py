@@ -8,7 +8,7 @@ from labeling.models import (
     Dataset,
     Image,
 )
-from labeling.reports.image_browser import ORDER_WORDS, STATE_WORDS
+from labeling.reports.image_browser import ORDER_WORDS, OUTCOME_WORDS, STATE_WORDS
 from labeling.web.api.base import Body
 from labeling.web.forms.datasets import ComingForm, DatasetForm
 from labeling.web.serializers.common import Plain
@@ -108,16 +108,20 @@ class ImageFilterSerializer(Body):
     state = serializers.ChoiceField([*STATE_WORDS], required=False)
     campaign = serializers.CharField(required=False)
     query = serializers.CharField(required=False, help_text="Text in a search query.")
-    prediction = serializers.CharField(required=False, help_text="Key or name of a class.")
+    prediction = serializers.CharField(
+        required=False, help_text="Key or name of a class that a submission predicts."
+    )
+    submission = serializers.CharField(required=False, help_text="BENCHMARK/NAME of a submission.")
+    outcome = serializers.ChoiceField(
+        [*OUTCOME_WORDS], required=False, help_text="Whether such a prediction is right."
+    )
     least_px = serializers.IntegerField(min_value=1, required=False, help_text="Of both sides.")
     order = serializers.ChoiceField(
         [*ORDER_WORDS],
         default="name",
-        help_text="label and doubtful sort blocks of up to 2,000 images.",
+        help_text="More than 2,000 images are sorted by label and doubt in the background.",
     )
-    after = serializers.IntegerField(
-        min_value=1, required=False, help_text="`next` of the page before."
-    )
+    after = serializers.IntegerField(required=False, help_text="`next` of the page before.")
 
 
 class ImagePageSerializer(Plain):

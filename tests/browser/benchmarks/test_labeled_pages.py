@@ -121,3 +121,24 @@ def test_the_baseline_is_submitted_and_seen_beside_other_maps(
     page.get_by_role("img", name="Score map of alpha").wait_for()
     settled(page)
     looked_at(page, "labeled-side-by-side")
+
+
+def test_images_of_the_dataset_are_filtered_by_wrong_predictions(
+    page, site, alice, animals, tmp_path, wordnet, looked_at
+):
+    row = photographs.make(alice, animals, "detection")
+    photographs.scored(row, alice, tmp_path, alpha=0.95, beta=0.2)
+    name = animals.dataset.name
+    page.goto(site(f"/datasets/{name}/images/"))
+    page.fill("input[name=prediction]", "cat")
+    page.select_option("select[name=submission]", "detection/beta")
+    page.select_option("select[name=outcome]", "wrong")
+    page.click("button:has-text('Filter')")
+    page.wait_for_url("**outcome=wrong**")
+    settled(page)
+    looked_at(page, "images-by-prediction")
+    page.locator(".thumbnails a").first.click()
+    page.wait_for_selector("h2:has-text('Predictions and scores')")
+    page.click("a:has-text('Next')")
+    page.wait_for_url("**outcome=wrong**")
+    page.wait_for_selector("h2:has-text('Predictions and scores')")

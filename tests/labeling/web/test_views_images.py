@@ -57,11 +57,16 @@ def test_the_page_draws_objects_and_known_boxes(desk, voted):
 
 
 def test_the_page_leads_to_its_neighbours_within_the_filter(desk, voted):
-    middle = image_of(voted, "coots/001.png")
-    page = text_of(desk.get(f"/datasets/pond/images/{middle.pk}/?q=coots"))
+    first, middle, last = (image_of(voted, f"coots/00{number}.png") for number in range(3))
+    address = f"/datasets/pond/images/{middle.pk}/"
+    page = text_of(desk.get(f"{address}?q=coots"))
 
-    for name in ("coots/000.png", "coots/002.png"):
-        assert f"/datasets/pond/images/{image_of(voted, name).pk}/?q=coots" in page
+    for way, image in (("previous", first), ("next", last)):
+        assert f'href="?q=coots&amp;go={way}"' in page
+        response = desk.get(f"{address}?q=coots&go={way}")
+        assert response["Location"] == f"/datasets/pond/images/{image.pk}/?q=coots"
+    response = desk.get(f"/datasets/pond/images/{last.pk}/?q=coots&go=next", follow=True)
+    assert "No next image within 2,000 images." in text_of(response)
 
 
 def test_the_program_gets_the_same_facts(alices, voted):

@@ -49,6 +49,7 @@ class Labeled(LabeledScoring, LabeledPages):
     }
 
     uses_of_image = staticmethod(images.uses_of_image)  # type: ignore[assignment]
+    images_predicted = staticmethod(images.images_predicted)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> benchmarks.LabeledPlan | None:
         return benchmarks.plan(**chosen)
@@ -104,5 +105,5 @@ class Labeled(LabeledScoring, LabeledPages):
         except FileNotFoundError:
             raise Refusal(paths.TRUTH_GONE) from None
 
-    def hides_images(self, benchmark: Benchmark, user: User) -> bool:
-        return parts.hides_images(benchmark, user)
+    def hidden(self, benchmarks: Sequence[Benchmark], user: User) -> set[int]:
+        return parts.hidden(benchmarks, user)

@@ -33,7 +33,7 @@ from evaluation.benchmarks.kinds.labeled.earlier_scores import (
     read_curves,
     write_errors,
 )
-from evaluation.benchmarks.kinds.labeled.images import image_index
+from evaluation.benchmarks.kinds.labeled.images import image_index, predictions
 from evaluation.benchmarks.kinds.labeled.label_sets import reviews, version_scores
 from evaluation.benchmarks.kinds.labeled.results import (
     KindCurves,
@@ -358,8 +358,9 @@ def _written(
         merged = _merged([row.name for row in rows], [*earlier_files, *parts])
         write_lines(folder / IMAGES, merged)
         write_errors(folder / ERRORS, scores.errors)
-        # Build the index here, so that no page waits for it.
+        # Build the indexes here, so that no page waits for them.
         image_index.index(folder / IMAGES, benchmark.kind)
+        predictions.index(folder / IMAGES, benchmark.kind)
         if scores.curves:
             with atomic_write(folder / CURVES) as file:
                 file.write(to_json(scores.curves))

@@ -15,7 +15,9 @@ from evaluation.benchmarks.kinds.mad import competitions, true_labels
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.models import Benchmark, Selection, Submission
 from labeling.consensus import settling
-from labeling.models import Image, Question, Topic
+from labeling.datasets import image_ranks
+from labeling.models import Image, Item, Question, Topic
+from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
 CASES = ("I", "II", "III", "pending", "dropped")
@@ -245,3 +247,34 @@ def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
             ImageUse(f"{line.benchmark.title}, image {line.rank} of a pair", url, words)
         )
     return image_uses
+
+
+def images_predicted(
+    rows: Sequence[Benchmark], names: Sequence[str], chosen: PredictionFilter
+) -> set[str]:
+    """Return those of the images that were selected with such a prediction."""
+    _, _, submission = chosen.submission.partition("/")
+    keys = {chosen.text}
+    if chosen.text:
+        topics = Topic.objects.filter(campaign__in=[row.campaign_id for row in rows])
+        keys.update(topics.filter(name__iexact=chosen.text).values_list("key", flat=True))
+    lines = Selection.objects.filter(benchmark__in=rows, image__in=names).values_list(
+        "benchmark__campaign", "image", "first__name", "first_label", "second__name", "second_label"
+    )
+    predicted = {
+        (campaign, image, label)
+        for campaign, image, *sides in lines
+        for name, label in (sides[:2], sides[2:])
+        if submission in ("", name) and (not chosen.text or label in keys)
+    }
+    if chosen.outcome:
+        images = {image for _, image, _ in predicted}
+        dataset = rows[0].campaign.dataset_id
+        items = Item.objects.filter(image__dataset=dataset, image__name__in=images).values("pk")
+        campaigns = [row.campaign_id for row in rows]
+        questions = Question.objects.filter(campaign__in=campaigns, item__in=items)
+        answers: Any = image_ranks.settled(questions)
+        answer = {"right": "yes", "wrong": "no"}[chosen.outcome]
+        columns = answers.values_list("campaign", "item__image__name", "topic", "value")
+        predicted &= {tuple(key) for *key, value in columns if value == answer}
+    return {image for _, image, _ in predicted}

@@ -44,6 +44,7 @@ class Mad(MadScoring, MadPages):
     create = staticmethod(competitions.create)  # type: ignore[assignment]
 
     uses_of_image = staticmethod(gallery.uses_of_image)  # type: ignore[assignment]
+    images_predicted = staticmethod(gallery.images_predicted)  # type: ignore[assignment]
 
     def plan(self, **chosen: Any) -> competitions.CompetitionPlan:
         return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))

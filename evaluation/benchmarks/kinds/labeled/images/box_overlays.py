@@ -76,12 +76,12 @@ def _true_boxes(line: OutcomesLine, name: Namer) -> Drawn:
 def _located(line: OutcomesLine, outcome: Outcome, number: str, name: Namer) -> Drawn:
     yield from _true_boxes(line, name)
     boxes = outcome.get("boxes") or []
-    right = _right_box(line, outcome)
+    right = right_box(line, outcome)
     for at, (label, box) in enumerate(zip(outcome.get("labels") or [], boxes, strict=False)):
         yield box, "right" if at == right else "wrong", name(label or "")
 
 
-def _right_box(line: OutcomesLine, outcome: Outcome) -> int | None:
+def right_box(line: OutcomesLine, outcome: Outcome) -> int | None:
     """Return which of the five boxes made the outcome right: the one with the highest IoU among
     those of the right class.
     """

@@ -10,14 +10,21 @@ from django.core.paginator import Paginator
 from django.urls import reverse
 
 from evaluation.benchmarks.kinds.labeled import class_names, paths, running
-from evaluation.benchmarks.kinds.labeled.images import box_overlays, image_index, outcomes
+from evaluation.benchmarks.kinds.labeled.images import (
+    box_overlays,
+    image_index,
+    outcomes,
+    predictions,
+)
 from evaluation.benchmarks.kinds.labeled.images.image_index import ImageIndex
 from evaluation.benchmarks.kinds.labeled.images.outcomes import ImageQuery
+from evaluation.benchmarks.kinds.labeled.images.predictions import PredictionIndex
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark, Run, Submission
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import Image
+from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
 PAGE = 24
@@ -292,6 +299,36 @@ def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
             words = _verdict_words(viewed, index.lines[number])
             image_uses.append(ImageUse(row.title, viewed.address(number), words))
     return image_uses
+
+
+def images_predicted(
+    rows: Sequence[Benchmark], names: Sequence[str], chosen: PredictionFilter
+) -> set[str]:
+    """Return those of the images with such a prediction in the newest result of a benchmark."""
+    _, _, submission = chosen.submission.partition("/")
+    runs = Run.objects.newest_done(rows)
+    matching: set[str] = set()
+    for row in rows:
+        try:
+            index = predictions.index(running.images_path(row, runs[row.pk].pk), row.kind)
+        except (BadInput, KeyError):
+            continue
+        classes = _class_numbers(index, class_names.namer(row), chosen.text)
+        for classifier in [submission] if submission else index.classifiers:
+            right = predictions.OUTCOMES.get(chosen.outcome)
+            matching |= index.matching(names, classifier, classes, right)
+    return matching
+
+
+def _class_numbers(index: PredictionIndex, name: class_names.Namer, text: str) -> set[int] | None:
+    """Return the numbers of the classes of this key or name; None without any."""
+    if not text:
+        return None
+    return {
+        number
+        for number, key in enumerate(index.names)
+        if text.lower() in (key.lower(), name(key).lower())
+    }
 
 
 def _verdict_words(viewed: Viewed, line: outcomes.OutcomesLine) -> str:

@@ -141,6 +141,7 @@ def test_a_result_says_what_it_stands_on_and_has_a_line_for_every_image(scored, 
     assert {path.name for path in folders.run_folder(scored, run.pk).iterdir()} == {
         "images.jsonl",
         "images.index.npz",
+        "images.predictions.bin",
         "errors.npz",
         *curves,
     }
