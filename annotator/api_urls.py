@@ -140,6 +140,7 @@ v1: Addresses = [
     *rows("seats", SeatViewSet, "seats"),
     path("", include("evaluation.benchmarks.api_urls")),
     path("", include("evaluation.pools.api_urls")),
+    path("", include("evaluation.release_reports.api_urls")),
     path("", include("evaluation.release_splits.api_urls")),
 ]
 

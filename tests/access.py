@@ -299,7 +299,7 @@ ROWS = (
         GET campaigns/<slug:name>/releases/<int:number>/labels
         GET campaigns/<slug:name>/releases/<int:number>/labels/options/
         GET campaigns/<slug:name>/releases/<int:number>/objects/
-        GET campaigns/<slug:name>/releases/<int:number>/
+        GET,POST campaigns/<slug:name>/releases/<int:number>/
         GET,POST campaigns/<slug:name>/releases/<int:number>/splits/
         GET campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/split.zip
         POST campaigns/<slug:name>/releases/<int:number>/splits/<int:pk>/delete/
@@ -571,6 +571,7 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/labels/
+        GET,POST api/v1/campaigns/<slug:campaign>/releases/<int:number>/report/
         GET,POST api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/
         GET,DELETE api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/splits/<int:pk>/split.zip

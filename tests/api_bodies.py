@@ -39,6 +39,7 @@ OF_FILES = {
     "POST api/v1/datasets/<slug:dataset>/part-imports/",
     "POST api/v1/datasets/<slug:dataset>/pools/upload/",
     "POST api/v1/models/",
+    f"POST {CAMPAIGN}releases/<int:number>/report/",
 }
 # Their body is empty.
 BARE = {

@@ -8,10 +8,11 @@ import io
 import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from labeling.csv_rows import nfc, plain_cell
 from labeling.errors import Refusal, TooLarge
+from labeling.files import is_storable
 from labeling.follow_ups import candidate_lists
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Answer
@@ -55,9 +56,10 @@ class ProposalRow(NamedTuple):
 
 
 class GoldListRow(TypedDict):
-    """A row for gold.add_gold."""
+    """A row for gold.add_gold. object: where parts are drawn."""
 
     image: str
+    object: NotRequired[str]
     topic: str
     answer: Answer | list[list[float]]
     explanation: str
@@ -123,10 +125,13 @@ def read_vocabulary(content: str | bytes) -> list[VocabularyRow]:
 def read_gold(content: str | bytes, kind: str) -> list[GoldListRow]:
     """Return the gold of lines `image,wnid,answer,explanation`.
 
-    For boxes: `image,wnid,x0,y0,x1,y1`, a line per instance.
+    For boxes: `image,wnid,x0,y0,x1,y1`, a line per instance. For parts: `image,object,answer`, the
+    answer as JSON.
     """
     if KINDS[kind].asks == CHAINS:
         return _read_boxes(content)
+    if KINDS[kind].drawn:
+        return _read_drawings(content)
     columns = ["image", "wnid", "answer", "explanation", "source"]
     return [
         {
@@ -138,6 +143,21 @@ def read_gold(content: str | bytes, kind: str) -> list[GoldListRow]:
         }
         for _, row in _rows(content, columns, needed=3, field="gold")
     ]
+
+
+def _read_drawings(content: str | bytes) -> list[GoldListRow]:
+    columns = ["image", "object", "answer", "explanation", "source"]
+    drawings: list[GoldListRow] = []
+    for number, row in _rows(content, columns, needed=2, field="gold"):
+        answer = row["answer"]
+        try:
+            answer = json.loads(answer) if isinstance(answer, str) else answer
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or not is_storable(answer):
+            raise _fault(number, "answer is no drawing in JSON", "gold")
+        drawings.append(GoldListRow(**{**row, "topic": "", "answer": answer}))  # type: ignore[typeddict-item]
+    return drawings
 
 
 def _read_boxes(content: str | bytes) -> list[GoldListRow]:
@@ -245,6 +265,8 @@ def _rows(
 
 def _cell(value: object, name: str, number: int, field: str) -> object:
     """Return the cell, or a list for synonyms; rejects JSON values that no column takes."""
+    if name == "answer" and isinstance(value, dict):
+        return value
     if name in NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
         return value
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]

@@ -56,10 +56,14 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
     return token
 
 
+def is_token(text: str) -> bool:
+    return _TOKEN.fullmatch(text) is not None
+
+
 def find(user: User, token: str) -> Path:
     """Return the file of the token. Raises Refusal if it is gone or another person's."""
     path = _folder() / f"{user.pk}-{token}"
-    if not _TOKEN.fullmatch(token):
+    if not is_token(token):
         raise Refusal(GONE)
     if not path.is_file() and not shared_files.fetch(_stored_name(path), path):
         raise Refusal(GONE)
@@ -67,7 +71,7 @@ def find(user: User, token: str) -> Path:
 
 
 def forget(user: User, token: str) -> None:
-    if _TOKEN.fullmatch(token):
+    if is_token(token):
         _remove(_folder() / f"{user.pk}-{token}")
 
 

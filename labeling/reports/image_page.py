@@ -95,7 +95,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
     topics = Topic.objects.filter(campaign=OuterRef("campaign"), key=OuterRef("topic"))
     questions = list(
         Question.objects.for_consensus()
-        .filter(campaign__in=campaigns, item__image=image)
+        .filter(campaign__in=campaigns, item__in=image.items.values("pk"))
         .annotate(topic_name=Subquery(topics.values("name")[:1]))
         .order_by("-campaign", "item", "topic", "round")[: MOST_QUESTIONS + 1]
     )

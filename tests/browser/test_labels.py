@@ -93,8 +93,16 @@ def test_two_releases_are_compared(browser_as, alice, dataset, home, site, looke
 
     page.wait_for_selector("text=Boxes, release 1: mean")
     page.wait_for_selector("text=Home, release 1: mean")
+    content = "image,rank,x0,y0,x1,y1\n0.png,1,0,0,9,9\n0.png,2,2,2,22,20\n"
+    windows = {"name": "windows.csv", "mimeType": "text/csv", "buffer": content.encode()}
+    page.set_input_files("#id_windows", windows)
+    page.set_input_files("#id_beside_windows", windows)
+    page.click("button:has-text('Upload windows')")
+    page.wait_for_url("**&beside_windows=**")
+    run_jobs()
+    page.wait_for_selector("h3:has-text('Clutter')")
     looked_at(page, "releases-compared")
-    assert boxes.campaign.jobs.filter(kind="report release", state="done").count() == 1
+    assert boxes.campaign.jobs.filter(kind="report release", state="done").count() == 2
 
 
 def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, looked_at, run_jobs):

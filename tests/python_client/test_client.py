@@ -22,6 +22,8 @@ from tests.clients import program
 from tests.evaluation import real_networks
 from tests.evaluation.pools import test_real_networks_api as by_api
 from tests.evaluation.pools.pool_rows import zipped
+from tests.evaluation.release_reports.test_release_page import known
+from tests.labeling.publishing import releases
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COOT = "n02018207"
@@ -208,3 +210,18 @@ def test_retries_end_with_the_last_refusal():
         client.post("tokens/", {})
 
     assert (refused.value.status, len(pauses)) == (503, 2)
+
+
+def test_reports_of_two_releases_are_those_of_the_command(
+    assay, alice, bob, dataset, tmp_path, shell
+):
+    releases.boxes(alice, bob, dataset)
+    releases.yes_or_no(alice, bob, factories.make_dataset(alice, "meadow"))
+    windows = tmp_path / "windows.csv"
+    windows.write_text("image,rank,x0,y0,x1,y1\n0.png,1,0,0,9,9\n0.png,2,2,2,22,20\n")
+    expected = shell.result("labels", "report", "boxes", "labels", "--windows", windows)
+
+    made = assay.report("boxes", 1, windows=windows, other=("labels", 1))
+
+    assert known({"release": made["release"], "other": made["other"]}) == known(expected)
+    assert assay.report("labels", 1)["other"] is None

@@ -92,6 +92,28 @@ class AssayClient(Transport):
         path = f"campaigns/{campaign}/releases/{number}/files/{name}/"
         return self.download(path, goal)
 
+    def report(
+        self,
+        campaign: str,
+        number: int,
+        *,
+        windows: File | None = None,
+        other: tuple[str, int] | None = None,
+        other_windows: File | None = None,
+    ) -> models.Reports:
+        """Return the figures of a release by class, as `manage.py labels report` does.
+
+        other: campaign and number of a second release. windows, other_windows: CSV files of an
+        objectness detector, for clutter.
+        """
+        path, query = f"campaigns/{campaign}/releases/{number}/report/", dict[str, Any]()
+        if other:
+            query = {"other": other[0], "other_number": other[1]}
+        for field, file in (("windows", windows), ("other_windows", other_windows)):
+            if file is not None:
+                query[field] = self.post(path, files={"windows": file})["windows"]
+        return cast(models.Reports, self.wait(path, **query))
+
     def publish(self, campaign: str, number: int, goal: File) -> Path:
         """Write a release as a zip to publish, with its photographs: Parquet, card, Croissant."""
         path = f"campaigns/{campaign}/releases/{number}/labels/"

@@ -252,6 +252,20 @@ class ClassImage(TypedDict):
     right: bool | None
     classifiers: list[str]
 
+
+class ClassMean(TypedDict):
+    mean: float | None
+    n: int
+    edges: list[float]
+    counts: list[int]
+
+
+class ClassSpread(TypedDict):
+    total: int
+    least: int
+    median: float
+    most: int
+
 ContentSchemesEnum = Literal["intra-object", "intra-object-and-neighbourhood", "low", "higher"]
 
 ConventionEnum = Literal["clean", "wnsim"]
@@ -964,6 +978,10 @@ class NewVocabulary(TypedDict):
     version: NotRequired[int | None]
 
 
+class NewWindows(TypedDict):
+    windows: str
+
+
 class NextSeats(TypedDict):
     size: NotRequired[int]
     known: NotRequired[list[str]]
@@ -1519,6 +1537,25 @@ class Release(TypedDict):
     files: list[str]
 
 
+class ReleaseReport(TypedDict):
+    campaign: str
+    title: str
+    number: int
+    sha256: str
+    kind: str
+    counts: dict[str, Any]
+    positive: ClassSpread
+    negative: ClassSpread
+    instances: ClassSpread
+    means: dict[str, ClassMean]
+    classes: list[ReportedClass]
+    agreement: VoteAgreement
+    stated_error: dict[str, Any] | None
+    stated_boxes: dict[str, Any] | None
+    people: list[VotesOfPerson]
+    conventions: dict[str, str]
+
+
 class ReleaseSplit(TypedDict):
     id: int
     method: str
@@ -1588,6 +1625,29 @@ class Report(TypedDict):
     duplicates: list[Duplicate]
     refused: list[RefusedFile]
     near_duplicates: list[NearDuplicate]
+
+
+class ReportedClass(TypedDict):
+    wnid: str
+    name: str
+    yes: int
+    no: int
+    unknown: int
+    images: int
+    instances: int
+    instances_per_image: float | None
+    scale: float | None
+    cpl: float | None
+    neighbours_per_instance: float | None
+    clutter: float | None
+    clutter_images: int
+
+
+class Reports(TypedDict):
+    state: JobState
+    error: str
+    release: ReleaseReport | None
+    other: ReleaseReport | None
 
 
 class Result(TypedDict):
@@ -1928,6 +1988,19 @@ class Vocabulary(TypedDict):
     vocabulary: Any
 
 
+class VoteAgreement(TypedDict):
+    measure: str
+    value: float | None
+    share: float | None
+    n: int
+    convention: str
+
+
+class VotesOfPerson(TypedDict):
+    name: str
+    votes: int
+
+
 class Watched(TypedDict):
     member: int
     pseudonym: str
@@ -1948,6 +2021,10 @@ class WholeCalibration(TypedDict):
     content: Any
 
 
+class Windows(TypedDict):
+    windows: str
+
+
 class Withdrawal(TypedDict):
     questions: list[int]
     reason: str
@@ -1956,3 +2033,7 @@ class Withdrawal(TypedDict):
 class Withdrawn(TypedDict):
     count: int
     kept: list[Kept]
+
+
+class Reports(TypedDict):
+    pass

@@ -100,10 +100,10 @@ class Transport:
         os.replace(part, goal)
         return goal
 
-    def wait(self, path: str, *, seconds: float = 3600, every: float = 2) -> Any:
+    def wait(self, path: str, *, seconds: float = 3600, every: float = 2, **query: Any) -> Any:
         """Return the row at a path once its job is done. Raises JobFailed, TimeoutError."""
         end = time.monotonic() + seconds
-        while (row := self.get(path))["state"] not in ("done", "failed"):
+        while (row := self.get(path, **query))["state"] not in ("done", "failed"):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is still {row['state']} after {seconds:g} s.")
             self._sleep(every)

@@ -1,10 +1,11 @@
 """`labels export`, `import`, `report`: write, import and summarize labels."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.release_reports.making import Reports
 from evaluation.scoring import release_report
 from labeling.exchange import part_reading, prior_labels
 from labeling.files import BadInput
@@ -23,7 +24,6 @@ from labeling.management.release_options import (
     open_images,
 )
 from labeling.models import Dataset
-from labeling.records import Record
 from labeling.release_files import exporting
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
@@ -74,14 +74,6 @@ class ReportOptions:
     second_number: int | None = option("of the second campaign's release; else the latest")
     windows: Path | None = option("CSV of objectness windows (image,rank,x0,y0,x1,y1), for clutter")
     second_windows: Path | None = option("those of the second release")
-
-
-@dataclass(kw_only=True)
-class Reports(Record):
-    """The report of a release, and that of a second one."""
-
-    release: release_report.ReleaseReport
-    second: release_report.ReleaseReport | None = field(metadata={"key": "other"})
 
 
 class Command(ContractCommand):

@@ -139,9 +139,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
     gold_file = list_file(
         "File of gold and practice questions",
-        "CSV with image,wnid,answer,explanation in each line; for boxes image,wnid,x0,y0,x1,y1 of "
-        "pairs that are not listed above. Otherwise a listed question becomes gold. Training and "
-        "test use them too.",
+        "CSV with image,wnid,answer,explanation in each line; for naming, wnid is the word label. "
+        "For boxes image,wnid,x0,y0,x1,y1 of pairs that are not listed above. For parts "
+        "image,object,answer, with the answer in JSON as in the API. Otherwise a listed question "
+        "becomes gold. Training and test use them too.",
     )
     gold = list_text("Gold and practice questions as text", "Instead of a file: the same lines.")
     release = ReleaseField(
@@ -272,7 +273,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("questions_file", "questions")]
 
     def class_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("topics_file", "gold_file", "gold")]
+        return [self["topics_file"]]
+
+    def gold_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("gold_file", "gold")]
 
     def candidates_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("candidates_file", "candidates", *SETTINGS)]
@@ -332,7 +336,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         )
         data["topics_list"] = self.read_list("topics", lists.read_topics) if by_class else []
         read_gold = partial(lists.read_gold, kind=data.get("kind", ""))
-        data["gold_rows"] = self.read_list("gold", read_gold) if by_class else []
+        data["gold_rows"] = self.read_list("gold", read_gold) if asks else []
         data["names"] = [] if by_class else lists.read_names(data.get("images", ""))
         data["classes"] = self.read_list("vocabulary", lists.read_vocabulary) if vocabulary else []
         if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):

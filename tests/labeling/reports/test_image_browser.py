@@ -11,7 +11,7 @@ from labeling.datasets import image_ranks
 from labeling.datasets.image_orders import COLUMNS, RANKS
 from labeling.follow_ups import asking
 from labeling.models import Dataset, GivenLabel, ImageRank, Item, Job, Settlement, User
-from labeling.reports import image_browser
+from labeling.reports import image_browser, image_page
 from labeling.reports.image_browser import Browser, ImageFilter
 from tests import factories
 from tests.cases import for_each
@@ -398,6 +398,18 @@ def test_no_query_counts_skips_or_reads_the_whole_dataset(alice, voted, order, s
                 _check_plan(sql)
 
 
+def test_the_page_of_an_image_reads_the_questions_of_its_items_only(alice, voted):
+    campaigns = image_browser.watched_campaigns(alice, voted.dataset)
+    with CaptureQueriesContext(connection) as queries:
+        image_page.facts(alice, voted.dataset.images.earliest("pk"), campaigns)
+    asked = [query["sql"] for query in queries if 'FROM "labeling_question"' in query["sql"]]
+
+    assert asked
+    for sql in asked:
+        if connection.vendor == "sqlite":
+            _check_plan(sql.partition(" ORDER BY ")[0])
+
+
 def _check_plan(sql: str) -> None:
     """Every table is searched by an index, and the images come in the order of one."""
     with connection.cursor() as cursor:
@@ -405,6 +417,8 @@ def _check_plan(sql: str) -> None:
         steps = [row[3] for row in cursor.fetchall()]
     window = "IN (SELECT" in sql
     for step in steps:
+        # That index has all questions of a campaign.
+        assert "question_by_state_and_id" not in step, (step, sql)
         assert not step.startswith("SCAN labeling_") or "CONSTANT" in step, (step, sql)
         # The at most SCAN images of a window are sorted once more, as are those of each campaign.
         assert window or "UNION ALL" in sql or "ORDER BY" not in step, (step, sql)

@@ -1,12 +1,14 @@
 """What the researcher's pages do with a campaign."""
 
 import io
+import json
 import re
 import zipfile
 
 import pytest
 
 from labeling.campaigns import lifecycle
+from labeling.datasets import objects
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Decision, Gold, Job, Membership, Question
 from labeling.quality.gold import add_gold
@@ -14,10 +16,11 @@ from labeling.releases import freezing, snapshots
 from tests import factories
 from tests.cases import for_each
 from tests.clients import logged_in, text_of, upload
-from tests.labeling import boxers
+from tests.labeling import boxers, parted
 from tests.labeling.crowd import answer_pages, crowd
 
 COOT = "n02018207"
+GOLD = parted.drawn(torso=parted.square(24, 10, 44, 30), leg="occluded", tail="not_visible")
 
 
 def filled(dataset, **changes) -> dict:
@@ -76,6 +79,34 @@ def test_new_box_campaign_takes_gold(desk, dataset):
     desk.post("/campaigns/new/", {**form, "gold": "a.png,n1,1,1,30,30"})
 
     assert Gold.objects.filter(question__campaign__name="autumn-coots").exists()
+
+
+def test_a_new_naming_campaign_takes_gold(desk, dataset):
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    form = filled(dataset, kind="naming", vocabulary="n1,coot\nn2,duck")
+
+    desk.post("/campaigns/new/", {**form, "gold": "a.png,label,n1,Red eyes"})
+
+    gold = Gold.objects.get(question__campaign__name="autumn-coots")
+    assert (gold.answer, gold.explanation) == ({"key": "n1"}, "Red eyes")
+    made = Campaign.objects.get(name="autumn-coots")
+    assert made.questions.for_consensus().get().item.image.name == "b.png"
+
+
+def test_a_new_parts_campaign_takes_gold(desk, alice, dataset):
+    parted.objects_in(dataset, 2)
+    known = objects.of(dataset).select_related("image").earliest("pk")
+    row = {"image": known.image.name, "object": known.name, "answer": GOLD}
+    form = filled(dataset, kind="parts")
+
+    desk.post("/campaigns/new/", {**form, "gold_file": upload("g.jsonl", json.dumps(row))})
+
+    gold = Gold.objects.get(question__campaign__name="autumn-coots")
+    assert gold.question.item_id == known.pk
+    assert set(gold.answer["parts"]) == {"torso", "leg", "tail"}
+    page = text_of(desk.post("/campaigns/new/", {**form, "name": "b", "gold": "a.png,cat-1,torso"}))
+    assert "Line 1: answer is no drawing in JSON." in page
 
 
 def test_the_empty_form_keeps_nothing_that_somebody_sent(desk, dataset, django_assert_num_queries):

@@ -8,7 +8,7 @@ from labeling.errors import Conflict
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.kinds import policies
-from labeling.models import Campaign, Question, Settlement, User
+from labeling.models import Campaign, Gold, Question, Settlement, User
 from labeling.question_graph import replaying
 from labeling.reports import graph_outline
 from tests import factories
@@ -92,6 +92,27 @@ def test_a_new_campaign_takes_a_graph_from_a_file_and_some_images(desk, dataset)
     assert sorted(pairs) == [
         ("0.png", "animal"), ("0.png", "toy"), ("3.png", "animal"), ("3.png", "toy"),
     ]  # fmt: skip
+
+
+def test_a_new_campaign_on_a_graph_takes_gold_that_fits_the_graph(desk, dataset):
+    for number in range(2):
+        factories.make_image(dataset, f"{number}.png")
+
+    def sent(gold: str) -> dict:
+        file = upload("pets.json", json.dumps(PETS))
+        return filled(dataset, graph="file", graph_file=file, gold=gold)
+
+    page = text_of(
+        desk.post("/campaigns/new/", sent("0.png,animal,no\n0.png,toy,no\n0.png,cat,yes"))
+    )
+    assert "0.png: " in page
+    assert "above it, is no" in page
+    assert not Campaign.objects.filter(name="everything").exists()
+    desk.post("/campaigns/new/", sent("0.png,animal,no\n1.png,cat,yes"))
+
+    gold = Gold.objects.filter(question__campaign__name="everything")
+    pairs = gold.values_list("question__item__image__name", "question__topic", "answer")
+    assert sorted(pairs) == [("0.png", "animal", "no"), ("1.png", "cat", "yes")]
 
 
 def test_a_new_campaign_on_a_faulty_graph_is_not_made_and_every_fault_is_named(desk, dataset):
