@@ -2033,7 +2033,3 @@ class Withdrawal(TypedDict):
 class Withdrawn(TypedDict):
     count: int
     kept: list[Kept]
-
-
-class Reports(TypedDict):
-    pass
