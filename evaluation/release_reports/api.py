@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.release_reports import making
-from evaluation.scoring.release_report import ReleaseReport
+from evaluation.release_reports.making import ReportsInProgress
 from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.jobs import kept_files
 from labeling.models import Job, Release
@@ -18,34 +18,25 @@ from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import rows_of
 
 WAIT_SECONDS = "2"
-ReleaseReportSerializer = rows_of(ReleaseReport, "ReleaseReport")
+ReportsSerializer = rows_of(ReportsInProgress, "Reports")
 
 
 class ReportQuerySerializer(Body):
-    other = serializers.CharField(
+    second = serializers.CharField(
         required=False, help_text="The campaign of a second release, to compare."
     )
-    other_number = serializers.IntegerField(
+    second_number = serializers.IntegerField(
         required=False, min_value=1, help_text="The number of that release."
     )
     windows = serializers.CharField(
         default="", help_text="For clutter: `windows` that POST gave, within a day."
     )
-    other_windows = serializers.CharField(default="", help_text="Those of the second release.")
+    second_windows = serializers.CharField(default="", help_text="Those of the second release.")
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("other" in attrs) != ("other_number" in attrs):
-            raise serializers.ValidationError("Send both other and other_number, or neither.")
+    def validate(self, attrs: Any) -> Any:
+        if ("second" in attrs) != ("second_number" in attrs):
+            raise serializers.ValidationError("Send both second and second_number, or neither.")
         return attrs
-
-
-class ReportsSerializer(Plain):
-    """The report of a release, and that of a second one; null until they are made."""
-
-    state = serializers.ChoiceField(Job.State.choices)
-    error = serializers.CharField(help_text="Why it failed.")
-    release = ReleaseReportSerializer(allow_null=True)
-    other = ReleaseReportSerializer(allow_null=True)
 
 
 class NewWindowsSerializer(Body):
@@ -78,13 +69,14 @@ class ReleaseReportViewSet(CampaignViewSet):
         query = ReportQuerySerializer(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         chosen = query.validated_data
-        made = {"release": making.fetch(row, self.user, chosen["windows"])}
-        if "other" in chosen:
-            other = campaign_for(self.user, chosen["other"], RESEARCHER)
-            second = freezing.release_for(other, chosen["other_number"])
-            made["other"] = making.fetch(second, self.user, chosen["other_windows"])
-        response = self.answer(ReportsSerializer, _reports(made))
-        if response.data["state"] not in Job.ENDED:
+        first, second = making.fetch(row, self.user, chosen["windows"]), None
+        if "second" in chosen:
+            campaign_row = campaign_for(self.user, chosen["second"], RESEARCHER)
+            release = freezing.release_for(campaign_row, chosen["second_number"])
+            second = making.fetch(release, self.user, chosen["second_windows"])
+        made = making.in_progress(first, second)
+        response = self.answer(ReportsSerializer, made)
+        if made.state not in Job.ENDED:
             response.status_code = 202
             response["Retry-After"] = WAIT_SECONDS
         return response
@@ -96,13 +88,3 @@ class ReleaseReportViewSet(CampaignViewSet):
         file = self.read(NewWindowsSerializer)["windows"]
         token = kept_files.keep(self.user, file, field="windows")
         return self.answer(WindowsSerializer, {"windows": token}, 201)
-
-
-def _reports(made: dict[str, ReleaseReport | Job]) -> dict[str, Any]:
-    """Return the reports; without any while a job makes one."""
-    jobs = [row for row in made.values() if isinstance(row, Job)]
-    # A failed job first, then one that is not done.
-    jobs.sort(key=lambda job: job.state != Job.State.FAILED)
-    if jobs:
-        return {"state": jobs[0].state, "error": jobs[0].error, "release": None, "other": None}
-    return {"state": Job.State.DONE, "error": "", "release": None, "other": None} | made

@@ -30,6 +30,26 @@ class Reports(Record):
     second: ReleaseReport | None = field(metadata={"key": "other"})
 
 
+@dataclass(kw_only=True)
+class ReportsInProgress(Reports):
+    """Reports, and the state of the jobs that make them. error: why a job failed."""
+
+    state: str
+    error: str
+
+
+def in_progress(
+    first: ReleaseReport | Job, second: ReleaseReport | Job | None
+) -> ReportsInProgress:
+    """Return the reports; none of them while a job makes one."""
+    jobs = [row for row in (first, second) if isinstance(row, Job)]
+    if not isinstance(first, Job) and not isinstance(second, Job):
+        return ReportsInProgress(release=first, second=second, state=Job.State.DONE, error="")
+    # A failed job comes before one that is not done.
+    job = max(jobs, key=lambda job: job.state == Job.State.FAILED)
+    return ReportsInProgress(release=None, second=None, state=job.state, error=job.error)
+
+
 def fetch(release: Release, user: User, windows: str = "") -> ReleaseReport | Job:
     """Return the stored report of the release, or the job that makes it: a new one if needed.
 

@@ -149,7 +149,7 @@ class RankOrder:
     def at(self, cursor: int) -> Place | None:
         column = "id" if cursor < 0 else "image_id"
         places = self._read(f"AND r.{column} = %s", [abs(cursor)], "ASC", 1 + len(self.campaigns))
-        return next((place for place in places if cursor < 0 or place.is_first), None)
+        return next((row for row in places if cursor < 0 or row.is_first), None)
 
     def window(self, start: Place | None, back: bool, size: int) -> list[Place]:
         direction = "DESC" if back else "ASC"

@@ -199,12 +199,12 @@ class Browser:
     def _matching(self, places: list[Place]) -> list[Place]:
         if not self.is_tested:
             return places
-        rows = Image.objects.filter(pk__in=[place.image for place in places if place.is_first])
+        rows = Image.objects.filter(pk__in=[row.image for row in places if row.is_first])
         names = dict(rows.filter(*self.conditions).values_list("pk", "name"))
         if self.predicted:
             predicted = self.predictions.matching(list(names.values()), self.predicted)
             names = {pk: name for pk, name in names.items() if name in predicted}
-        return [place for place in places if place.is_first and place.image in names]
+        return [row for row in places if row.is_first and row.image in names]
 
     @cached_property
     def predicted(self) -> PredictionFilter | None:

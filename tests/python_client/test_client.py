@@ -221,7 +221,7 @@ def test_reports_of_two_releases_are_those_of_the_command(
     windows.write_text("image,rank,x0,y0,x1,y1\n0.png,1,0,0,9,9\n0.png,2,2,2,22,20\n")
     expected = shell.result("labels", "report", "boxes", "labels", "--windows", windows)
 
-    made = assay.report("boxes", 1, windows=windows, other=("labels", 1))
+    made = assay.report("boxes", 1, windows=windows, second=("labels", 1))
 
     assert known({"release": made["release"], "other": made["other"]}) == known(expected)
     assert assay.report("labels", 1)["other"] is None

@@ -98,21 +98,21 @@ class AssayClient(Transport):
         number: int,
         *,
         windows: File | None = None,
-        other: tuple[str, int] | None = None,
-        other_windows: File | None = None,
+        second: tuple[str, int] | None = None,
+        second_windows: File | None = None,
     ) -> models.Reports:
         """Return the figures of a release by class, as `manage.py labels report` does.
 
-        other: campaign and number of a second release. windows, other_windows: CSV files of an
-        objectness detector, for clutter.
+        second: campaign and number of a release to compare. windows, second_windows: CSV files of
+        an objectness detector, for clutter.
         """
-        path, query = f"campaigns/{campaign}/releases/{number}/report/", dict[str, Any]()
-        if other:
-            query = {"other": other[0], "other_number": other[1]}
-        for field, file in (("windows", windows), ("other_windows", other_windows)):
+        path, query = f"campaigns/{campaign}/releases/{number}/report/", dict[str, str | int]()
+        if second:
+            query = {"second": second[0], "second_number": second[1]}
+        for field, file in (("windows", windows), ("second_windows", second_windows)):
             if file is not None:
                 query[field] = self.post(path, files={"windows": file})["windows"]
-        return cast(models.Reports, self.wait(path, **query))
+        return cast(models.Reports, self.wait(path, **cast(Any, query)))
 
     def publish(self, campaign: str, number: int, goal: File) -> Path:
         """Write a release as a zip to publish, with its photographs: Parquet, card, Croissant."""

@@ -151,7 +151,7 @@ def test_the_program_gets_the_numbers_of_the_command(
     path.write_text(WINDOWS)
     expected = shell.result("labels", "report", "boxes", "labels", "--windows", path)
     token = as_alice.post(REPORT, {"windows": windows()}).json()["windows"]
-    query = {"windows": token, "other": "labels", "other_number": 1}
+    query = {"windows": token, "second": "labels", "second_number": 1}
     response = as_alice.get(REPORT, query)
     assert (response.status_code, response.json()["state"]) == (202, "queued")
     assert response["Retry-After"] == "2"
@@ -161,6 +161,6 @@ def test_the_program_gets_the_numbers_of_the_command(
     assert (body["state"], body["error"]) == ("done", "")
     # The command leaves out unknown values.
     assert known({"release": body["release"], "other": body["other"]}) == known(expected)
-    assert as_alice.get(REPORT, {"other": "labels"}).status_code == 400
-    assert as_alice.get(REPORT, {"other": "labels", "other_number": 9}).status_code == 404
+    assert as_alice.get(REPORT, {"second": "labels"}).status_code == 400
+    assert as_alice.get(REPORT, {"second": "labels", "second_number": 9}).status_code == 404
     assert as_alice.get(REPORT, {"color": "red"}).status_code == 400

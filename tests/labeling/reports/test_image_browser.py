@@ -402,10 +402,10 @@ def test_the_page_of_an_image_reads_the_questions_of_its_items_only(alice, voted
     campaigns = image_browser.watched_campaigns(alice, voted.dataset)
     with CaptureQueriesContext(connection) as queries:
         image_page.facts(alice, voted.dataset.images.earliest("pk"), campaigns)
-    asked = [query["sql"] for query in queries if 'FROM "labeling_question"' in query["sql"]]
+    statements = [query["sql"] for query in queries if 'FROM "labeling_question"' in query["sql"]]
 
-    assert asked
-    for sql in asked:
+    assert statements
+    for sql in statements:
         if connection.vendor == "sqlite":
             _check_plan(sql.partition(" ORDER BY ")[0])
 

@@ -106,14 +106,14 @@ def test_a_missing_file_or_an_empty_run_has_no_predictions(tmp_path):
 def test_images_of_every_kind_are_filtered_by_prediction(kind, wordnet, alice, bob, cats, tmp_path):
     row = world.make(alice, cats, kind, **({"thresholds": 50} if kind == "wsol" else {}))
     world.run_of(row, alice)
-    found = hooks.Predictions(alice, cats.dataset)
+    known = hooks.Predictions(alice, cats.dataset)
     names = sorted(cats.dataset.images.values_list("name", flat=True))
     predicted_class = world.DOG if kind == "classification" else CAT
 
     def matching(**chosen) -> set[str]:
-        return found.matching(names, PredictionFilter(**chosen))
+        return known.matching(names, PredictionFilter(**chosen))
 
-    assert found.submissions() == [(f"{kind}/alpha", f"alpha in {row.title}")]
+    assert known.submissions() == [(f"{kind}/alpha", f"alpha in {row.title}")]
     assert "cats/1.png" in matching(text=predicted_class, submission=f"{kind}/alpha")
     assert matching(text="whale") == set()
     assert matching(submission=f"{kind}/beta") == set()
