@@ -1644,10 +1644,10 @@ class ReportedClass(TypedDict):
 
 
 class Reports(TypedDict):
-    state: JobState
-    error: str
     release: ReleaseReport | None
     other: ReleaseReport | None
+    state: str
+    error: str
 
 
 class Result(TypedDict):
