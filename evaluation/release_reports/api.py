@@ -1,7 +1,5 @@
 """Reports of releases in the API, with the numbers of `manage.py labels report`."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,6 +8,7 @@ from rest_framework.response import Response
 from evaluation.release_reports import making
 from evaluation.release_reports.making import ReportsInProgress
 from labeling.campaigns.access import RESEARCHER, campaign_for
+from labeling.errors import Refusal
 from labeling.jobs import kept_files
 from labeling.models import Job, Release
 from labeling.releases import freezing
@@ -32,11 +31,6 @@ class ReportQuerySerializer(Body):
         default="", help_text="For clutter: `windows` that POST gave, within a day."
     )
     second_windows = serializers.CharField(default="", help_text="Those of the second release.")
-
-    def validate(self, attrs: Any) -> Any:
-        if ("second" in attrs) != ("second_number" in attrs):
-            raise serializers.ValidationError("Send both second and second_number, or neither.")
-        return attrs
 
 
 class NewWindowsSerializer(Body):
@@ -70,6 +64,8 @@ class ReleaseReportViewSet(CampaignViewSet):
         query.is_valid(raise_exception=True)
         chosen = query.validated_data
         first, second = making.fetch(row, self.user, chosen["windows"]), None
+        if ("second" in chosen) != ("second_number" in chosen):
+            raise Refusal("Send both second and second_number, or neither.", field="second")
         if "second" in chosen:
             campaign_row = campaign_for(self.user, chosen["second"], RESEARCHER)
             release = freezing.release_for(campaign_row, chosen["second_number"])
