@@ -195,7 +195,7 @@ BUDGETS = {
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,
     "evaluation/readers": 3_546,
-    "evaluation/release_reports": 309,
+    "evaluation/release_reports": 307,
     "evaluation/release_splits": 520,
     "evaluation/scoring": 4_113,
     "evaluation/selection": 932,
