@@ -9,13 +9,13 @@ adjacent in memory, so that vector instructions add them.
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.metrics.kernels_random import HALF, LOW, STEP, random_bits
+
 # Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
 
 # Rounds per block: their weights fill one cache line.
 BLOCK = 64
-_LOW = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
 
 
 @njit(nogil=True, cache=True)
@@ -28,21 +28,19 @@ def draw_images(seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> None:
     """
     images = np.uint64(len(weights))
     # 2^32 modulo N: draws with a smaller lower half are repeated.
-    uneven = (np.uint64(1) << _HALF) % images
+    uneven = (np.uint64(1) << HALF) % images
     counts = np.zeros(len(weights), np.uint8)
     for r in range(BLOCK):
         state = seeds[r]
         counts[:] = 0
         drawn = np.uint64(0)
         while drawn < images:
-            state += np.uint64(0x9E3779B97F4A7C15)
-            mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            mixed = mixed ^ (mixed >> np.uint64(31))
-            for half in (mixed & _LOW, mixed >> _HALF):
+            state += STEP
+            bits = random_bits(state)
+            for half in (bits & LOW, bits >> HALF):
                 product = half * images
-                if drawn < images and (product & _LOW) >= uneven:
-                    counts[product >> _HALF] += np.uint8(1)
+                if drawn < images and (product & LOW) >= uneven:
+                    counts[product >> HALF] += np.uint8(1)
                     drawn += np.uint64(1)
         for i in range(len(weights)):
             weights[i, r] = counts[i]

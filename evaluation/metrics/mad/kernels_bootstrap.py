@@ -5,12 +5,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.metrics.kernels_random import HALF, LOW, STEP, random_bits
+
 # Sets the cache folder of machine code before numba is imported.
 from labeling.numba_cache import njit
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_LOW = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -30,33 +28,25 @@ def count_draws(
     """
     first_own = np.uint64(shared.max() + 1) if len(shared) else np.uint64(0)
     for r in range(len(seeds)):
-        state = seeds[r] + first_own * _STEP
+        state = seeds[r] + first_own * STEP
         at = 0
         for pair in range(len(ends)):
             left, total = ends[pair] - at, np.uint64(0)
             while at < ends[pair] and shared[at] >= 0:
                 # One random number of the round for this image, in all of its pairs.
-                bits = _mix(seeds[r] + np.uint64(shared[at] + 1) * _STEP)
+                bits = random_bits(seeds[r] + np.uint64(shared[at] + 1) * STEP)
                 drawn = _binomial((bits >> np.uint64(11)) * 2.0**-53, left, ends[pair] - at)
                 total += np.uint64(drawn) * right[at]
                 left -= drawn
                 at += 1
             images = np.uint64(ends[pair] - at)
             for _ in range(left):
-                state += _STEP
+                state += STEP
                 # 32 random bits scaled to the images: equal shares up to images / 2^32.
-                total += right[at + np.int64(((_mix(state) >> _HALF) * images) >> _HALF)]
+                total += right[at + np.int64(((random_bits(state) >> HALF) * images) >> HALF)]
             at = ends[pair]
-            counts[r, pair, 0] = total & _LOW
-            counts[r, pair, 1] = total >> _HALF
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _mix(state: np.uint64) -> np.uint64:
-    """Return the random bits of this state of SplitMix64."""
-    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+            counts[r, pair, 0] = total & LOW
+            counts[r, pair, 1] = total >> HALF
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
