@@ -1,8 +1,9 @@
 """Reads and checks CSV files line by line; escapes cells that spreadsheets would run. Pure."""
 
 import csv
+import io
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -137,6 +138,23 @@ def _undecodable_line(path: Path) -> int | None:
             except UnicodeDecodeError:
                 return number
     return None
+
+
+def csv_lines(rows_to_write: Iterable[Iterable[object]], end: str = "\n") -> Iterator[str]:
+    """Yield the rows as lines of CSV; text that a spreadsheet would run gets a leading quote.
+
+    None becomes an empty cell. The quote is removed when the file is read.
+
+    >>> list(csv_lines([("name", "change"), ("=1+1", -2), ("b", None)]))
+    ['name,change\\n', "'=1+1,-2\\n", 'b,\\n']
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator=end)
+    for row in rows_to_write:
+        writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
+        yield stream.getvalue()
+        stream.seek(0)
+        stream.truncate()
 
 
 def safe_cell(text: str) -> str:

@@ -1,32 +1,18 @@
 """Download responses of results: file names and headers."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO
 
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
-from django.utils.http import content_disposition_header
+from django.http import FileResponse, HttpRequest, HttpResponse
 
-from evaluation.benchmarks.tables import as_csv
 from evaluation.figures import FORMS
 from evaluation.models import Benchmark, Run
-
-Response = TypeVar("Response", bound=HttpResponseBase)
+from labeling.web.attachments import attached
 
 
 def name_of(row: Benchmark, run: Run, end: str) -> str:
     """Return the file name of a run's download, such as cats-run-7-summary.csv."""
     return f"{row.name}-run-{run.pk}{end}"
-
-
-def attached(response: Response, name: str) -> Response:
-    """Return the response as an attachment of this name."""
-    response["Content-Disposition"] = content_disposition_header(True, name) or ""
-    return response
-
-
-def text(content: str, media_type: str, name: str) -> HttpResponse:
-    return attached(HttpResponse(content, content_type=media_type), name)
 
 
 TYPES = {
@@ -44,14 +30,6 @@ def type_of(name: str) -> str:
 def file(content: IO[bytes], name: str) -> FileResponse:
     """Return an open file, which the response closes."""
     return FileResponse(content, as_attachment=True, filename=name, content_type=type_of(name))
-
-
-def csv(
-    row: Benchmark, run: Run, table: str, head: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> HttpResponse:
-    """Return a table of a run's result."""
-    name = name_of(row, run, f"-{table}.csv")
-    return text(as_csv(head, rows), "text/csv; charset=utf-8", name)
 
 
 def figure(

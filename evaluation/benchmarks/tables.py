@@ -1,7 +1,5 @@
 """Tables of results: one declaration of columns for pages and CSV files. Pure."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 from labeling.records import Record
 
 Cells = dict[str, object]
-# A spreadsheet runs text that begins with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -97,23 +93,3 @@ def _cells(row: Any, columns: Sequence[Column]) -> Cells:
 
 def _cell(value: object) -> object:
     return " ".join(str(part) for part in value) if isinstance(value, (list, tuple)) else value
-
-
-def as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    r"""Return the table as CSV; text that a spreadsheet would run as a formula gets a quote before
-    it.
-
-    >>> as_csv(["name", "change"], [["=1+1", -2]])
-    "name,change\r\n'=1+1,-2\r\n"
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream)
-    writer.writerow([_safe(cell) for cell in head])
-    writer.writerows([_safe(cell) for cell in row] for row in rows)
-    return stream.getvalue()
-
-
-def _safe(cell: object) -> object:
-    if isinstance(cell, str) and cell.startswith(_FORMULA):
-        return f"'{cell}"
-    return "" if cell is None else cell

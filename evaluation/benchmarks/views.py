@@ -30,6 +30,7 @@ from evaluation.models import Benchmark, Run
 from labeling.campaigns import access as campaign_access
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.web import attachments
 from labeling.web.undo_views import undo_page
 from labeling.web.views.shared import SignedIn, query_of
 
@@ -238,8 +239,8 @@ def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     content = kind_of(row).result_json(row, chosen)
     file_name = downloads.name_of(row, chosen, ".json")
     if isinstance(content, str):
-        return downloads.text(content, "application/json", file_name)
-    return downloads.attached(
+        return attachments.text(content, "application/json", file_name)
+    return attachments.attached(
         StreamingHttpResponse(content, content_type="application/json"), file_name
     )
 
@@ -252,7 +253,8 @@ def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpRespons
     result_table, result = kind.table_of(table), kind.result_of(row, chosen)
     if result_table is None or result is None:
         raise Http404
-    return downloads.csv(row, chosen, table, *result_table.content(result))
+    head, rows = result_table.content(result)
+    return attachments.csv([head, *rows], downloads.name_of(row, chosen, f"-{table}.csv"))
 
 
 @login_required

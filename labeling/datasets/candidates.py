@@ -1,11 +1,9 @@
 """The list of candidates, which query found which image, as `wnid,image,query` rows."""
 
-import csv
-import io
 import itertools
 from collections.abc import Iterable, Iterator
 
-from labeling.csv_rows import safe_cell
+from labeling.csv_rows import csv_lines
 from labeling.models import Dataset
 
 COLUMNS = ("wnid", "image", "query")
@@ -26,15 +24,5 @@ def has_any(dataset: Dataset) -> bool:
 
 
 def lines(rows_to_write: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield the rows as CSV lines after a header.
-
-    Cells that a spreadsheet would run as formulas get a leading quote, which is removed when the
-    list is read.
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    for row in itertools.chain([COLUMNS], rows_to_write):
-        writer.writerow(map(safe_cell, row))
-        yield stream.getvalue()
-        stream.seek(0)
-        stream.truncate()
+    """Return the rows as CSV lines after a header."""
+    return csv_lines(itertools.chain([COLUMNS], rows_to_write))

@@ -1,6 +1,6 @@
 """The figures of a box campaign, from its latest calibration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +19,6 @@ from labeling.boxes.chain import (
     UNKNOWN,
 )
 from labeling.consensus.calibrations import Assisted, BoxFigures, CalibrationContent
-from labeling.csv_rows import safe_cell
 from labeling.estimators.intervals import wilson_interval
 from labeling.kinds import policies
 from labeling.models import Calibration, Campaign
@@ -181,25 +180,11 @@ def _classes(
     return rows
 
 
-def csv_rows(content: BoxCampaignFigures) -> Sequence[Sequence[object]]:
-    """Return the table of classes with its head. A quote precedes names that a spreadsheet would
-    run.
-    """
-    head = ("class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high")
-    rows: list[Sequence[object]] = [head]
+def csv_rows(content: BoxCampaignFigures) -> Iterator[Sequence[object]]:
+    """Yield a header, then a row for each class."""
+    yield "class", "pairs", "done", "boxes", "proposals", "accepted", "low", "high"
     for row in content.classes:
-        low, high = row.accepted.interval or ("", "")
         accepted = row.accepted
-        rows.append(
-            (
-                safe_cell(row.name),
-                row.pairs,
-                row.done,
-                row.boxes,
-                accepted.total,
-                accepted.count,
-                low,
-                high,
-            )
-        )
-    return rows
+        interval = accepted.interval or ("", "")
+        counts = (row.pairs, row.done, row.boxes, accepted.total, accepted.count)
+        yield row.name, *counts, *interval

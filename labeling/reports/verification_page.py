@@ -1,14 +1,11 @@
 """Classes of candidates for pages, files and the API, as of the last check."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from labeling.csv_rows import safe_cell
 from labeling.estimators.intervals import clopper_pearson
 from labeling.kinds import policies
 from labeling.kinds.candidates import StopRules, stop_rules
@@ -190,25 +187,10 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
     return "being asked", "open"
 
 
-def write_csv(campaign: Campaign) -> str:
-    """Write every class by name, a line each under COLUMNS.
-
-    A quote precedes names that a spreadsheet would run.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def csv_rows(campaign: Campaign) -> Iterator[Sequence[object]]:
+    """Yield COLUMNS, then a row for each class, by name."""
+    yield COLUMNS
     currency = policies.of(campaign)["currency"]
     for row in matching_classes(campaign):
         figures = [getattr(row, name) for name in COLUMNS[4:-1]]
-        writer.writerow(
-            [
-                safe_cell(row.topic.key),
-                safe_cell(row.topic.name),
-                row.state,
-                row.reason,
-                *("" if figure is None else figure for figure in figures),
-                currency,
-            ]
-        )
-    return out.getvalue()
+        yield row.topic.key, row.topic.name, row.state, row.reason, *figures, currency

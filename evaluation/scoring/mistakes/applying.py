@@ -3,8 +3,6 @@
 Also computes how often labels and models were wrong, and scores every submission again.
 """
 
-import csv
-import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
@@ -19,7 +17,7 @@ from evaluation.readers.mistakes import ANSWERS, CANNOT, TAGS, VALID, Judgement,
 from evaluation.readers.valid_sets import SetVersion
 from evaluation.scoring.comparing import IntervalEstimate
 from evaluation.scoring.mistakes.queueing import ReviewPool, Strata
-from labeling.csv_rows import safe_cell
+from labeling.csv_rows import csv_lines
 from labeling.records import Record
 
 UNANSWERED = "no_prediction"
@@ -206,16 +204,9 @@ def rescored(
 
 def lines(review: ReviewedPool, wnid_of: Callable[[int], str]) -> Iterator[str]:
     """Yield sets.csv: a row per class of an image, one with an empty wnid for an empty set."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("image", "wnid"))
+    yield from csv_lines([("image", "wnid")])
     for image, synsets in zip(review.pool.images, review.after, strict=True):
-        writer.writerows(
-            (safe_cell(image), wnid) for wnid in sorted(map(wnid_of, synsets)) or ("",)
-        )
-        yield stream.getvalue()
-        stream.seek(0)
-        stream.truncate()
+        yield from csv_lines((image, wnid) for wnid in sorted(map(wnid_of, synsets)) or ("",))
 
 
 def mistakes(

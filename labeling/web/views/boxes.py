@@ -1,7 +1,5 @@
 """Figures of a box campaign, and overlapping boxes (Russakovsky et al. 2015, App. E)."""
 
-import csv
-
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -13,6 +11,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS
 from labeling.quality import box_overlaps
 from labeling.reports import boxes_page, overlaps_page
+from labeling.web import attachments
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
     SignedIn,
@@ -31,10 +30,7 @@ def boxes(request: SignedIn, name: str) -> HttpResponse:
     campaign = watched_campaign(request, name)
     figures = boxes_page.figures(campaign)
     if "csv" in request.GET and figures is not None:
-        response = HttpResponse(content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
-        csv.writer(response, lineterminator="\n").writerows(boxes_page.csv_rows(figures))
-        return response
+        return attachments.csv(boxes_page.csv_rows(figures), f"{campaign.name}-classes.csv")
     is_researcher = role_in(campaign, request.user) == RESEARCHER
     waiting = (
         is_researcher

@@ -28,6 +28,7 @@ from labeling.quality import auditing, qualifying, stated_errors
 from labeling.quality.gold import add_gold
 from labeling.reports import campaign_page, campaigns_page, quality_page
 from labeling.reports.forecasts import CostEstimate
+from labeling.web import attachments
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
 from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
 from labeling.web.views.shared import (
@@ -352,5 +353,4 @@ def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
     response = JsonResponse(
         texts.with_gaps(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}
     )
-    response["Content-Disposition"] = f'attachment; filename="{campaign.name}-texts.json"'
-    return response
+    return attachments.attached(response, f"{campaign.name}-texts.json")

@@ -4,7 +4,6 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
@@ -13,6 +12,7 @@ from labeling.datasets import datasets as pools
 from labeling.db.cached import cached
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, GivenLabel, Job
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.datasets import DatasetForm
 from labeling.web.views.imports import imports_shown
@@ -116,10 +116,8 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
     """Download the queries of each image, for a campaign on candidates."""
     dataset = dataset_for(request.user, name)
     lines = candidates.lines(candidates.rows(dataset))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    file_name = f"{dataset.name}-candidates.csv"
-    response["Content-Disposition"] = content_disposition_header(True, file_name) or ""
-    return response
+    response = StreamingHttpResponse(lines, content_type=attachments.CSV)
+    return attachments.attached(response, f"{dataset.name}-candidates.csv")
 
 
 @login_required

@@ -17,6 +17,7 @@ from labeling.quality import gold
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphContent
 from labeling.reports import graph_outline, graph_price_page
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.graph import GraphForm, NodeForm, PriceForm
 from labeling.web.views.shared import (
@@ -133,10 +134,7 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
     text = json.dumps(row.content, ensure_ascii=False, indent=2) + "\n"
-    response = HttpResponse(text, content_type="application/json")
-    file = f"{campaign.name}-graph-{row.version}.json"
-    response["Content-Disposition"] = f'attachment; filename="{file}"'
-    return response
+    return attachments.text(text, "application/json", f"{campaign.name}-graph-{row.version}.json")
 
 
 @login_required

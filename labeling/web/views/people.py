@@ -1,6 +1,5 @@
 """A campaign's people: roles, invitations, and the reputation of each with its actions."""
 
-import csv
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -15,13 +14,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
-from labeling.csv_rows import safe_cell
 from labeling.db.lookups import get_or_404
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
 from labeling.quality import blocking, memberships, monitoring, recounting
 from labeling.reports import person_page, progress
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.people import (
     InvitationForm,
@@ -77,14 +76,11 @@ def invitations_new(request: SignedIn, name: str) -> HttpResponse:
 
     def invite() -> HttpResponse:
         invited = memberships.invite_each(campaign, request.user, **form.cleaned_data)
-        response = HttpResponse(content_type="text/csv")
-        response["Content-Disposition"] = f'attachment; filename="{campaign.name}-invitations.csv"'
-        writer = csv.writer(response, lineterminator="\n")
-        writer.writerow(["name", "link"])
-        for person, secret in invited:
-            link = request.build_absolute_uri(reverse("join", args=[secret]))
-            writer.writerow([safe_cell(person), link])
-        return response
+        rows = [
+            (person, request.build_absolute_uri(reverse("join", args=[secret])))
+            for person, secret in invited
+        ]
+        return attachments.csv([("name", "link"), *rows], f"{campaign.name}-invitations.csv")
 
     return carried_out(form, invite) or _people(request, campaign, many=form)
 

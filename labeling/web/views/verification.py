@@ -11,6 +11,7 @@ from labeling.kinds.candidates import SETTINGS
 from labeling.models import Campaign, Job
 from labeling.quality import verifying
 from labeling.reports import verification_page
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.verification import StopRulesForm
 from labeling.web.views.shared import (
@@ -108,7 +109,6 @@ def verification_state(request: SignedIn, name: str) -> HttpResponse:
 def verification_csv(request: SignedIn, name: str) -> HttpResponse:
     """Download every class as CSV."""
     campaign = _fitting(watched_campaign(request, name))
-    response = HttpResponse(verification_page.write_csv(campaign), content_type="text/csv")
-    response["Content-Disposition"] = f'attachment; filename="{campaign.name}-classes.csv"'
+    response = attachments.csv(verification_page.csv_rows(campaign), f"{campaign.name}-classes.csv")
     response["Cache-Control"] = "private, no-store"
     return response

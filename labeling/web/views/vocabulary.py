@@ -18,6 +18,7 @@ from labeling.models import Campaign, Dataset
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary.changes import changes, counted
 from labeling.vocabulary.types import PartVocabulary
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
 from labeling.web.views.shared import RESEARCHER, SignedIn, done, key_of, sent
@@ -129,10 +130,8 @@ def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpRespo
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
     text = vocabulary_store.read(row).as_yaml()
-    response = HttpResponse(text, content_type="application/yaml; charset=utf-8")
     file = f"{dataset.name}-vocabulary-{row.version}.yaml"
-    response["Content-Disposition"] = f'attachment; filename="{file}"'
-    return response
+    return attachments.text(text, "application/yaml; charset=utf-8", file)
 
 
 def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> HttpResponse:

@@ -8,15 +8,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation.benchmarks import access, downloads, forms, runs
+from evaluation.benchmarks import access, forms, runs
 from evaluation.benchmarks.kinds.mad import class_gallery, competitions, failure_tags, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
 from evaluation.benchmarks.kinds.mad.forms import AccuracyForm, FailureTagsForm
 from evaluation.benchmarks.kinds.mad.true_labels import ask_true_label, both_wrong
-from evaluation.benchmarks.tables import as_csv
 from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
 from labeling.plurals import count_of
+from labeling.web import attachments
 from labeling.web.forms.common import carried_out
 from labeling.web.views.shared import SignedIn, key_of
 
@@ -85,8 +85,8 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
 def case_three(request: SignedIn, name: str) -> HttpResponse:
     """Return the images of case III of every pair, by distance from the true label, as CSV."""
     row = access.benchmark_for(request.user, name, MAD)
-    content = galleries.CASE_THREE.content(galleries.case_three(row))
-    return downloads.text(as_csv(*content), "text/csv; charset=utf-8", f"{row.name}-case-iii.csv")
+    head, rows = galleries.CASE_THREE.content(galleries.case_three(row))
+    return attachments.csv([head, *rows], f"{row.name}-case-iii.csv")
 
 
 @login_required
@@ -131,9 +131,8 @@ def tags(request: SignedIn, name: str) -> HttpResponse:
 def tag_counts(request: SignedIn, name: str) -> HttpResponse:
     """Return the counts of failure tags as CSV."""
     row = access.benchmark_for(request.user, name, MAD)
-    content = failure_tags.COUNTS.content(failure_tags.counts(row))
-    file = f"{row.name}-failure-tags.csv"
-    return downloads.text(as_csv(*content), "text/csv; charset=utf-8", file)
+    head, rows = failure_tags.COUNTS.content(failure_tags.counts(row))
+    return attachments.csv([head, *rows], f"{row.name}-failure-tags.csv")
 
 
 @login_required
