@@ -21,6 +21,17 @@ T = TypeVar("T")
 CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
 
 
+def written(path: Path) -> tuple[int, int]:
+    """Return when a file of a run was written and its size. Raises BadInput if it is missing."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        raise BadInput(
+            "is not on this server", file=path, cure="score the benchmark again"
+        ) from None
+    return stat.st_mtime_ns, stat.st_size
+
+
 @dataclass
 class ObjectLines(Sequence[T]):
     """Some of the lines, read on access."""

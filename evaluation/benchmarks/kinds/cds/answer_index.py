@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluation.scoring.cds.result import AnsweredSequence
-from labeling.files import BadInput
-from labeling.release_files.line_index import Line, ObjectLines
+from labeling.release_files.line_index import Line, ObjectLines, written
 
 # The start of a line is short; quotes in names are escaped, so this is the key.
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
@@ -88,13 +87,7 @@ class AnswerIndex:
 
 def index(path: Path) -> AnswerIndex:
     """Return the index of an answers.jsonl. Raises BadInput if the file is missing."""
-    try:
-        stated = path.stat()
-    except FileNotFoundError:
-        raise BadInput(
-            "is not on this server", file=path, cure="score the benchmark again"
-        ) from None
-    return _read(path, stated.st_mtime_ns, stated.st_size)
+    return _read(path, *written(path))
 
 
 @lru_cache(maxsize=8)

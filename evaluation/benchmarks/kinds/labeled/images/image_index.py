@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from evaluation.benchmarks.kinds.labeled.images import outcomes
 from evaluation.benchmarks.kinds.labeled.images.outcomes import OutcomesLine
 from evaluation.readers.answers import NO_ARRAY
-from labeling.files import BadInput, atomic_write
-from labeling.release_files.line_index import ObjectLines
+from labeling.files import atomic_write
+from labeling.release_files.line_index import ObjectLines, written
 
 # Raised when the arrays change meaning; older files are rebuilt.
 FORM = 1
@@ -117,13 +117,7 @@ def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def index(path: Path, kind: str) -> ImageIndex:
     """Return the index of a run. Raises BadInput if the file is missing."""
-    try:
-        stated = path.stat()
-    except FileNotFoundError:
-        raise BadInput(
-            "is not on this server", file=path, cure="score the benchmark again"
-        ) from None
-    return _kept(path, kind, stated.st_mtime_ns, stated.st_size)
+    return _kept(path, kind, *written(path))
 
 
 @lru_cache(maxsize=8)

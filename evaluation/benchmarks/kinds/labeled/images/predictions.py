@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from evaluation.benchmarks.kinds.labeled.images import box_overlays
 from evaluation.scoring.image_lines import Outcome, OutcomesLine
-from labeling.files import BadInput, atomic_write
+from labeling.files import atomic_write
+from labeling.release_files.line_index import written
 
 # Raised when the columns change meaning; older files are rebuilt.
 FORM = 1
@@ -109,13 +110,7 @@ def _predicted(kind: str, line: OutcomesLine, outcome: Outcome) -> Iterator[tupl
 
 def index(path: Path, kind: str) -> PredictionIndex:
     """Return the index of images.jsonl of a run. Raises BadInput if the file is missing."""
-    try:
-        stated = path.stat()
-    except FileNotFoundError:
-        raise BadInput(
-            "is not on this server", file=path, cure="score the benchmark again"
-        ) from None
-    return _kept(path, kind, stated.st_mtime_ns, stated.st_size)
+    return _kept(path, kind, *written(path))
 
 
 @lru_cache(maxsize=32)
