@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from django.db import transaction
+from django.urls import reverse
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
@@ -38,8 +39,9 @@ from labeling.kinds.naming import MOST
 from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import argument, option
 from labeling.management.release_options import find_campaign, find_release
-from labeling.models import Campaign, Dataset, Release, User
+from labeling.models import Campaign, Dataset, Membership, Release, User
 from labeling.plurals import count_of
+from labeling.quality import memberships
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import QuestionGraph
 from labeling.question_graph.ordering import ORDERS
@@ -47,6 +49,8 @@ from labeling.records import Record
 from labeling.releases import freezing
 from labeling.reports import progress
 from labeling.vocabulary import reading
+
+Role = Membership.Role
 
 
 class Common(TypedDict):
@@ -75,6 +79,13 @@ class NameOptions:
 @dataclass(kw_only=True)
 class FreezeOptions(NameOptions):
     out: Path = option("a folder that is not there yet", metavar="DIR")
+
+
+@dataclass(kw_only=True)
+class InviteOptions(NameOptions):
+    people: int = option("who may join by the link (1)", 1, metavar="N")
+    role: str = option("of those people (annotator)", Role.ANNOTATOR, choices=Role.values)
+    days: int = option("until the link expires (7)", 7)
 
 
 @dataclass(kw_only=True)
@@ -262,9 +273,7 @@ class Command(ContractCommand):
         if KINDS[choice.kind].has_vocabulary:
             if choice.vocabulary is None:
                 raise UsageError(f"a campaign of the kind {choice.kind} needs --vocabulary")
-            net = load()
-            topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
-            classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
+            classes = [{"key": wnid} for wnid in _wnids(choice.vocabulary, load())]
         return naming_campaigns.draft(
             owner,
             images=_names(choice.images),
@@ -300,6 +309,29 @@ class Command(ContractCommand):
         with _refusals():
             lifecycle.move(campaign, None, action)
         return self._status(campaign)
+
+    @verb("open a draft")
+    def launch(self, options: NameOptions) -> dict[str, object]:
+        return self._moved("launch", options)
+
+    @verb("make a link, below the site's address, by which people join")
+    def invite(self, options: InviteOptions) -> dict[str, object]:
+        campaign = find_campaign(options.name)
+        with _refusals():
+            made, secret = memberships.invite(
+                campaign,
+                campaign.created_by,
+                options.role,
+                days=options.days,
+                max_uses=options.people,
+            )
+        return {
+            "campaign": options.name,
+            "role": options.role,
+            "people": options.people,
+            "expires_at": made.expires_at.isoformat(timespec="seconds"),
+            "link": reverse("join", args=[secret]),
+        }
 
     @verb("ask nobody until it is resumed")
     def pause(self, options: NameOptions) -> dict[str, object]:

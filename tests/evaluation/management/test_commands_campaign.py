@@ -9,6 +9,7 @@ from django.db import OperationalError, ProgrammingError
 from evaluation.management.commands import nightly as nightly_command
 from evaluation.models import Benchmark, Run
 from labeling.models import Answer, Campaign
+from labeling.quality import memberships
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation import crowd
@@ -51,6 +52,18 @@ def test_open_takes_policy_and_title(selection, shell, tmp_path):
     assert made.state == Campaign.State.DRAFT
     assert made.policy.content["votes"] == 3
     assert made.title == "Birds of the pond"
+
+
+def test_a_draft_is_launched_and_people_join_by_the_link(selection, shell, bob):
+    shell.result(*opening(selection, "--draft"))
+
+    assert shell.result("campaign", "launch", "birds")["state"] == "open"
+    made = shell.result("campaign", "invite", "birds", "--people", 2, "--role", "reviewer")
+
+    member = memberships.accept(made["link"].split("/")[2], bob)
+    assert (member.campaign.name, member.role, made["people"]) == ("birds", "reviewer", 2)
+    refused = shell.refusal("campaign", "invite", "birds", "--people", 1001)
+    assert "1 to 1000 people" in refused["error"]
 
 
 def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
