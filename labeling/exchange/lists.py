@@ -117,9 +117,9 @@ def read_topics(content: str | bytes) -> list[TopicListRow]:
 
 
 def read_vocabulary(content: str | bytes) -> list[VocabularyRow]:
-    """Return a class for each line `key,name`; the name defaults to the key."""
+    """Return a class for each line `key,name`; the name may be empty."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
-    return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
+    return [{"key": row["key"], "name": row["name"]} for _, row in rows]
 
 
 def read_gold(content: str | bytes, kind: str) -> list[GoldListRow]:

@@ -51,19 +51,38 @@ def draft(
 def create(owner: User, **fields: Any) -> Campaign:
     """Create a campaign like lifecycle.create.
 
-    Where an answer may list several classes, they are sorted by the site's class tree and each
-    becomes a topic.
+    Classes of a vocabulary without a name get that of the site's glossary. Where an answer may list
+    several classes, they are sorted by the site's class tree and each becomes a topic.
     """
     chosen = fields.get("settings") or {}
-    lists_classes = bool(chosen.get("most")) and isinstance(chosen.get("vocabulary"), list)
-    if lists_classes:
-        fields["settings"] = {**chosen, "vocabulary": class_trees.arranged(chosen["vocabulary"])}
+    vocabulary = chosen.get("vocabulary")
+    lists_classes = bool(chosen.get("most")) and isinstance(vocabulary, list)
+    if isinstance(vocabulary, list):
+        rows = _named(vocabulary)
+        if lists_classes:
+            rows = class_trees.arranged(rows)
+        fields["settings"] = {**chosen, "vocabulary": class_trees.named_apart(rows)}
     campaign = lifecycle.create(owner, **fields)
     if lists_classes:
         names = KINDS[campaign.kind].class_names(campaign.settings)
         rows = describe(list(names))
         lifecycle.define_topics(campaign, [{**row, "name": names[row["key"]]} for row in rows])
     return campaign
+
+
+def _named(vocabulary: Sequence[Any]) -> list[Any]:
+    """Return the entries; those with a key alone are named by the glossary, else by the key."""
+
+    def key_of(entry: Any) -> str | None:
+        key = entry.get("key") if isinstance(entry, dict) and not entry.get("name") else None
+        return key if isinstance(key, str) else None
+
+    known = glossary([key for key in map(key_of, vocabulary) if key])
+    words = {key: [topic["name"], *topic.get("synonyms", ())] for key, topic in known.items()}
+    return [
+        {**entry, "name": ", ".join(words.get(key, [key]))} if (key := key_of(entry)) else entry
+        for entry in vocabulary
+    ]
 
 
 @transaction.atomic

@@ -87,7 +87,7 @@ class AskedMore(TypedDict):
 
 class AskedPair(TypedDict):
     image: str
-    topic: str
+    topic: NotRequired[str]
     query: NotRequired[str]
     boxes: NotRequired[list[list[float]]]
 

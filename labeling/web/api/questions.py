@@ -23,7 +23,7 @@ from labeling.exchange.lists import ProposalRow
 from labeling.follow_ups import asking, candidate_lists, opening
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.kinds import KINDS
-from labeling.kinds.base import CANDIDATES, CHAINS
+from labeling.kinds.base import CANDIDATES, CHAINS, IMAGES
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.plurals import count_of
 from labeling.quality import asking_more, auditing, stated_errors
@@ -238,6 +238,13 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(AddedQuestionsSerializer, added, 201)
 
     def _ask(self, row: Campaign, rows: Sequence[Any]) -> AddedQuestions:
+        if KINDS[row.kind].asks == IMAGES:
+            key = opening.NAMING_TOPIC["key"]
+            opening.define_asked(row, [("", key)])
+            rows = [{**entry, "topic": entry["topic"] or key} for entry in rows]
+        elif lacking := [index for index, entry in enumerate(rows) if not entry["topic"]]:
+            fault = {"topic": ["This field is required."]}
+            raise ValidationError({"questions": [*[{}] * lacking[0], fault]})
         if KINDS[row.kind].asks == CANDIDATES:
             return candidate_lists.ask(
                 row,

@@ -163,10 +163,13 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         "CSV with image,wnid,confidence,x0,y0,x1,y1 in each line, in pixels of the upright image. "
         "Annotators check these boxes before they draw, if that saves time.",
     )
-    vocabulary_file = list_file("File of the vocabulary", "CSV with key,name in each line.")
+    vocabulary_file = list_file(
+        "File of the vocabulary",
+        "CSV with key,name in each line. A wnid alone is named by WordNet.",
+    )
     vocabulary = list_text(
         "Vocabulary as text",
-        "The classes to choose from. Instead of a file: key,name in each line.",
+        "The classes to choose from, instead of a file: key,name in each line, or a wnid alone.",
     )
     most = forms.IntegerField(
         label="Maximum number of classes per answer",

@@ -131,6 +131,12 @@ class AskedSerializer(Body):
 
 
 class AskedPairSerializer(AskedSerializer):
+    topic = serializers.CharField(
+        required=False,
+        default="",
+        max_length=64,
+        help_text="Leave it out where people name what an image shows.",
+    )
     query = serializers.CharField(
         allow_blank=True,
         default="",

@@ -96,8 +96,8 @@ def test_gold_of_a_naming_campaign_names_a_class():
     assert none["answer"] == "none"
 
 
-def test_vocabulary_is_named_by_its_keys_where_names_lack():
+def test_a_vocabulary_may_be_keys_alone():
     assert lists.read_vocabulary("n1,coot\nn2") == [
         {"key": "n1", "name": "coot"},
-        {"key": "n2", "name": "n2"},
+        {"key": "n2", "name": ""},
     ]

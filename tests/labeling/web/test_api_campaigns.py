@@ -365,6 +365,28 @@ def test_pages_go_by_cursor_through_every_row_once(coots, alices):
     assert seen == list(coots.questions.order_by("pk").values_list("pk", flat=True))
 
 
+def test_naming_asks_about_images_without_a_topic(alices, dataset):
+    factories.make_image(dataset, "a.png")
+    settings = {"vocabulary": [{"key": COOT, "name": "coot"}]}
+    body = {"name": "names", "title": "Names", "kind": "naming", "dataset": dataset.name}
+    alices.post(API + "campaigns/", body | {"settings": settings})
+
+    for created in (1, 0):
+        rows = {"questions": [{"image": "a.png"}]}
+        assert alices.post(API + "campaigns/names/questions/", rows).json()["created"] == created
+
+    assert alices.post(API + "campaigns/names/launch/").json()["state"] == "open"
+
+
+def test_a_question_about_a_class_needs_its_topic(coots, alices):
+    rows = [{"image": "0.png", "topic": COOT}, {"image": "1.png"}]
+
+    refused = alices.post(API + "campaigns/coots/questions/", {"questions": rows})
+
+    assert refused.status_code == 400
+    assert refused.json()["errors"][0]["field"] == "questions.1.topic"
+
+
 def test_lists_go_backwards_and_by_no_unknown_order(coots, alices):
     address = API + "campaigns/coots/questions/"
 
