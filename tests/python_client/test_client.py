@@ -12,7 +12,7 @@ import httpx
 import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
-from assay_client import AssayClient, JobFailed, Problem
+from assay_client import AssayClient, JobFailed, Problem, transport
 from assay_client import client as client_module
 
 from labeling.models import Answer, Image
@@ -165,6 +165,16 @@ def test_a_damaged_file_is_refused_and_a_failed_job_raised_with_its_reason(
     monkeypatch.setattr(assay, "get", lambda path: rows.pop(0))
     with pytest.raises(JobFailed, match="disk is full"):
         assay.wait("datasets/pond/imports/1/")
+
+
+def test_a_job_that_stays_queued_is_warned_about(assay, monkeypatch):
+    monkeypatch.setattr(transport, "QUEUED_LONG", 0)
+    rows = [{"state": state} for state in ("queued", "running", "done")]
+    monkeypatch.setattr(assay, "get", lambda path: rows.pop(0))
+
+    with pytest.warns(UserWarning, match="does a worker run") as warned:
+        assert assay.wait("datasets/pond/imports/1/") == {"state": "done"}
+    assert [len(warned), warned[0].filename] == [1, __file__]
 
 
 def answering(*statuses: int) -> tuple[AssayClient, list[float], list[str]]:

@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,7 @@ TRY_AGAIN = (429, 502, 503, 504)
 # Methods that are safe to repeat.
 SAFE = ("GET", "PUT", "DELETE", "PATCH")
 LONGEST_PAUSE = 60.0
+QUEUED_LONG = 30
 PAGE = 500
 File = str | Path
 Files = Mapping[str, File | list[File]]
@@ -101,11 +103,17 @@ class Transport:
         return goal
 
     def wait(self, path: str, *, seconds: float = 3600, every: float = 2, **query: Any) -> Any:
-        """Return the row at a path once its job is done. Raises JobFailed, TimeoutError."""
-        end = time.monotonic() + seconds
+        """Return the row at a path once its job is done. Raises JobFailed, TimeoutError.
+
+        Warns if the job has not started after QUEUED_LONG seconds; Python says a warning once.
+        """
+        start = time.monotonic()
         while (row := self.get(path, **query))["state"] not in ("done", "failed"):
-            if time.monotonic() > end:
+            waited = time.monotonic() - start
+            if waited > seconds:
                 raise TimeoutError(f"{path} is still {row['state']} after {seconds:g} s.")
+            if row["state"] == "queued" and waited >= QUEUED_LONG:
+                warnings.warn(f"{path} is still queued: does a worker run?", stacklevel=2)
             self._sleep(every)
         if row["state"] == "failed":
             raise JobFailed(row)
