@@ -508,10 +508,10 @@ def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
     """Raise RankingError if some classifiers were never compared with the rest."""
     parts = compared_parts(classifiers, images)
     if len(parts) > 1:
-        parts_text = " | ".join(", ".join(part) for part in parts)
+        *groups, last = (f"({', '.join(part)})" for part in parts)
         raise RankingError(
-            f"the comparisons fall apart into {len(parts)} parts: {parts_text}",
-            "answer images of a pair that joins them, or rank each part alone",
+            f"no comparison joins the groups {', '.join(groups)} and {last}",
+            "answer images of a pair that joins them, or rank each group alone",
         )
 
 

@@ -116,7 +116,7 @@ def test_no_ranking_yet_fails_the_run_with_its_reason_and_not_the_job(birds, run
     run = finished_run(birds, run_jobs)
 
     assert run.state == Run.State.FAILED
-    assert "the comparisons fall apart into 3 parts" in run.error
+    assert "no comparison joins the groups (alpha), (beta) and (gamma)" in run.error
     assert Job.objects.get(kind="score").state == Job.State.DONE
 
 

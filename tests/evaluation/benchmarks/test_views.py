@@ -208,7 +208,7 @@ def test_a_failed_score_says_why(birds, as_alice, run_jobs):
     page = text_of(as_alice.get(PAGE))
 
     assert "The latest score failed" in page
-    assert "the comparisons fall apart" in page
+    assert "no comparison joins the groups" in page
 
 
 def test_typed_accuracies_are_kept_and_scored(run, as_alice, run_jobs):

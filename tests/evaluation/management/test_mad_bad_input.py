@@ -282,7 +282,7 @@ RANKS = {
         [META, LINE], [ANSWERS[0] | {"contains": "yes"}], "a.jsonl", 1, "'yes'"),
     "an answer left out": ([META, LINE], [{"image": "x", "wnid": "n1"}], "a.jsonl", 1, "contains"),
     "all dropped": (
-        [META, LINE], [a | {"contains": None} for a in ANSWERS], "a.jsonl", None, "fall apart"),
+        [META, LINE], [a | {"contains": None} for a in ANSWERS], "a.jsonl", None, "groups ("),
 }  # fmt: skip
 
 

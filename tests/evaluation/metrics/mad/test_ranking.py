@@ -290,7 +290,7 @@ def test_pending_images_can_be_left_out_and_are_counted():
 def test_comparisons_that_fall_apart_are_refused_by_parts():
     lines = [line("ab", 1), line("cd", 1)]
 
-    with pytest.raises(RankingError, match=r"2 parts: a, b \| c, d"):
+    with pytest.raises(RankingError, match=r"the groups \(a, b\) and \(c, d\)$"):
         rank(lines, answers_for(lines, lambda selected: (True, True)), "abcd", 1)
 
 
