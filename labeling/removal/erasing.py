@@ -105,22 +105,23 @@ def _referring(relation: Any, rows: Rows) -> Rows:
 
 def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
     """Yield a phrase, with names, for each group of other rows that protects these rows."""
-    protecting = [
-        _referring(relation, rows)
-        for model, rows in closure.items()
-        for relation in _relations(model)
-        if relation.on_delete is models.PROTECT and relation.related_model not in closure
-    ]
-    # Rows of a model may refer to each other, as an item to the item of which it shows a part.
-    protecting += [
-        _referring(relation, rows).exclude(pk__in=rows.values("pk"))
-        for model, rows in closure.items()
-        for relation in _relations(model)
-        if relation.related_model is model
-    ]
-    for below, phrase in _counted(protecting):
-        # People know a question by its campaign.
-        names = {str(getattr(row, "campaign", row)) for row in below[:MOST_NAMED]}
+    protecting: dict[Model, Rows] = {}
+    for model, rows in closure.items():
+        for relation in _relations(model):
+            referring = _referring(relation, rows)
+            if referring.model is model:
+                # Rows of a model may refer to each other, as an item to the item of which it shows
+                # a part.
+                referring = referring.exclude(pk__in=rows.values("pk"))
+            elif relation.on_delete is not models.PROTECT or referring.model in closure:
+                continue
+            # Two columns of a row may refer to what is deleted.
+            protecting[referring.model] = referring | protecting.get(referring.model, referring)
+    for rows, phrase in _counted(list(protecting.values())):
+        # People know a question by its campaign, and a benchmark by its title.
+        names = {
+            str(getattr(row, "title", getattr(row, "campaign", row))) for row in rows[:MOST_NAMED]
+        }
         yield f"{phrase} ({', '.join(sorted(names))})"
 
 
