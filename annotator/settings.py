@@ -542,5 +542,6 @@ LOGGING = {
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Celery warns that filesystem:// names no host, in the middle of command output.
-    "loggers": {"kombu.connection": {"level": "ERROR"}},
+    # matplotlib says at INFO that it built its cache of fonts.
+    "loggers": {"kombu.connection": {"level": "ERROR"}, "matplotlib": {"level": "WARNING"}},
 }
