@@ -37,7 +37,8 @@ HOUR = 3600
 
 @dataclass(frozen=True)
 class Card:
-    """A campaign on the home page. done: share of its decided questions, None if never counted.
+    """A campaign on the home page. done: share of its decided questions; None if never counted, or
+    if nothing is left for somebody who has not started.
     left: estimate of the questions left for this person. time: how long these take, in words.
     """
 
@@ -192,7 +193,8 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
     left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))
     if row.topics is not None:
         left = min(left, sum(row.topics.values()))
-    return done, left, in_words(left * seconds) if left else ""
+    is_begun = left or row.answered
+    return done if is_begun else None, left, in_words(left * seconds) if left else ""
 
 
 def in_words(seconds: float) -> str:

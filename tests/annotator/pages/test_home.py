@@ -43,6 +43,16 @@ def test_a_card_tells_how_far_the_campaign_is_and_how_long_the_rest_takes(bob, c
     assert "2 done, about 400 for you" in text_of(logged_in(bob).get("/"))
 
 
+def test_a_card_has_no_full_bar_for_who_has_not_started(bob, coots):
+    counters.recount(coots.pk)
+    Campaign.objects.filter(pk=coots.pk).update(questions_asked=30, questions_free=0)
+
+    [card] = home.cards_of(bob)
+
+    assert card.done is None
+    assert "Not started yet" in text_of(logged_in(bob).get("/"))
+
+
 def test_a_card_leaves_no_more_than_the_campaign_asks_or_the_quota(bob, coots):
     counters.recount(coots.pk)
     Campaign.objects.filter(pk=coots.pk).update(questions_asked=30, questions_free=30)
