@@ -561,7 +561,7 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
     rows = text_of(desk.get("/campaigns/single/questions/"))
     [row] = desk.get("/api/v1/campaigns/single/questions/").json()["results"]
 
-    assert "said by 1 of 1 who could answer (21 % – 100 %)" in page
+    assert "said by 1 of 1 who could answer (21 % to 100 %)" in page
     assert "1 of 1</small>" in rows
     assert (row["probability"], row["votes"]) == (1.0, 1)
     assert row["interval"] == pytest.approx([0.2065, 1], abs=1e-4)

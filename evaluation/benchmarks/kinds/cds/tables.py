@@ -54,7 +54,7 @@ ERRORS = Table(
     (
         Column("classifier", "Classifier", is_number=False),
         Column("error", "Median error", digits=3),
-        Column("interval", "95 % interval", of=lambda row: _interval(row.low, row.high, 3, "–")),
+        Column("interval", "95 % interval", of=lambda row: _interval(row.low, row.high, 3)),
         Column("mean", "Mean", digits=3),
         Column("categories", "Categories"),
     ),
@@ -69,7 +69,7 @@ CORRELATIONS = Table(
         Column(
             "interval",
             "95 % interval",
-            of=lambda row: _interval(row.pearson_low, row.pearson_high, 2, "to"),
+            of=lambda row: _interval(row.pearson_low, row.pearson_high, 2),
         ),
         Column("pearson_p", "p", digits=3),
         Column("spearman", "Spearman", digits=3),
@@ -78,7 +78,7 @@ CORRELATIONS = Table(
 )
 
 
-def _interval(low: float | None, high: float | None, digits: int, to: str) -> str | None:
+def _interval(low: float | None, high: float | None, digits: int) -> str | None:
     if low is None or high is None:
         return None
-    return NBSP.join((f"{low:.{digits}f}", to, f"{high:.{digits}f}"))
+    return NBSP.join((f"{low:.{digits}f}", "to", f"{high:.{digits}f}"))
