@@ -20,6 +20,13 @@ function label(table) {
         cell.dataset.column = cell.colSpan > 1 ? "" : (heads[index] ?? "");
         cell.role = cell.matches("th") ? "rowheader" : "cell";
         cell.classList.toggle("blank", !cell.innerText.trim() && !cell.querySelector("img, svg, input"));
+        // Words beside elements stay one text; the card would lay each of them out as a block.
+        const text = [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+        if (text && cell.children.length) {
+          const words = document.createElement("span");
+          words.append(...cell.childNodes);
+          cell.append(words);
+        }
       });
     }
   }

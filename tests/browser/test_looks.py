@@ -108,13 +108,35 @@ def test_pages_of_the_account_look_right(browser_as, alice, bob, cats, site, loo
         looked_at(page, name)
 
 
-# What sticks out of the page, and links of tabs and navigation that lie out of sight.
+def test_lines_of_a_choice_begin_below_each_other(browser_as, alice, site):
+    page = browser_as(alice, viewport=NARROW)
+    page.goto(site("/benchmarks/new/cds/"))
+
+    lefts = page.eval_on_selector_all(
+        "#id_content_schemes label",
+        """(labels) => labels.map((label) => {
+          const text = document.createRange();
+          text.selectNodeContents(label.lastChild);
+          text.setStart(label.lastChild, label.lastChild.data.search(/\\S/));
+          return new Set([...text.getClientRects()].map(({ x }) => Math.round(x / 2)));
+        }).map((lefts) => lefts.size)""",
+    )
+    assert lefts == [1] * 4
+
+
+# What sticks out of the page, links of tabs and navigation that lie out of sight, and sentences
+# that a card of a table tears into blocks.
 OUT_OF_SIGHT = """() => {
   const width = document.documentElement.clientWidth;
   const reach = (element) => element.getBoundingClientRect();
-  const found = [...document.querySelectorAll(".tabs a, .site-nav a")]
+  const isTorn = (cell) => getComputedStyle(cell).display === "flex" && cell.children.length
+    && [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  const torn = [...document.querySelectorAll("td, th")].filter(isTorn)
+    .map((cell) => `${cell.textContent.trim()} is torn`);
+  const outside = [...document.querySelectorAll(".tabs a, .site-nav a")]
     .filter((link) => reach(link).right > width || reach(link).left < 0)
     .map((link) => `${link.textContent.trim()} is out of sight`);
+  const found = [...torn, ...outside];
   const wide = document.documentElement.scrollWidth;
   return wide > width ? [...found, `the page is ${wide} pixels wide, of ${width}`] : found;
 }"""
