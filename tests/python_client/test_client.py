@@ -19,7 +19,7 @@ from labeling.models import Answer, Image
 from labeling.web import tokens
 from tests import factories
 from tests.clients import program
-from tests.evaluation import real_networks
+from tests.evaluation import crowd, real_networks
 from tests.evaluation.pools import test_real_networks_api as by_api
 from tests.evaluation.pools.pool_rows import zipped
 from tests.evaluation.release_reports.test_release_page import known
@@ -132,6 +132,18 @@ def test_predictions_become_a_competition_with_the_ranks_of_the_pages(assay, tmp
     with zipfile.ZipFile(packed_release) as archive:
         table = parquet.read_table(io.BytesIO(archive.read("networks-1/data/labels.parquet")))
     assert table.num_rows == real_networks.LABELS
+
+
+@pytest.mark.usefixtures("wordnet")
+def test_a_competition_from_a_file_takes_a_policy(assay, alice, dataset, tmp_path):
+    crowd.add_images(dataset, crowd.lines())
+    path = tmp_path / "selection.jsonl"
+    path.write_bytes(crowd.file_of(crowd.lines()).read())
+    about = {"dataset": dataset.name, "name": "birds", "title": "Birds", "policy": {"votes": 3}}
+
+    assay.create_benchmark("mad", files={"selection": path}, **about)
+
+    assert assay.get("campaigns/birds/")["policy"]["votes"] == 3
 
 
 def _images(assay, selection: str, folder: Path) -> list[str]:

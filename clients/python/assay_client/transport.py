@@ -1,5 +1,6 @@
 """Requests with a token, retries, pages, files and waiting."""
 
+import json
 import os
 import time
 import warnings
@@ -146,8 +147,13 @@ class Transport:
                 for each in paths if isinstance(paths, list) else [paths]:
                     content = opened.enter_context(Path(each).open("rb"))
                     parts.append((field, (Path(each).name, content)))
+            # Forms have no objects: the site reads such a field as JSON.
+            fields = {
+                key: json.dumps(value) if isinstance(value, Mapping) else value
+                for key, value in (body or {}).items()
+            }
             # A request with open files is not repeated: they are read only once.
-            response = self._http.request(method, _below(path), data=body or {}, files=parts)
+            response = self._http.request(method, _below(path), data=fields, files=parts)
         if response.is_error:
             raise Problem(response)
         return response
