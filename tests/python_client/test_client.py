@@ -144,6 +144,9 @@ def test_a_competition_from_a_file_takes_a_policy(assay, alice, dataset, tmp_pat
     assay.create_benchmark("mad", files={"selection": path}, **about)
 
     assert assay.get("campaigns/birds/")["policy"]["votes"] == 3
+    assay.submit("birds", "", path)
+    rows = assay.pages("benchmarks/birds/submissions/")
+    assert [row["name"] for row in rows] == ["alpha", "beta", "gamma"]
 
 
 def _images(assay, selection: str, folder: Path) -> list[str]:

@@ -127,8 +127,15 @@ class AssayClient(Transport):
         return cast(models.Benchmark, self.post(path, fields, files=files))
 
     def submit(self, benchmark: str, classifier: str, file: File) -> None:
-        """Submit predictions, also again: they replace those of the same name."""
-        self.put(f"benchmarks/{benchmark}/submissions/{classifier}/", files={"file": file})
+        """Submit predictions, also again: they replace those of the same name.
+
+        classifier: "" for mad and cds, whose files name their classifiers.
+        """
+        path = f"benchmarks/{benchmark}/submissions/"
+        if classifier:
+            self.put(f"{path}{classifier}/", files={"file": file})
+        else:
+            self.post(path, files={"file": file})
 
     def score(self, benchmark: str, *, seconds: float = 3600) -> dict[str, Any]:
         """Return the result of a run on what is submitted now."""
