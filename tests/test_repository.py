@@ -182,7 +182,7 @@ BUDGETS = {
     "annotator/management": 62,
     "annotator/pages": 1_618,
     "benchmarks": 4_624,
-    "clients": 290,
+    "clients": 299,
     "deploy": 828,
     "docs": 5_655,
     "evaluation": 797,
@@ -236,7 +236,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_671,
-    "tests": 82_912,
+    "tests": 82_923,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}

@@ -139,9 +139,9 @@ def test_a_competition_from_a_file_takes_a_policy(assay, alice, dataset, tmp_pat
     crowd.add_images(dataset, crowd.lines())
     path = tmp_path / "selection.jsonl"
     path.write_bytes(crowd.file_of(crowd.lines()).read())
-    about = {"dataset": dataset.name, "name": "birds", "title": "Birds", "policy": {"votes": 3}}
+    fields = {"dataset": dataset.name, "name": "birds", "title": "Birds", "policy": {"votes": 3}}
 
-    assay.create_benchmark("mad", files={"selection": path}, **about)
+    assay.create_benchmark("mad", files={"selection": path}, **fields)
 
     assert assay.get("campaigns/birds/")["policy"]["votes"] == 3
     assay.submit("birds", "", path)
