@@ -25,6 +25,7 @@ from labeling.web.api import (
     questions,
     results,
     texts,
+    uploads,
     verification,
     vocabulary,
 )
@@ -138,6 +139,7 @@ v1: Addresses = [
     path(C + "seats/", LabelViewSet.as_view({"post": "seats"}), name="seats"),
     path(C + "answers/", AnswerViewSet.as_view({"get": "list", "post": "create"}), name="answers"),
     *rows("seats", SeatViewSet, "seats"),
+    *rows("uploads", uploads.UploadViewSet, "uploads"),
     path("", include("evaluation.benchmarks.api_urls")),
     path("", include("evaluation.pools.api_urls")),
     path("", include("evaluation.release_reports.api_urls")),

@@ -35,8 +35,9 @@ SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
 MEDIA_LIST = "media.jsonl"
 # Entries of the data folder that a backup leaves out: queues, logs and caches are recreated;
 # "fetched" holds copies from an object store (shared_files.py), "freezing" pieces of unfinished
-# releases, "model_runs" the work of unfinished jobs, "uploads" files of resubmitted forms, kept for
-# a day (kept_files.py); `make setup` installs WordNet.
+# releases, "model_runs" the work of unfinished jobs, "partial_uploads" parts of files that
+# still arrive, "uploads" files of resubmitted forms, kept for a day (kept_files.py); `make setup`
+# installs WordNet.
 NOT_OF_THE_SITE = (
     "celerybeat-schedule*",
     "fetched",
@@ -45,6 +46,7 @@ NOT_OF_THE_SITE = (
     "metrics",
     "model_runs",
     "numba",
+    "partial_uploads",
     "queue",
     "queue-control",
     "serve.lock",

@@ -87,6 +87,7 @@ FILL = (
     (r"language/(<str:language>)", "de"),
     (r"language/de-(<str:version>)", "0"),
     (r"pairs/(<int:first>)", "0"),
+    (r"uploads/(<slug:sha256>)", "partial upload"),
     (r"(<int:second>)", "1"),
     (r"confirm-email/(\^?\(\?P<key>.*?\))/", "abc"),
     (r"reset/key/(\(\?P<uidb36>.*?\)-\(\?P<key>.*?\))/", "1-abc"),
@@ -408,6 +409,7 @@ ROWS = (
         "401 404 404 404 404 404 in",
         r"""
         DELETE api/v1/tokens/<slug:token_key>/
+        GET,PATCH api/v1/uploads/<slug:sha256>/
         GET,DELETE api/v1/datasets/<slug:name>/
         GET api/v1/datasets/<slug:name>/dependents/
         GET api/v1/datasets/<slug:name>/tombstones/
@@ -495,6 +497,7 @@ ROWS = (
         "401 403 403 in 403 403 in",
         r"""
         GET api/v1/models/
+        POST api/v1/uploads/
         POST api/v1/datasets/
         POST api/v1/campaigns/
         POST api/v1/benchmarks/

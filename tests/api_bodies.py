@@ -39,6 +39,8 @@ OF_FILES = {
     "POST api/v1/datasets/<slug:dataset>/part-imports/",
     "POST api/v1/datasets/<slug:dataset>/pools/upload/",
     "POST api/v1/models/",
+    "POST api/v1/uploads/",
+    "PATCH api/v1/uploads/<slug:sha256>/",
     f"POST {CAMPAIGN}releases/<int:number>/report/",
 }
 # Their body is empty.

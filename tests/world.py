@@ -25,7 +25,7 @@ from labeling.campaigns.markdown import signer_of
 from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import naming_campaigns
 from labeling.follow_ups import asking, candidate_lists, opening
-from labeling.jobs import queue
+from labeling.jobs import partial_uploads, queue
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, Seat, User
 from labeling.parts import simplifying
 from labeling.parts.model import Merge, Part, PartedObject
@@ -300,6 +300,7 @@ def _furnish(world: World) -> None:
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,
         "token": token.token_key,
+        "partial upload": partial_uploads.begin(alice, "a" * 64, "big.csv", 9).sha256,
     }
 
 

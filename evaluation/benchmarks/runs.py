@@ -27,7 +27,7 @@ from labeling.assignment import claiming, counters
 from labeling.consensus import calibrating, settling
 from labeling.db import question_counts
 from labeling.errors import Conflict, StoreAway
-from labeling.jobs import queue, rounds
+from labeling.jobs import partial_uploads, queue, rounds
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import auditing, gold, monitoring, verifying
 from labeling.records import Record
@@ -282,7 +282,8 @@ def start_night(night: str | None = None) -> str:
     scoring of each benchmark. For a draft or archived campaign only its benchmarks are scored.
     night: by default the date of the round that was due last. A second clock or a repeated message
     then starts nothing, and a round that starts hours late does not take the next night's name.
-    Also deletes the finished jobs of rounds older than a week, and expired sessions.
+    Also deletes the finished jobs of rounds older than a week, expired sessions and unfinished
+    uploads.
     """
     rounds.record("nightly")
     now = timezone.now()
@@ -291,6 +292,7 @@ def start_night(night: str | None = None) -> str:
         night = due.date().isoformat()
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
     call_command("clearsessions")
+    partial_uploads.forget_old()
     claiming.return_expired()
     at_work = Campaign.objects.filter(archived_at=None).exclude(state=Campaign.State.DRAFT)
     for campaign in at_work.order_by("pk"):

@@ -16,7 +16,7 @@ from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.errors import Conflict
 from labeling.models import User
 from labeling.releases.freezing import release_for
-from labeling.web.api.base import Body
+from labeling.web.api.base import Body, SentFile
 from labeling.web.serializers.common import AnyField
 from labeling.web.serializers.derived import FormBody
 
@@ -115,7 +115,7 @@ NUMBER_HELP = "Of the release; by default the newest."
 
 
 class NewSubmissionSerializer(Body):
-    file = serializers.FileField(
+    file = SentFile(
         help_text="mad: more.jsonl, as `mad add` writes it. cds: CSV with the columns frame, "
         "classifier and wnid. Others: CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of "
         "<image>.npy; of a classification also the zip of a naming release.",
@@ -133,7 +133,7 @@ class NewSubmissionSerializer(Body):
 
 
 class SubmissionUpload(Body):
-    file = serializers.FileField(
+    file = SentFile(
         help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy, with "
         "predictions.csv (id,class) for top-1 localization; of a classification also the zip of a "
         "naming release.",
@@ -154,11 +154,11 @@ class SubmissionUpload(Body):
 
 
 class SelectionUpload(Body):
-    selection = serializers.FileField(help_text="selection.jsonl, as `mad select` writes it.")
+    selection = SentFile(help_text="selection.jsonl, as `mad select` writes it.")
 
 
 class PredictionsUpload(Body):
-    predictions = serializers.FileField(
+    predictions = SentFile(
         help_text="CSV with the columns frame, classifier and wnid; others are passed over."
     )
 

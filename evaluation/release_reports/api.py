@@ -12,7 +12,7 @@ from labeling.errors import Refusal
 from labeling.jobs import kept_files
 from labeling.models import Job, Release
 from labeling.releases import freezing
-from labeling.web.api.base import MIB, Body, BoundedMultiPartParser, CampaignViewSet
+from labeling.web.api.base import MIB, Body, BoundedMultiPartParser, CampaignViewSet, SentFile
 from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import rows_of
 
@@ -34,7 +34,7 @@ class ReportQuerySerializer(Body):
 
 
 class NewWindowsSerializer(Body):
-    windows = serializers.FileField(
+    windows = SentFile(
         help_text="CSV image,rank,x0,y0,x1,y1 of an objectness detector: rows of an image "
         "together, ranks from 1."
     )

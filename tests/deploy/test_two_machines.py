@@ -1,5 +1,6 @@
 """One site on two machines: each its own data folder, a database and a bucket for both."""
 
+import hashlib
 import io
 import zipfile
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ import pytest
 from django.test import override_settings
 
 from evaluation.benchmarks import runs
-from labeling.jobs import kept_files, queue
+from labeling.jobs import kept_files, partial_uploads, queue
 from labeling.models import Job
 from labeling.releases import freezing
 from tests.clients import logged_in, upload
@@ -77,3 +78,24 @@ def test_a_form_that_comes_back_to_the_other_machine_finds_its_file(machine, ali
 
     with machine("B"):
         assert kept_files.find(alice, token).read_text() == "image,wnid\n"
+
+
+def test_parts_of_an_upload_come_to_either_machine(machine, alice, bucket):
+    content, parts = b"one two three", [b"one ", b"two ", b"three"]
+    sha256 = hashlib.sha256(content).hexdigest()
+    with machine("A"):
+        partial_uploads.begin(alice, sha256, "words.txt", len(content))
+    for name, part in zip("BAB", parts, strict=True):
+        with machine(name):
+            upload = partial_uploads.find(alice, sha256)
+            upload.append(upload.offset(), io.BytesIO(part))
+
+    with machine("A") as on_a:
+        upload = partial_uploads.find(alice, sha256)
+        with upload.whole() as whole:
+            assert whole.read() == content
+        upload.remove()
+        assert not [path for path in on_a.rglob("*") if sha256 in path.name]
+    with machine("B"):
+        assert upload.offset() == 0
+        partial_uploads.forget_old()

@@ -1299,6 +1299,13 @@ class PartReport(TypedDict):
 PartStateEnum = Literal["drawn", "not_visible", "occluded"]
 
 
+class PartialUpload(TypedDict):
+    id: str
+    name: str
+    size: int
+    offset: int
+
+
 class PatchedChangedCampaign(TypedDict):
     title: NotRequired[str]
     instructions: NotRequired[str]

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from django.conf import settings
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -24,8 +24,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import campaign_for, dataset_for
-from labeling.errors import TooLarge
+from labeling.errors import NotYours, TooLarge
 from labeling.files import is_storable
+from labeling.jobs import partial_uploads
 from labeling.models import Campaign, Dataset, User
 from labeling.web.api import subjects
 from labeling.web.problems import MEDIA_TYPE
@@ -100,6 +101,26 @@ class BoundedMultiPartParser(MultiPartParser):
         if not str(stated).isdigit() or int(stated) > limit:
             raise TooLarge(f"The upload has more than {limit // MIB} MiB. Send less at once.")
         return super().parse(stream, media_type, parser_context)
+
+
+class SentFile(serializers.FileField):
+    """A file of the form or, in its place, the id of an upload in parts. See `uploads/`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str):
+            view = self.context["view"]
+            try:
+                upload = partial_uploads.find(view.user, data)
+            except NotYours as error:
+                raise ValidationError(error.message, code="no_upload") from error
+            most = getattr(view, "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
+            if upload.size > most:
+                raise TooLarge(
+                    f"The file is larger than {most // MIB:,} MiB.", field=self.field_name
+                )
+            data = upload.whole()
+            view.used_uploads = (*view.used_uploads, (upload, data))
+        return super().to_internal_value(data)
 
 
 class Pages(CursorPagination):
@@ -259,6 +280,16 @@ class BaseViewSet(viewsets.GenericViewSet):
     # Path converter of lookup_field.
     lookup_value_converter = "int"
     max_body_bytes = MIB
+    # Uploads that fields of this request name; removed once the request was carried out.
+    used_uploads: tuple[tuple[partial_uploads.PartialUpload, IO[bytes]], ...] = ()
+
+    def finalize_response(self, *args: Any, **kwargs: Any) -> Response:
+        response: Response = super().finalize_response(*args, **kwargs)
+        for upload, file in self.used_uploads:
+            file.close()
+            if response.status_code < 400:
+                upload.remove()
+        return response
 
     @property
     def user(self) -> User:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 # campaign, dataset or benchmark, such as campaigns/gold.
 SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Account": ("You, your tokens, and invitations to you.", ("", "me", "tokens", "invitations")),
+    "Uploads": ("Large files, sent in parts.", ("uploads",)),
     "Datasets": (
         "Photographs and their imports.",
         ("datasets", "datasets/images", "datasets/imports", "datasets/jobs"),

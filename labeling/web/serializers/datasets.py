@@ -9,7 +9,7 @@ from labeling.models import (
     Image,
 )
 from labeling.reports.image_browser import ORDER_WORDS, OUTCOME_WORDS, STATE_WORDS
-from labeling.web.api.base import Body
+from labeling.web.api.base import Body, SentFile
 from labeling.web.forms.datasets import ComingForm, DatasetForm
 from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import FormBody, body_of
@@ -159,7 +159,7 @@ class NewImagesSerializer(FormBody):
         child=serializers.FileField(), required=False, max_length=100, allow_empty=False
     )
     names = serializers.ListField(child=serializers.CharField(max_length=400), required=False)
-    zip = serializers.FileField(required=False)
+    zip = SentFile(required=False)
     path = serializers.CharField(
         required=False,
         max_length=1000,

@@ -12,7 +12,7 @@ from django import forms
 from rest_framework import serializers
 
 from labeling.records import Record
-from labeling.web.api.base import Body
+from labeling.web.api.base import Body, SentFile
 from labeling.web.serializers.common import AnyField, Plain
 
 VALUES: dict[Any, type[serializers.Field]] = {
@@ -24,7 +24,7 @@ VALUES: dict[Any, type[serializers.Field]] = {
 }
 LIMITS = ("min_value", "max_value", "max_length")
 FORM_FIELDS: tuple[tuple[type[forms.Field], type[serializers.Field]], ...] = (
-    (forms.FileField, serializers.FileField),
+    (forms.FileField, SentFile),
     (forms.BooleanField, serializers.BooleanField),
     (forms.ChoiceField, serializers.ChoiceField),
     (forms.FloatField, serializers.FloatField),

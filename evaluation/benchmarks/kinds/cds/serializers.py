@@ -15,6 +15,7 @@ from evaluation.readers.mappings import read_mapping
 from evaluation.scoring.cds.scoring import MEASURES
 from evaluation.sequences.part_orders import read_orders
 from labeling.models import User
+from labeling.web.api.base import SentFile
 
 DEFAULTS = CdsChoice()
 
@@ -27,9 +28,7 @@ class CDSRequest(OnReleaseRequest):
         max_length=50,
         help_text="`random`, or names of orders in `orders`; by default all of them.",
     )
-    orders = serializers.FileField(
-        required=False, help_text="orders.json, as `manage.py sequences` writes it."
-    )
+    orders = SentFile(required=False, help_text="orders.json, as `manage.py sequences` writes it.")
     content_schemes = serializers.ListField(
         child=serializers.ChoiceField(choices=CONTENT_SCHEMES),
         required=False,
@@ -37,7 +36,7 @@ class CDSRequest(OnReleaseRequest):
         help_text="By default all of them.",
     )
     include_empty = serializers.BooleanField(default=DEFAULTS.include_empty)
-    mapping = serializers.FileField(
+    mapping = SentFile(
         required=False,
         help_text="CSV with the columns category and wnid: which classes are right.",
     )

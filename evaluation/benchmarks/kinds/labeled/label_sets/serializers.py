@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import SHARE
 from evaluation.models import MistakeReview
-from labeling.web.api.base import Body
+from labeling.web.api.base import Body, SentFile
 from labeling.web.serializers.common import AnyField
 
 
@@ -59,7 +59,7 @@ class ApplyMistakeReviewSerializer(Body):
         required=False,
         help_text="Without it, what is settled now is frozen.",
     )
-    queue = serializers.FileField(
+    queue = SentFile(
         required=False,
         help_text="queue.jsonl, where the campaign was opened by command, as mistakes queue wrote "
         "it.",

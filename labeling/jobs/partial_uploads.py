@@ -1,0 +1,203 @@
+"""Uploads in parts: after a broken connection only the rest is sent.
+
+An upload belongs to a person and is named by the SHA-256 of the whole file. Each part is a file
+that is named by its offset, so every machine of a site can take the next part, without locks. The
+upload is removed once a request used it, or after KEPT.
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files.storage import storages
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.utils import timezone
+
+from labeling.disk_full import saying_full
+from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.files import atomic_write
+from labeling.jobs import shared_files
+from labeling.jobs.shared_files import StoredFile
+from labeling.models import User
+
+KEPT = timedelta(days=3)
+MAX_PARTS = 10_000
+# Their folder in the store.
+STORED = "partial_uploads"
+GONE = "There is no such upload, or it was removed after three days. Begin it again."
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class PartialUpload:
+    """A file that a person sends in parts. size: of the whole file, in bytes."""
+
+    user: User
+    sha256: str
+    name: str
+    size: int
+
+    def offset(self) -> int:
+        """Return the number of bytes received without a gap."""
+        return sum(self._parts().values())
+
+    def append(self, offset: int, content: IO[bytes]) -> None:
+        """Store bytes at the offset, synced. Raises Conflict if the upload ends elsewhere."""
+        parts = self._parts()
+        if len(parts) >= MAX_PARTS:
+            self.remove()
+            raise Refusal(f"The upload had {MAX_PARTS:,} parts. Send it again in larger parts.")
+        self._check(offset)
+        self.make_room()
+        with _writing(self._name(str(offset))) as file:
+            left = self.size - offset
+            while chunk := content.read(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise TooLarge(f"The upload has more than its {self.size:,} bytes.")
+                file.write(chunk)
+            # Another request may have stored this part in the meantime.
+            self._check(offset)
+
+    def whole(self) -> TemporaryUploadedFile:
+        """Return the complete file. Raises Refusal if bytes are missing or wrong."""
+        file = TemporaryUploadedFile("upload", "application/octet-stream", self.size, None)
+        file.name = self.name
+        try:
+            with saying_full():
+                self._join(file)
+        except BaseException:
+            file.close()
+            raise
+        file.seek(0)
+        return file
+
+    def remove(self) -> None:
+        """Delete the upload and its parts."""
+        _remove(_files(self.user.pk)[self.sha256])
+
+    def make_room(self) -> None:
+        """Remove the person's oldest uploads until this one fits beside them."""
+        bytes_left, files_left = 2 * settings.ASSAY_MAX_UPLOAD_BYTES - self.size, MAX_PARTS
+        uploads = _files(self.user.pk)
+        others = [rows for sha256, rows in uploads.items() if sha256 not in ("", self.sha256)]
+        for rows in sorted(others, key=_last_written, reverse=True):
+            bytes_left -= sum(row.bytes for row in rows)
+            files_left -= len(rows)
+            if min(bytes_left, files_left) < 0:
+                _remove(rows)
+
+    def _join(self, file: TemporaryUploadedFile) -> None:
+        """Join the parts in this file. Raises Refusal unless they are the announced bytes."""
+        digest = hashlib.sha256()
+        for offset in self._parts():
+            with storages["data"].open(self._name(str(offset))) as part:
+                for chunk in part.chunks(_CHUNK_BYTES):
+                    digest.update(chunk)
+                    file.write(chunk)
+        file.flush()
+        if (end := file.tell()) != self.size:
+            raise Conflict(f"The upload has {end:,} of {self.size:,} bytes. Send the rest first.")
+        if digest.hexdigest() != self.sha256:
+            self.remove()
+            raise Refusal("The bytes of the upload have another SHA-256. Send the file again.")
+
+    def _check(self, offset: int) -> None:
+        if offset != (end := self.offset()):
+            raise Conflict(
+                f"The upload has {end:,} bytes, not {offset:,}. Continue where it ends.",
+                field="Upload-Offset",
+            )
+
+    def _parts(self) -> dict[int, int]:
+        """Return the bytes of each part by its offset, up to the first gap."""
+        rows = _files(self.user.pk)[self.sha256]
+        sizes = {row.name.rpartition(".")[2]: row.bytes for row in rows}
+        parts: dict[int, int] = {}
+        end = 0
+        while size := sizes.get(str(end)):
+            parts[end] = size
+            end += size
+        return parts
+
+    def _name(self, suffix: str) -> str:
+        return f"{STORED}/{self.user.pk}/{self.sha256}.{suffix}"
+
+
+def begin(user: User, sha256: str, name: str, size: int) -> PartialUpload:
+    """Return the person's upload of this file: a new one, or one that ends in the middle."""
+    name = "".join(filter(str.isprintable, re.split(r"[/\\]", name)[-1]))
+    if not _SHA256.fullmatch(sha256) or name in ("", ".", ".."):
+        raise Refusal(
+            "An upload needs the file's name and its SHA-256 in hex. Send filename and sha256.",
+            field="Upload-Metadata",
+        )
+    if size > (most := settings.ASSAY_MAX_UPLOAD_BYTES):
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="Upload-Length")
+    upload = PartialUpload(user, sha256, name, size)
+    upload.make_room()
+    with _writing(upload._name("json")) as file:
+        file.write(json.dumps({"name": name, "size": size}).encode())
+    return upload
+
+
+def find(user: User, sha256: str) -> PartialUpload:
+    """Return the person's upload. Raises NotYours if there is none."""
+    with suppress(FileNotFoundError):
+        if _SHA256.fullmatch(sha256):
+            with storages["data"].open(f"{STORED}/{user.pk}/{sha256}.json") as file:
+                return PartialUpload(user, sha256, **json.load(file))
+    raise NotYours(GONE)
+
+
+def forget_old() -> None:
+    """Remove uploads of which nothing came for the time KEPT."""
+    limit = timezone.now() - KEPT
+    with suppress(FileNotFoundError):
+        for folder in storages["data"].listdir(STORED)[0]:
+            for rows in _files(folder).values():
+                if _last_written(rows) < limit:
+                    _remove(rows)
+
+
+@contextmanager
+def _writing(name: str) -> Iterator[IO[Any]]:
+    """Yield a file that is stored under this name, synced, if the block succeeds."""
+    path = _path(name)
+    with saying_full():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "wb") as file:
+            yield file
+    shared_files.put(path, name)
+    if shared_files.is_shared():
+        path.unlink()
+
+
+def _path(name: str) -> Path:
+    return Path(settings.DATA_DIR) / name
+
+
+def _files(folder: int | str) -> dict[str, list[StoredFile]]:
+    """Return a person's files by the SHA-256 in their names; "" for files being written."""
+    files = defaultdict(list)
+    for row in shared_files.list_files(f"{STORED}/{folder}"):
+        files[row.name.rpartition("/")[2].partition(".")[0]].append(row)
+    return files
+
+
+def _last_written(rows: Sequence[StoredFile]) -> datetime:
+    return max(row.written for row in rows)
+
+
+def _remove(rows: Sequence[StoredFile]) -> None:
+    for row in rows:
+        shared_files.remove(_path(row.name), row.name)
