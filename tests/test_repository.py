@@ -176,7 +176,7 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_058,
+    "annotator": 2_061,
     "annotator/demo": 1_064,
     "annotator/kinds": 948,
     "annotator/management": 62,
@@ -218,7 +218,7 @@ BUDGETS = {
     "labeling/formats": 3_736,
     "labeling/geometry": 902,
     "labeling/graphs": 313,
-    "labeling/jobs": 906,
+    "labeling/jobs": 1_056,
     "labeling/kinds": 1_989,
     "labeling/management": 1_240,
     "labeling/migrations": 2_951,

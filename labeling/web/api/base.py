@@ -8,6 +8,7 @@ from typing import IO, Any, Literal
 
 from django.conf import settings
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.core.files.base import File
 from django.db.models import QuerySet
 from django.http import FileResponse
 from django_filters.rest_framework import DjangoFilterBackend
@@ -19,7 +20,7 @@ from rest_framework.exceptions import ErrorDetail, NotFound, ParseError, Validat
 from rest_framework.generics import GenericAPIView
 from rest_framework.metadata import SimpleMetadata
 from rest_framework.pagination import CursorPagination
-from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.parsers import BaseParser, DataAndFiles, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -94,7 +95,9 @@ def _finite(text: str) -> float:
 class BoundedMultiPartParser(MultiPartParser):
     """Parses multipart forms of at most the view's `max_upload_bytes`, by Content-Length."""
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Any = None
+    ) -> "DataAndFiles[Any, Any]":
         context = parser_context or {}
         limit = getattr(context.get("view"), "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
         stated = context["request"].META.get("CONTENT_LENGTH") or 0
@@ -106,7 +109,7 @@ class BoundedMultiPartParser(MultiPartParser):
 class SentFile(serializers.FileField):
     """A file of the form or, in its place, the id of an upload in parts. See `uploads/`."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: Any) -> File:
         if isinstance(data, str):
             view = self.context["view"]
             try:

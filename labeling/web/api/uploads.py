@@ -96,7 +96,7 @@ class UploadViewSet(BaseViewSet):
         ],
     )
     def create(self, request: Request) -> Response:
-        """Begin an upload, or return yours of the same file with what has arrived.
+        """Start an upload, or return yours of the same file with what has arrived.
 
         By tus 1.0.0 (https://tus.io): existing clients work. The location is in `Location`. Large
         files then arrive by PATCH in parts. Fields of files take the upload's id in place of a
