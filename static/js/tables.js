@@ -19,7 +19,7 @@ function label(table) {
       [...row.cells].forEach((cell, index) => {
         cell.dataset.column = cell.colSpan > 1 ? "" : (heads[index] ?? "");
         cell.role = cell.matches("th") ? "rowheader" : "cell";
-        cell.classList.toggle("blank", !cell.innerText.trim() && !cell.querySelector("img, svg, input"));
+        cell.classList.toggle("blank", !cell.textContent.trim() && !cell.querySelector("img, svg, input"));
         // Words beside elements stay one text; the card would lay each of them out as a block.
         const text = [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
         if (text && cell.children.length) {

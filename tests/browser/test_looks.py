@@ -125,7 +125,7 @@ def test_lines_of_a_choice_begin_below_each_other(browser_as, alice, site):
 
 
 # What sticks out of the page, links of tabs and navigation that lie out of sight, and sentences
-# that a card of a table tears into blocks.
+# that a card of a table tears into blocks or hides.
 OUT_OF_SIGHT = """() => {
   const width = document.documentElement.clientWidth;
   const reach = (element) => element.getBoundingClientRect();
@@ -133,10 +133,12 @@ OUT_OF_SIGHT = """() => {
     && [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
   const torn = [...document.querySelectorAll("td, th")].filter(isTorn)
     .map((cell) => `${cell.textContent.trim()} is torn`);
+  const hidden = [...document.querySelectorAll("td.blank")].map((cell) => cell.textContent.trim())
+    .filter((text) => text).map((text) => `${text} is hidden`);
   const outside = [...document.querySelectorAll(".tabs a, .site-nav a")]
     .filter((link) => reach(link).right > width || reach(link).left < 0)
     .map((link) => `${link.textContent.trim()} is out of sight`);
-  const found = [...torn, ...outside];
+  const found = [...torn, ...hidden, ...outside];
   const wide = document.documentElement.scrollWidth;
   return wide > width ? [...found, `the page is ${wide} pixels wide, of ${width}`] : found;
 }"""
