@@ -38,7 +38,7 @@ HOUR = 3600
 @dataclass(frozen=True)
 class Card:
     """A campaign on the home page. done: share of its decided questions; None if never counted, or
-    if nothing is left for somebody who has not started.
+    for somebody who has not started.
     left: estimate of the questions left for this person. time: how long these take, in words.
     """
 
@@ -193,8 +193,7 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
     left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))
     if row.topics is not None:
         left = min(left, sum(row.topics.values()))
-    is_begun = left or row.answered
-    return done if is_begun else None, left, in_words(left * seconds) if left else ""
+    return done if row.answered else None, left, in_words(left * seconds) if left else ""
 
 
 def in_words(seconds: float) -> str:
