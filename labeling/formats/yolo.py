@@ -1,7 +1,8 @@
 """YOLO as Ultralytics reads it: a file of boxes for each image. Written, not read.
 
 A line is `class x y width height`: the class's number in data.yaml, then the box's centre and size
-as fractions of the image. Outlines become their boxes.
+as fractions of the image. Outlines become their boxes. Images of folders stand beside the others,
+because readers such as Datumaro and supervision look into no folders.
 """
 
 from pathlib import Path, PurePosixPath
@@ -10,7 +11,7 @@ import yaml
 
 from labeling.files import BadInput
 from labeling.formats.label import ExportContext, Pages
-from labeling.formats.sidecar import file_path
+from labeling.formats.sidecar import file_name
 
 IMAGES = "images/train"
 LABELS = "labels/train"
@@ -23,9 +24,9 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
     """
     numbers = {key: number for number, key in enumerate(sorted(release_info.classes))}
     names = {number: release_info.unique_classes[key] for key, number in numbers.items()}
+    (folder / LABELS).mkdir(parents=True)
     for photo, labels in pages:
-        path = folder / LABELS / PurePosixPath(file_path(photo.name)).with_suffix(".txt")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = folder / LABELS / PurePosixPath(file_name(photo.name)).with_suffix(".txt")
         if path.exists():
             raise BadInput(
                 f"{photo.name} and another image differ only in their extension, but YOLO has one "

@@ -23,7 +23,7 @@ from labeling.formats.label import NAMES, ExportContext, Pages, instances_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.reading import LabelReading
-from labeling.formats.sidecar import file_path
+from labeling.formats.sidecar import file_name, file_path
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.parts.background import without
@@ -181,7 +181,9 @@ def export(
         else:
             module.write(counts.watch(pages(release)), unfinished, release_info)
         if with_images:
-            _copy_images(release, open_image, unfinished / IMAGES.get(format_name, "images"))
+            goal = unfinished / IMAGES.get(format_name, "images")
+            name_of = file_name if module is yolo else file_path
+            _copy_images(release, open_image, lambda name: goal / name_of(name))
         sha256 = _write_head(unfinished, release, {"format": format_name, **chosen})
     states_by_origin = {origin: dict(states) for origin, states in sorted(counts.states.items())}
     by_objects = counts.objects is not None
@@ -197,11 +199,11 @@ def export(
     )
 
 
-def _copy_images(release: Frozen, open_image: Open | None, folder: Path) -> None:
+def _copy_images(release: Frozen, open_image: Open | None, path_of: Callable[[str], Path]) -> None:
     if open_image is None:
         raise BadInput("the photographs are not here", cure="give their folder with --images")
     for line in release.images():
-        goal = folder / file_path(line["name"])
+        goal = path_of(line["name"])
         goal.parent.mkdir(parents=True, exist_ok=True)
         try:
             with open_image(line["name"]) as source, open(goal, "wb") as file:

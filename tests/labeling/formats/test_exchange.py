@@ -14,8 +14,9 @@ from PIL import Image
 from pyarrow import parquet
 
 from labeling.exchange import export_files
-from labeling.formats import FORMATS
+from labeling.formats import FORMATS, yolo
 from labeling.formats.label import ExportContext, Instance, Label, bounds
+from labeling.formats.sidecar import file_name
 from labeling.parts.model import Photograph
 from labeling.publishing import folder
 from labeling.release_files import exporting
@@ -261,3 +262,22 @@ def test_datumaro_and_supervision_open_the_formats_made_for_them(alice, bob, dat
     assert [box for _, box in boxes["images"]["0.png"]] == [
         pytest.approx(box, abs=0.01) for box in corners
     ]
+
+
+def test_readers_of_yolo_find_images_of_folders(tmp_path):
+    horses = PHOTOS[2:]
+    yolo.write(
+        [(photo, labels_of(photo)) for photo in horses], tmp_path, ExportContext("", CLASSES)
+    )
+    files = [Photograph(file_name(photo.name), photo.width, photo.height) for photo in horses]
+    pictures(tmp_path / yolo.IMAGES, files)
+
+    items = seen("datumaro", tmp_path, "yolo")
+    boxes = seen("supervision_yolo", tmp_path)
+
+    assert items["images"].keys() == {"horse", "pond%2Fhorse", "two words"}
+    assert {name: len(rows) for name, rows in boxes["images"].items()} == {
+        "horse.jpg": 1,
+        "pond%2Fhorse.jpg": 0,
+        "two words.jpg": 1,
+    }

@@ -29,7 +29,7 @@ def test_yolo_has_centres_and_sizes_as_shares(tmp_path):
 
     yolo.write([(PHOTO, LABELS), (plain, [])], tmp_path, ExportContext("ponds", CLASSES))
 
-    rows = (tmp_path / "labels" / "train" / "pond" / "a.txt").read_text().splitlines()
+    rows = (tmp_path / "labels" / "train" / "pond%2Fa.txt").read_text().splitlines()
     assert rows == ["0 0.5 0.375 0.5 0.25", "0 0.05 0.05 0.1 0.1"]
     assert (tmp_path / "labels" / "train" / "b.txt").read_text() == ""
     head = yaml.safe_load((tmp_path / "data.yaml").read_text())
