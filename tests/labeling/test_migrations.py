@@ -12,6 +12,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from tests.replaced_migrations import replaced_migrations
 
+pytestmark = pytest.mark.ci
+
 SECOND_EDITION = [("labeling", "0029_campaign_texts"), ("evaluation", "0005_mistake_reviews")]
 COLUMNS = """
 SELECT table_name, column_name, data_type, character_maximum_length, column_default, is_nullable,

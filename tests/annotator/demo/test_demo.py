@@ -149,6 +149,7 @@ def test_the_command_says_what_it_loaded():
     assert '"benchmark": "demo"' in out.getvalue()
 
 
+@pytest.mark.ci
 def test_five_people_rank_the_classifiers_and_drop_the_drawing(benchmark, run_jobs, monkeypatch):
     # Dealt by chance, gold would pass all five by once in a while.
     monkeypatch.setattr(gold_mixing, "chance", random.Random(0))

@@ -28,6 +28,7 @@ def test_every_photograph_comes_with_licence_and_source(alice):
     assert not dataset.images.filter(source="").exists()
 
 
+@pytest.mark.ci
 def test_a_load_cut_short_leaves_nothing_and_is_made_up_for(monkeypatch):
     def fail(*args):
         raise RuntimeError("the power went")

@@ -39,6 +39,7 @@ def object_frames(content, device="cpu"):
 
 
 @pytest.mark.parametrize("fit", FITS)
+@pytest.mark.ci
 def test_frames_on_a_device_are_named_as_their_png_files_are(tmp_path, network, fit):
     for number, content in enumerate(CONTENT_SCHEMES):
         held, files = object_frames(content), []

@@ -36,6 +36,7 @@ def classify(folder: Path, *more: object, frames: bool = False) -> tuple[object,
     return ("classify", *source, *network, "--batch", 3, "--device", "cpu", *more)
 
 
+@pytest.mark.ci
 def test_tasks_render_the_frames_of_one_run_and_are_made_once(folder):
     work, outs = folder / "work", [folder / f"out{n}" for n in range(4)]
     plain = result_of(*sequences(folder), "--out", outs[0])

@@ -20,6 +20,7 @@ def folder(request, tmp_path, monkeypatch) -> Folder:
     return made.mask() if request.param == "masks" else made
 
 
+@pytest.mark.ci
 def test_tasks_give_the_result_of_one_run_and_are_made_once(folder):
     plain, work = result_of(*WSOL, *folder.named, "--curves"), folder.root / "work"
 

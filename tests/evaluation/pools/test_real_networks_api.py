@@ -42,6 +42,7 @@ def answer_all(client: APIClient, campaign: str) -> int:
     return count
 
 
+@pytest.mark.ci
 def test_five_programs_rank_three_networks(alice, run_jobs, shell, tmp_path: Path):
     alices = program(alice)
     folder = real_networks.predictions(tmp_path / "predictions")

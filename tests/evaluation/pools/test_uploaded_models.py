@@ -231,6 +231,7 @@ def test_a_file_that_does_not_fit_is_refused_by_its_job(
         making.request(factories.make_dataset(admin, "pond"), admin, ["colours"])
 
 
+@pytest.mark.ci
 def test_a_file_that_never_ends_is_ended(admin, tmp_path, monkeypatch):
     limits = child.ChildLimits(memory=registering.LIMITS.memory, cpu=8)
     monkeypatch.setattr(registering, "LIMITS", limits)

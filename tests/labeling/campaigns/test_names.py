@@ -69,6 +69,7 @@ def pages(texts: dict[str, str]) -> dict[str, str]:
     return {route: text for route, text in texts.items() if not route.startswith("api/")}
 
 
+@pytest.mark.ci
 def test_staff_see_staff_by_name_and_annotators_by_pseudonym_who_see_nobody(world):
     texts = read_as(world.parts["nora"], world, "owner")
 

@@ -66,6 +66,7 @@ def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
 
 @pytest.mark.parametrize("live", [False, True], ids=["all votes", "last calibration"])
 @pytest.mark.parametrize(("folder", "least"), [("bluebirds", 0.05), ("crowds/dogs", 0.5)])
+@pytest.mark.ci
 def test_a_target_is_kept_on_real_crowds(folder, least, live):
     for target in (0.2, 0.05):
         outcomes = [settled_by_target(folder, target, seed, live=live) for seed in range(3)]
@@ -75,6 +76,7 @@ def test_a_target_is_kept_on_real_crowds(folder, least, live):
             assert np.mean([settled for settled, _ in outcomes]) >= least
 
 
+@pytest.mark.ci
 def test_a_campaign_on_a_simulated_crowd_keeps_its_target(alice, dataset):
     chance, target = np.random.default_rng(4), 0.2
     # The order of questions follows their keys, and with them how many settle: 53 to 110 of 150.

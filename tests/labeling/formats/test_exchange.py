@@ -27,6 +27,8 @@ from tests.labeling import boxers
 from tests.labeling import part_releases as cats
 from tests.labeling.publishing import releases
 
+pytestmark = pytest.mark.ci
+
 HERE = Path(__file__).parent
 EXCHANGE = Path(sys.prefix) / "exchange"
 

@@ -280,6 +280,7 @@ def many(count):
         yield photo, [replace(several[number % 10], image=photo.name)]
 
 
+@pytest.mark.ci
 def test_coco_is_written_and_read_in_flat_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(json_stream, "CHUNK", 1 << 14)
     coco = PART_FORMATS["coco"]

@@ -21,6 +21,8 @@ from kombu import Connection
 from annotator.broker import Channel, Transport
 from tests.conftest import skip_or_fail
 
+pytestmark = pytest.mark.ci
+
 REDIS = os.environ.get("ASSAY_TEST_REDIS", "redis://127.0.0.1:6379/11")
 RABBITMQ = os.environ.get("ASSAY_TEST_RABBITMQ", "amqp://guest:guest@127.0.0.1:5672//")
 BROKERS = [

@@ -72,6 +72,7 @@ def test_an_image_of_everything_takes_all_245(ilsvrc, mode):
     assert expected_questions(ilsvrc, 200, mode) == pytest.approx(245)
 
 
+@pytest.mark.ci
 def test_learned_order_asks_as_many_in_safe_mode_and_settles_labels_earlier(ilsvrc):
     result = simulate(ilsvrc, Setting(order="learned"))
 
@@ -80,6 +81,7 @@ def test_learned_order_asks_as_many_in_safe_mode_and_settles_labels_earlier(ilsv
     assert result["settled_90"] < result["settled_90_breadth"]
 
 
+@pytest.mark.ci
 def test_learned_order_in_strict_mode_has_a_half_width_under_a_thousandth(ilsvrc):
     result = simulate(ilsvrc, Setting(mode="strict", order="learned"))
 
@@ -278,6 +280,7 @@ def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, message):
 # Classes that go together
 
 
+@pytest.mark.ci
 def test_scenes_save_questions_at_no_more_missed_and_no_more_false_labels(ilsvrc):
     setting = Setting(2.8, 0.02, "safe", "learned", 200)
     there = simulating_correlated.generate(ilsvrc, "scenes-20x8", 2.8, 1_000, 0)

@@ -54,6 +54,7 @@ def photographs() -> list[Image.Image]:
         ((0.05, 0.05, 0.05, 0.05), None),
     ],
 )
+@pytest.mark.ci
 def test_95_percent_of_copies_are_found_and_of_pairs_are_copies(photographs, off, quality):
     copies = [recoded(cropped(image, off), quality) for image in photographs]
     prints = [fingerprint(image) for image in (*photographs, *copies)]

@@ -176,6 +176,7 @@ def labeled(monkeypatch, alice, bob, dataset):
     return diary
 
 
+@pytest.mark.ci
 def test_nothing_that_is_sent_of_boxes_tells_gold(labeled):
     assert labeled.signs() == []
     tokens = {token for _, token, _ in labeled.entries["step"]}

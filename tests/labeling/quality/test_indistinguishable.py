@@ -365,6 +365,7 @@ def labeled(monkeypatch, alice, bob, dataset):
 
 
 @pytest.mark.parametrize("campaigns", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.ci
 def test_nothing_that_is_sent_tells_gold(labeled, campaigns):
     diary = labeled(campaigns)
 

@@ -66,6 +66,7 @@ def test_the_range_is_what_simulate_queries_says(mode, order):
     assert forecast == tuple(simulated(present, *options) for present in (1.4, 2.8, 5.6))
 
 
+@pytest.mark.ci
 def test_the_learned_order_is_forecast_within_the_range():
     low, likely, high = forecasts.per_image(store.load_ilsvrc(), "strict", "learned")
 

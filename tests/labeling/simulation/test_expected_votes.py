@@ -10,6 +10,7 @@ from labeling.simulation.expected_votes import expected_votes
 POSTERIOR = policies.DEFAULTS | {"method": "posterior"}
 
 
+@pytest.mark.ci
 def test_expected_votes_are_what_a_crowd_with_hard_images_needs():
     rng = random.Random(3)
     policy = POSTERIOR | {"prior_yes": 0.3, "assumed_accuracy": 0.85, "target_error": 0.01}

@@ -103,6 +103,7 @@ def test_those_who_guess_are_blocked_and_the_rest_hardly_ever():
     assert outcome["blocked"]["wrongly"] <= 6
 
 
+@pytest.mark.ci
 def test_sleepers_are_caught_by_their_runs_where_yes_is_common():
     rules = policy(**PLAIN, run_action="block", run_length=30, signal_answers=40)
     crowd = Crowd(questions=4_000, people=20, prevalence=0.6, random=0, sleepers=0.2, awake=60)

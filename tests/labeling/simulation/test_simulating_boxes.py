@@ -24,6 +24,7 @@ def crowd_figures() -> dict:
     return simulate(BoxCrowd(), BoxRules(), IMAGES)
 
 
+@pytest.mark.ci
 def test_the_crowd_reaches_every_figure(crowd_figures):
     aided, seconds = crowd_figures["with_proposals"], crowd_figures["seconds_per_box"]
 
@@ -57,6 +58,7 @@ def test_without_a_step_a_figure_is_missed(crowd_figures, crowd, steps, lost):
 
 
 @pytest.mark.parametrize("chances", [(0.001, 1_000), (1_000, 0.001), (1, 9)])
+@pytest.mark.ci
 def test_learning_which_proposals_pay_costs_hardly_anything(chances):
     crowd = BoxCrowd(proposal_a=chances[0], proposal_b=chances[1])
 

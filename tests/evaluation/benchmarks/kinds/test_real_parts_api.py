@@ -115,6 +115,7 @@ def test_programs_take_parts_to_the_cds_of_three_networks(alice, run_jobs, shell
     assert real_parts.cds_of(result["tables"]) == real_parts.CDS
 
 
+@pytest.mark.ci
 def test_programs_take_boxes_to_the_localization_of_three_networks(
     alice, run_jobs, shell, tmp_path
 ):

@@ -30,6 +30,7 @@ def options(folder: Path, *more: object, method: str = "cam") -> tuple[object, .
 
 
 @pytest.mark.parametrize("method", ["cam", "vanilla-smoothgrad"])
+@pytest.mark.ci
 def test_tasks_make_the_folder_of_one_run_and_are_made_once(folder, method):
     samples = ("--samples", 2) if method != "cam" else ()
     work, places = folder / "work", [(folder / f"maps{n}", folder / f"{n}.csv") for n in range(3)]

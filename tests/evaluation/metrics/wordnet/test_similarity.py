@@ -296,6 +296,7 @@ class Published(Plain):
         return 1 + int(min(str(len(path) - 1) for path in self.paths(index)))
 
 
+@pytest.mark.ci
 def test_13889_of_the_14000_published_similarities_agree(wordnet):
     classes = [s.as_word(wordnet, index) for index in ilsvrc(wordnet)]
     categories = [wordnet.find(name) for name in CATEGORIES]
@@ -347,6 +348,7 @@ def test_wup_is_never_above_1_and_never_below_path(wordnet, pair):
     assert (wup >= path).all()
 
 
+@pytest.mark.ci
 def test_counts_are_those_of_the_index_of_senses(wordnet):
     path = wordnet.folder / "index.sense"
     if not path.exists():

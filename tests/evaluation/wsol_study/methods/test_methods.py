@@ -1,5 +1,6 @@
 """What holds for every method."""
 
+import pytest
 import torch
 
 from evaluation.wsol_study.hyperparameters import SPACES, draw
@@ -48,6 +49,7 @@ def test_shapes_of_loss_logits_and_maps(name, resolution):
 
 
 @for_each(("name", "backbone"), [(name, net) for name in ADDING for net in BACKBONES])
+@pytest.mark.ci
 def test_methods_that_add_layers_fit_every_backbone(name, backbone):
     """On the meta device, where only shapes are computed; a tensor left on the CPU would fail."""
     method = METHODS[name]

@@ -76,6 +76,7 @@ def bytes_of(training: Training) -> list[bytes]:
     return [value.numpy().tobytes() for value in training.model.state_dict().values()]
 
 
+@pytest.mark.ci
 def test_a_training_killed_at_several_steps_gives_the_same_bytes(data, parts, tmp_path):
     goal, checkpoint = plan(), tmp_path / "checkpoint.pt"
 
