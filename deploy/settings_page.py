@@ -33,7 +33,7 @@ Every variable that a site reads, with its default. Do not edit this page:
 Variables are read from the environment, or from `.env` beside `manage.py`; the environment wins.
 `NAME_FILE` names a file that has the value of `NAME`, for secrets. An empty variable counts as not
 set; a switch or number that makes no sense is refused at the start. `manage.py check --deploy`
-says what a site that others reach still lacks.
+lists the settings that a public site still lacks.
 
 | variable | takes | default | meaning |
 |---|---|---|---|
