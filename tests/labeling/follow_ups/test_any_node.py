@@ -11,7 +11,7 @@ from labeling.consensus import calibrating, calibrations, settling
 from labeling.db import question_counts
 from labeling.follow_ups import following
 from labeling.graphs import learned_order, store
-from labeling.models import Question
+from labeling.models import Campaign, Question
 from labeling.quality import blocking
 from labeling.releases import freezing
 from labeling.reports import forecasts
@@ -19,6 +19,7 @@ from tests import factories
 from tests.labeling.hierarchies import make, open_nodes, settle, states_of
 
 PRICE = 0.02
+LEARNED = {"order": "learned", "price": PRICE}
 CLASS = {
     "dog": "n02084071",
     "cat": "n02121620",
@@ -31,14 +32,33 @@ CLASS = {
 KENNEL, KITCHEN = {"dog", "cat"}, {"cup", "oven", "lamp"}
 
 
+pytestmark = pytest.mark.usefixtures("afresh", "small")
+
+
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(learned_order, "FIRST_SCENES", 40)
 
 
+@pytest.fixture(scope="module")
+def built(once):
+    """A campaign of 42 images; the labels of 39 are settled."""
+    with once():
+        alice, _, dataset = factories.cast()
+        campaign = make(alice, dataset, images=42, **LEARNED)
+        finish(campaign, range(39))
+    return campaign.pk
+
+
 @pytest.fixture
-def campaign(alice, dataset, small):
-    return make(alice, dataset, images=42, order="learned", price=PRICE)
+def campaign(built, afresh):
+    return Campaign.objects.select_related("dataset", "policy").get(pk=built)
+
+
+@pytest.fixture
+def photographs(alice):
+    """An empty dataset."""
+    return factories.make_dataset(alice, "photographs")
 
 
 def truth(graph, image: int) -> set[str]:
@@ -69,8 +89,6 @@ def released(campaign) -> dict[tuple[str, str], dict]:
 
 
 def test_until_enough_images_are_finished_the_graph_asks(campaign):
-    finish(campaign, range(39))
-
     calibrating.calibrate(campaign)
 
     assert Question.objects.filter(campaign=campaign, state="open").count() == 3 * 4
@@ -211,19 +229,17 @@ def test_cost_to_come_goes_by_the_curve_once_it_is_known(campaign, run_jobs):
 
 
 @pytest.mark.parametrize(("method", "error"), [("majority", 0.02), ("posterior", 0.1)])
-def test_answers_are_as_often_wrong_as_their_settlements_state(
-    alice, dataset, small, method, error
-):
+def test_answers_are_as_often_wrong_as_their_settlements_state(alice, photographs, method, error):
     policy = {"method": method}
-    campaign = make(alice, dataset, images=40, policy=policy, order="learned", price=PRICE)
+    campaign = make(alice, photographs, name="house", images=40, policy=policy, **LEARNED)
 
     learn(campaign)
 
     assert learned_order.scenes_of(campaign.calibration_id).error == error
 
 
-def test_without_a_price_learned_keeps_its_meaning(alice, dataset, small):
-    campaign = make(alice, dataset, images=2, order="learned")
+def test_without_a_price_learned_keeps_its_meaning(alice, photographs):
+    campaign = make(alice, photographs, name="house", images=2, order="learned")
 
     calibrating.calibrate(campaign)
 
@@ -247,17 +263,17 @@ def answer(person, campaign, run_jobs) -> None:
 
 
 def test_a_block_and_its_lifting_leave_questions_labels_and_settlements(
-    alice, bob, dataset, run_jobs, monkeypatch
+    alice, bob, photographs, run_jobs, monkeypatch
 ):
     monkeypatch.setattr(learned_order, "FIRST_SCENES", 20)
-    campaign = make(alice, dataset, images=20, order="learned", price=PRICE)
+    campaign = make(alice, photographs, name="house", images=20, **LEARNED)
     membership = factories.join(bob, campaign)
     answer(bob, campaign, run_jobs)
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
     run_jobs()
     for image in range(20, 26):
-        factories.make_image(dataset, f"{image}.png")
+        factories.make_image(photographs, f"{image}.png")
     following.open_images(campaign)
     answer(bob, campaign, run_jobs)
     before = dict(campaign.questions.values_list("pk", "state"))
