@@ -17,26 +17,31 @@ from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.test_versions import (
     LATE,
     answer_late,
-    growing,
+    growing_campaign,
     night_of,
-    of_every_kind,
     opened,
 )
-from tests.labeling import part_releases
 
-__all__ = ["growing"]
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("afresh")
+
+
+@pytest.fixture(scope="module")
+def built(once, wordnet):
+    """A detection benchmark whose truth has two versions."""
+    with once():
+        alice, bob, dataset = factories.cast()
+        campaign = growing_campaign(alice, bob, dataset)
+        benchmark = opened(alice, campaign, "detection")
+        world.submit(benchmark, alice, once.folder)
+        night_of(benchmark)
+        answer_late(campaign, bob)
+        night_of(benchmark)
+    return benchmark.pk
 
 
 @pytest.fixture
-def followed(growing, alice, bob, wordnet, tmp_path):
-    """A detection benchmark whose truth has two versions."""
-    benchmark = opened(alice, growing, "detection")
-    world.submit(benchmark, alice, tmp_path)
-    night_of(benchmark)
-    answer_late(growing, bob)
-    night_of(benchmark)
-    return benchmark
+def followed(built, afresh):
+    return Benchmark.objects.get(pk=built)
 
 
 def text_of(page):
@@ -132,53 +137,6 @@ def test_the_command_prints_a_row_for_each_version(followed, shell):
     assert note == f"version 2, left out: {LATE}"
 
 
-def test_the_command_tells_that_a_competition_has_no_versions(birds, shell):
-    status, _, err = shell("benchmark", "versions", birds.name)
-
-    assert (status, "no versions of its truth" in err) == (1, True)
-
-
-def test_a_benchmark_is_opened_pinned(growing, shell, wordnet):
-    options = ("--campaign", growing.name, "--name", "fixed", "--pinned", "--min-images", 7)
-    shell.result("benchmark", "open", "detection", *options, "--every", "week")
-
-    row = Benchmark.objects.get(name="fixed")
-    assert (row.is_pinned, row.every, row.min_images) == (True, "week", 7)
-
-
-def test_the_api_opens_a_benchmark_that_waits(growing, as_alice, wordnet):
-    body = {
-        "kind": "detection",
-        "campaign": growing.name,
-        "name": "slow",
-        "title": "Slow",
-        "every": "manual",
-        "min_images": 9,
-    }
-    made = as_alice.post("/api/v1/benchmark-kinds/labeled/benchmarks/", body, "application/json")
-
-    assert made.status_code == 201
-    assert (made.json()["every"], made.json()["min_images"], made.json()["pinned"]) == (
-        "manual",
-        9,
-        False,
-    )
-
-
-def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordnet):
-    fields = {"kind": "classification", "campaign": growing.name, "name": "fixed", "title": "Fixed"}
-    fields |= {"split": "test", "confidence": 0.9, "seed": 0}
-
-    page = as_alice.post(
-        "/benchmarks/new/labeled/",
-        fields | {"every": "week", "min_images": 7, "pinned": "on"},
-    )
-
-    assert page.status_code == 302
-    row = Benchmark.objects.get(name="fixed")
-    assert (row.is_pinned, row.every, row.min_images) == (True, "week", 7)
-
-
 def test_the_page_changes_how_the_truth_follows(followed, as_alice):
     address = f"/benchmarks/{followed.name}/truth/"
     Benchmark.objects.update(compared_with="3 open")
@@ -194,30 +152,6 @@ def test_the_page_changes_how_the_truth_follows(followed, as_alice):
     assert (row.is_pinned, row.every, row.min_images, row.compared_with) == (True, "week", 7, "")
 
 
-def test_a_truth_that_is_pinned_later_keeps_its_newest_version(
-    alice, bob, dataset, as_alice, wordnet, tmp_path
-):
-    campaign = part_releases.campaign_of(alice, dataset)
-    factories.join(bob, campaign)
-    answer_late(campaign, bob, "cats/0.png")
-    benchmark = opened(alice, campaign, "detection")
-    answer_late(campaign, bob, "cats/1.png")
-    assert night_of(benchmark)[0]["version"] == 2
-    world.submit(benchmark, alice, tmp_path)
-    address = f"/api/v1/benchmarks/{benchmark.name}/"
-
-    pinned = as_alice.patch(address, {"pinned": True}, "application/json").json()
-    answer_late(campaign, bob)
-    row, run = night_of(benchmark)
-
-    assert (pinned["pinned"], pinned["every"], pinned["min_images"]) == (True, "night", 1)
-    assert (row["version"], row["changed"], run.result["truth_versions"]) == (2, 0, [1, 2])
-    # Unpinned, it takes what came meanwhile.
-    as_alice.patch(address, {"pinned": False}, "application/json")
-    row, run = night_of(benchmark)
-    assert (row["version"], row["changed"], run.result["truth_versions"]) == (3, 1, [1, 3])
-
-
 def test_a_field_that_a_form_of_the_api_lacks_stays(followed, as_alice):
     Benchmark.objects.update(is_pinned=True)
     body, kind = encode_multipart("x", {"every": "week"}), "multipart/form-data; boundary=x"
@@ -225,27 +159,6 @@ def test_a_field_that_a_form_of_the_api_lacks_stays(followed, as_alice):
     answer = as_alice.patch(f"/api/v1/benchmarks/{followed.name}/", body, kind).json()
 
     assert (answer["pinned"], answer["every"]) == (True, "week")
-
-
-def test_fewer_images_needed_let_a_waiting_release_count(growing, alice, bob, as_alice, tmp_path):
-    benchmark = opened(alice, growing, "detection", min_images=4)
-    world.submit(benchmark, alice, tmp_path)
-    answer_late(growing, bob)
-    assert night_of(benchmark)[0]["version"] == 1
-
-    address = f"/api/v1/benchmarks/{benchmark.name}/"
-    as_alice.patch(address, {"min_images": 3}, "application/json")
-
-    assert night_of(benchmark)[0]["version"] == 2
-
-
-def test_a_competition_has_no_truth_that_follows(birds, as_alice):
-    answer = as_alice.patch(
-        f"/api/v1/benchmarks/{birds.name}/", {"every": "week"}, "application/json"
-    )
-
-    assert answer.status_code == 400
-    assert answer.json()["detail"] == "This benchmark has no versions of its truth."
 
 
 def test_the_night_is_reported(followed, as_alice):
@@ -265,21 +178,6 @@ def test_the_night_belongs_to_benchmarks_in_the_menu(followed, as_alice):
 
 def test_the_night_counts_in_the_unit_of_the_truth(followed, as_alice):
     assert "1 image" in text_of(as_alice.get("/nightly/"))
-
-
-@of_every_kind
-def test_a_participant_learns_of_the_newest_images(kind, growing, alice, bob, as_alice, wordnet):
-    benchmark = opened(alice, growing, kind)
-    first = as_alice.get(f"/benchmarks/{kind}/images.txt")
-    answer_late(growing, bob)
-    night_of(benchmark)
-
-    names = b"".join(as_alice.get(f"/benchmarks/{kind}/images.txt").streaming_content).decode()
-    text = text_of(as_alice.get(f"/benchmarks/{kind}/submissions/"))
-
-    assert names.split() == [*b"".join(first.streaming_content).decode().split(), LATE]
-    assert f"{len(names.split())} images" in text
-    assert "this is version 2" in text
 
 
 def test_another_researcher_sees_nothing_of_the_night(followed, client):

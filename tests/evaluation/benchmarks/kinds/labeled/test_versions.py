@@ -34,7 +34,11 @@ LATE = "cats/2.png"
 
 @pytest.fixture
 def growing(alice, bob, dataset):
-    """Two images of cats are settled, a third waits for an answer."""
+    return growing_campaign(alice, bob, dataset)
+
+
+def growing_campaign(alice, bob, dataset):
+    """A campaign in which two images of cats are settled, and a third waits for an answer."""
     campaign = part_releases.campaign_of(alice, dataset)
     factories.join(bob, campaign)
     for question in campaign.questions.exclude(item__image__name=LATE).select_related("policy"):
