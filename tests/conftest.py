@@ -214,6 +214,15 @@ def _derive_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_fsync() -> Iterator[None]:
+    """Nothing waits for the disk: a test's files need not survive the machine. Processes that tests
+    start wait as the site does."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory) -> Path:
     """The folder of static files as collectstatic leaves it, but that nothing is compressed."""
