@@ -184,7 +184,7 @@ BUDGETS = {
     "benchmarks": 4_624,
     "clients": 330,
     "deploy": 828,
-    "docs": 5_485,
+    "docs": 5_484,
     "evaluation": 797,
     "evaluation/benchmarks": 13_514,
     "evaluation/classifiers": 2_256,
