@@ -168,6 +168,21 @@ def test_refusals_have_a_code_and_a_cure(assay):
     assert missing.value.status == 404
 
 
+def test_a_row_is_deleted_once_the_name_is_repeated(assay, tmp_path):
+    assay.create_dataset("pond")
+    (tmp_path / "a.png").write_bytes(factories.picture(1))
+    assay.add_images("pond", tmp_path)
+    [image] = assay.pages("datasets/pond/images/")
+
+    for path, name in ((f"datasets/pond/images/{image['id']}/", "a.png"), ("datasets/pond/", "pond")):
+        with pytest.raises(Problem, match=f"confirm={name}") as refused:
+            assay.delete(path)
+        assert refused.value.errors[0]["field"] == "confirm"
+        assay.delete(path, confirm=name)
+
+    assert list(assay.pages("datasets/")) == []
+
+
 def test_a_damaged_file_is_refused_and_a_failed_job_raised_with_its_reason(
     assay, tmp_path, monkeypatch
 ):

@@ -77,8 +77,11 @@ class Transport:
     def patch(self, path: str, body: Any) -> Any:
         return _json(self._send("PATCH", path, body, None))
 
-    def delete(self, path: str) -> None:
-        self.request("DELETE", path)
+    def delete(self, path: str, **query: Any) -> None:
+        """Delete the row at a path; of campaigns, datasets, benchmarks and images `confirm` repeats
+        its name.
+        """
+        self.request("DELETE", path, params=query)
 
     def pages(self, path: str, **query: Any) -> Iterator[Any]:
         """Yield every row of a list, page after page."""

@@ -33,6 +33,7 @@ from labeling.web.api.undo import (
     RemovedSerializer,
     TombstoneSerializer,
     UndoActions,
+    delete,
 )
 from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
@@ -178,7 +179,7 @@ class ImageViewSet(InDataset):
         """Delete an image that no campaign has asked about. `confirm` repeats its name."""
         image = self.image()
         datasets.check_may_add(self.user, image.dataset)
-        ImageUndo(image, self.user).delete(request.query_params.get("confirm", ""))
+        delete(ImageUndo(image, self.user), request)
         return Response(status=204)
 
     @extend_schema(request=RemovalSerializer, responses=RemovedSerializer)

@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from labeling.errors import Refusal
 from labeling.models import Tombstone
 from labeling.removal.erasing import Dependents
 from labeling.removal.undo import Undo
@@ -19,6 +20,17 @@ from labeling.web.serializers.derived import FormBody, RowSerializer
 from labeling.web.undo_views import DeletionForm, NameForm
 
 CONFIRM = OpenApiParameter("confirm", str, description="Its name.")
+
+
+def delete(undo: Undo, request: Request) -> None:
+    """Delete what the query confirms; a refusal names the query's parameter."""
+    try:
+        undo.delete(request.query_params.get(CONFIRM.name, ""))
+    except Refusal as refusal:
+        if refusal.field != "typed":
+            raise
+        message = f"Repeat the name in the address: ?{CONFIRM.name}={undo.row.name}."
+        raise Refusal(message, field=CONFIRM.name) from refusal
 
 
 class ArchiveFilters(django_filters.FilterSet):
@@ -96,5 +108,5 @@ class UndoActions(BaseViewSet):
     @extend_schema(parameters=[CONFIRM], responses={204: None})
     def destroy(self, request: Request, name: str) -> Response:
         """Delete it with all that belongs to it, for its owner. `confirm` repeats its name."""
-        self.undo_of(name).delete(request.query_params.get("confirm", ""))
+        delete(self.undo_of(name), request)
         return Response(status=204)
