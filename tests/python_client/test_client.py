@@ -174,7 +174,8 @@ def test_a_row_is_deleted_once_the_name_is_repeated(assay, tmp_path):
     assay.add_images("pond", tmp_path)
     [image] = assay.pages("datasets/pond/images/")
 
-    for path, name in ((f"datasets/pond/images/{image['id']}/", "a.png"), ("datasets/pond/", "pond")):
+    names = {f"datasets/pond/images/{image['id']}/": "a.png", "datasets/pond/": "pond"}
+    for path, name in names.items():
         with pytest.raises(Problem, match=f"confirm={name}") as refused:
             assay.delete(path)
         assert refused.value.errors[0]["field"] == "confirm"
