@@ -65,7 +65,7 @@ The split is called train because `datasets` needs a name; the release has no sp
 
 {text["dataAnnotationAnalysis"]} {text["annotatorDemographics"]} {text["annotationsPerItem"]}
 
-{text["dataLimitations"]}
+{text["dataCollectionMissingData"]}
 
 ## Licences of the images
 

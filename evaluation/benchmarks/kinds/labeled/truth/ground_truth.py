@@ -170,7 +170,7 @@ class TruthTally:
             (
                 self.undecided,
                 ("image is", "images are"),
-                "kept although another class is not settled",
+                "kept although it is unknown whether further classes apply",
             ),
             (
                 self.excluded,
