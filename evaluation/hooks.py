@@ -3,8 +3,9 @@
 import contextlib
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.urls import reverse
 
 from evaluation.benchmarks.access import benchmarks_for
@@ -13,7 +14,7 @@ from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.metrics.wordnet import trees
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.models import Benchmark, ReleaseSplit, Submission
+from evaluation.models import Benchmark, ReleaseSplit, Run, Submission
 from evaluation.release_splits import parts
 from labeling.campaigns.lifecycle import Sibling, TopicFields
 from labeling.models import Campaign, Dataset, Image, User
@@ -114,18 +115,28 @@ def sealed_images(campaign: Campaign) -> frozenset[str]:
 
 def uses_of_image(user: User, image: Image) -> list[ImageUse]:
     """Return how the newest benchmarks of this person used the image, without sealed ones."""
-    rows = benchmarks_for(user).filter(campaign__dataset=image.dataset).select_related("campaign")
+    rows = benchmarks_for(user).filter(campaign__dataset=image.dataset).order_by("-pk")
+    rows = rows.select_related("campaign", "release").annotate(newest=_newest_run("pk"))
     return [
         use
-        for kind, benchmarks in _visible(rows.order_by("-pk")[:BENCHMARKS], user)
+        for kind, benchmarks in _visible(((row, row.newest) for row in rows[:BENCHMARKS]), user)
         for use in kind.uses_of_image(benchmarks, image.name)
     ]
 
 
-def _visible(rows: Iterable[Benchmark], user: User) -> list[tuple[BenchmarkKind, list[Benchmark]]]:
-    """Return the benchmarks by family, without sealed ones."""
+def _newest_run(benchmark: str) -> Subquery:
+    """Return the key of the newest done run of the benchmark with this key."""
+    done = Run.objects.filter(benchmark=OuterRef(benchmark), state=Run.State.DONE)
+    return Subquery(done.order_by("-pk").values("pk")[:1])
+
+
+def _visible(
+    rows: Iterable[tuple[Benchmark, int | None]], user: User
+) -> list[tuple[BenchmarkKind, list[Benchmark]]]:
+    """Return the benchmarks by family, without sealed ones. rows: each with its newest run."""
     by_family: dict[str, list[Benchmark]] = {}
-    for row in rows:
+    for row, newest in rows:
+        row.newest_run = newest
         by_family.setdefault(kind_of(row).family, []).append(row)
     visible = []
     for family, benchmarks in by_family.items():
@@ -142,15 +153,17 @@ class Predictions:
         self.user, self.dataset = user, dataset
 
     @cached_property
-    def rows(self) -> list[Submission]:
+    def rows(self) -> list[Any]:
         newest = benchmarks_for(self.user).filter(campaign__dataset=self.dataset).order_by("-pk")
         rows = Submission.objects.filter(benchmark__in=newest.values("pk")[:BENCHMARKS])
         rows = rows.select_related("benchmark__campaign", "benchmark__release")
+        rows = rows.annotate(newest=_newest_run("benchmark"))
         return list(rows.order_by("-benchmark", "position"))
 
     @cached_property
     def families(self) -> list[tuple[BenchmarkKind, list[Benchmark]]]:
-        return _visible({row.benchmark_id: row.benchmark for row in self.rows}.values(), self.user)
+        benchmarks = {row.benchmark_id: (row.benchmark, row.newest) for row in self.rows}
+        return _visible(benchmarks.values(), self.user)
 
     def submissions(self) -> list[tuple[str, str]]:
         visible = {row.pk for _, benchmarks in self.families for row in benchmarks}

@@ -1,7 +1,5 @@
 """Benchmarks, truth versions, submissions, runs, splits, registered models and pools."""
 
-from collections.abc import Iterable
-
 from django.db import models
 from django.utils import timezone
 
@@ -28,6 +26,9 @@ class Benchmark(models.Model):
         NIGHT = "night", "every night"
         WEEK = "week", "once a week"
         MANUAL = "manual", "only on “Score now”"
+
+    # Key of the newest done run, if there is one; only where a query adds it (hooks.py).
+    newest_run: int | None
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -193,15 +194,6 @@ class FailureTag(models.Model):
         return f"{self.image}: {self.tag}"
 
 
-class RunQuerySet(models.QuerySet["Run"]):
-    def newest_done(self, benchmarks: Iterable[Benchmark]) -> dict[int, "Run"]:
-        """Return the newest done run of each of these benchmarks, by benchmark, without results."""
-        done = self.filter(benchmark__in=benchmarks, state=Run.State.DONE).order_by()
-        newest = done.values("benchmark").annotate(newest=models.Max("pk")).values("newest")
-        runs = self.filter(pk__in=newest).defer("result").select_related("release")
-        return {run.benchmark_id: run for run in runs}
-
-
 class Run(models.Model):
     """One scoring of a benchmark on one release."""
 
@@ -224,8 +216,6 @@ class Run(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
-
-    objects = RunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -160,18 +160,17 @@ class Browser:
         places, edge = self._read(start, back, size)
         is_last = len(places) <= size and edge is None
         places = places[:size]
-        if back and is_last:
-            # The beginning is reached: return a full first page.
-            return self.page(size=size)
         end = edge or (places[-1] if places else None)
         # If no image follows `start`, the previous page is the last page of all: 0.
         bound = places[0].cursor if places else end.cursor if end else 0
         images = Image.objects.in_bulk([row.image for row in (*places, end) if row])
         ordered = places[::-1] if back else places
+        beyond = end.cursor if end and not is_last else None
+        near = bound if start or (back and not is_last) else None
         return ImagePage(
             images=[images[row.image] for row in ordered if row.image in images],
-            before=(end.cursor if end else None) if back else bound if start else None,
-            after=bound if back else end.cursor if end and not is_last else None,
+            before=beyond if back else near,
+            after=near if back else beyond,
             seen_to=images[edge.image].name if edge and edge.image in images else "",
         )
 

@@ -162,14 +162,14 @@ def answers_of(row: Benchmark, run: Run) -> AnswerIndex:
 
 def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
     """Return the first sequence of the image in the newest result of each benchmark."""
-    runs = Run.objects.newest_done(rows)
     image_uses = []
     for row in rows:
-        if row.pk not in runs or not (folders.run_folder(row, runs[row.pk].pk) / ANSWERS).is_file():
+        run = Run(pk=row.newest_run, benchmark=row)
+        if run.pk is None or not (folders.run_folder(row, run.pk) / ANSWERS).is_file():
             continue
-        number = answers_of(row, runs[row.pk]).first_of_image.get(image)
+        number = answers_of(row, run).first_of_image.get(image)
         if number is not None:
-            url = reverse("evaluation:cds_viewer", args=[row.name, runs[row.pk].pk, number])
+            url = reverse("evaluation:cds_viewer", args=[row.name, run.pk, number])
             image_uses.append(ImageUse(row.title, url, "reveals its objects part by part"))
     return image_uses
 

@@ -3,12 +3,14 @@
 Shows current answers; scores only use frozen releases (runs.py).
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery, TextField
+from django.db.models.functions import Cast
 from django.urls import reverse
 
 from evaluation.benchmarks.kinds.mad import competitions, true_labels
@@ -254,27 +256,35 @@ def images_predicted(
 ) -> set[str]:
     """Return those of the images that were selected with such a prediction."""
     _, _, submission = chosen.submission.partition("/")
-    keys = {chosen.text}
-    if chosen.text:
-        topics = Topic.objects.filter(campaign__in=[row.campaign_id for row in rows])
-        keys.update(topics.filter(name__iexact=chosen.text).values_list("key", flat=True))
-    lines = Selection.objects.filter(benchmark__in=rows, image__in=names).values_list(
-        "benchmark__campaign", "image", "first__name", "first_label", "second__name", "second_label"
+    topics = Topic.objects.filter(campaign__in=[row.campaign_id for row in rows])
+    keys = topics.filter(name__iexact=chosen.text).values("key")
+    predicted = Q()
+    for side in ("first", "second"):
+        label, is_such = f"{side}_label", Q()
+        if submission:
+            is_such &= Q((f"{side}__name", submission))
+        if chosen.text:
+            is_such &= Q((label, chosen.text)) | Q((f"{label}__in", keys))
+        if chosen.outcome:
+            answer = {"right": "yes", "wrong": "no"}[chosen.outcome]
+            is_such &= Q(_answered(rows[0].campaign.dataset_id, label, answer))
+        predicted |= is_such
+    lines = Selection.objects.filter(predicted, benchmark__in=rows, image__in=names)
+    return set(lines.values_list("image", flat=True))
+
+
+def _answered(dataset: int, label: str, answer: str) -> Exists:
+    """Return the condition that people gave this answer about the image and label of a selection.
+
+    Each item is looked up on its own. In a join, SQLite reads all questions of the campaign.
+    """
+    questions = Question.objects.filter(
+        campaign=OuterRef(OuterRef("benchmark__campaign")),
+        topic=OuterRef(OuterRef(label)),
+        item=OuterRef("pk"),
     )
-    predicted = {
-        (campaign, image, label)
-        for campaign, image, *sides in lines
-        for name, label in (sides[:2], sides[2:])
-        if submission in ("", name) and (not chosen.text or label in keys)
-    }
-    if chosen.outcome:
-        images = {image for _, image, _ in predicted}
-        dataset = rows[0].campaign.dataset_id
-        items = Item.objects.filter(image__dataset=dataset, image__name__in=images).values("pk")
-        campaigns = [row.campaign_id for row in rows]
-        questions = Question.objects.filter(campaign__in=campaigns, item__in=items)
-        answers: Any = image_ranks.settled(questions)
-        answer = {"right": "yes", "wrong": "no"}[chosen.outcome]
-        columns = answers.values_list("campaign", "item__image__name", "topic", "value")
-        predicted &= {tuple(key) for *key, value in columns if value == answer}
-    return {image for _, image, _ in predicted}
+    settled = image_ranks.settled(questions).annotate(text=Cast("value", TextField()))
+    is_answered = Exists(settled.filter(text=json.dumps(answer)))
+    return Exists(
+        Item.objects.filter(is_answered, image__dataset=dataset, image__name=OuterRef("image"))
+    )

@@ -284,18 +284,18 @@ def image(
 
 def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
     """Return the verdicts of the newest result of each benchmark on the image."""
-    runs = Run.objects.newest_done(rows)
     image_uses = []
     for row in rows:
-        if row.pk not in runs:
+        if row.newest_run is None:
             continue
         try:
-            index = image_index.index(running.images_path(row, runs[row.pk].pk), row.kind)
+            index = image_index.index(running.images_path(row, row.newest_run), row.kind)
         except BadInput:
             continue
         number = index.find(image)
         if number is not None:
-            viewed = Viewed(row, runs[row.pk], asked_in(index, {}), class_names.namer(row))
+            run = Run(pk=row.newest_run, benchmark=row)
+            viewed = Viewed(row, run, asked_in(index, {}), class_names.namer(row))
             words = _verdict_words(viewed, index.lines[number])
             image_uses.append(ImageUse(row.title, viewed.address(number), words))
     return image_uses
@@ -306,12 +306,13 @@ def images_predicted(
 ) -> set[str]:
     """Return those of the images with such a prediction in the newest result of a benchmark."""
     _, _, submission = chosen.submission.partition("/")
-    runs = Run.objects.newest_done(rows)
     matching: set[str] = set()
     for row in rows:
+        if row.newest_run is None:
+            continue
         try:
-            index = predictions.index(running.images_path(row, runs[row.pk].pk), row.kind)
-        except (BadInput, KeyError):
+            index = predictions.index(running.images_path(row, row.newest_run), row.kind)
+        except BadInput:
             continue
         classes = _class_numbers(index, class_names.namer(row), chosen.text)
         for classifier in [submission] if submission else index.classifiers:
