@@ -185,8 +185,8 @@ BUDGETS = {
     "clients": 330,
     "deploy": 828,
     "docs": 5_484,
-    "evaluation": 797,
-    "evaluation/benchmarks": 13_514,
+    "evaluation": 800,
+    "evaluation/benchmarks": 13_519,
     "evaluation/classifiers": 2_256,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
@@ -236,7 +236,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_825,
-    "tests": 83_410,
+    "tests": 83_552,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
