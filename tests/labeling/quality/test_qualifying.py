@@ -9,7 +9,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, InTraining, NotYours
 from labeling.graphs import store
-from labeling.models import Membership, Question, Seat
+from labeling.models import Campaign, Membership, Question, Seat
 from labeling.quality import gold_results, monitoring, qualifying
 from tests import factories
 from tests.labeling.crowd import COOT, give, make_gold
@@ -17,13 +17,24 @@ from tests.labeling.crowd import COOT, give, make_gold
 POLICY = {"training_questions": 4, "test_questions": 5, "test_pass": 0.8, "test_attempts": 2}
 
 
-@pytest.fixture
-def school(alice, bob, dataset):
+pytestmark = pytest.mark.usefixtures("afresh")
+
+
+@pytest.fixture(scope="module")
+def built(once):
     """A campaign with training of four, a test of five, and thirty gold questions; Bob is new."""
-    campaign = factories.make_campaign(alice, dataset, "school", images=6, policy=POLICY)
-    make_gold(campaign, alice, ["yes", "no"] * 15)
-    factories.join(bob, campaign)
-    return campaign
+    with once():
+        alice, bob, _ = factories.cast()
+        dataset = factories.make_dataset(alice, "school")
+        campaign = factories.make_campaign(alice, dataset, "school", images=6, policy=POLICY)
+        make_gold(campaign, alice, ["yes", "no"] * 15)
+        factories.join(bob, campaign)
+    return campaign.pk
+
+
+@pytest.fixture
+def school(built, afresh):
+    return Campaign.objects.select_related("dataset", "policy").get(pk=built)
 
 
 def member(campaign, user):
