@@ -34,10 +34,14 @@ def counts(wordnet, tmp_path_factory):
 def pairs(wordnet):
     """Random classes, some of them instances, and classes that have several root paths."""
     rng = np.random.default_rng(11)
-    every = rng.integers(0, len(wordnet), (25, 2)).tolist()
+    every = rng.integers(0, len(wordnet), (8, 2)).tolist()
     people = [wordnet.find(f"{name}.n.01") for name in ("chef", "fireman", "dog", "chihuahua")]
     used = np.flatnonzero(sense_counts(wordnet))
-    return [*every, *rng.choice(used, (25, 2)).tolist(), *((a, b) for a in people for b in people)]
+    return [
+        *every,
+        *rng.choice(used, (8, 2)).tolist(),
+        *((a, b) for a in people for b in people if a <= b),
+    ]
 
 
 def test_every_measure_is_what_nltk_gives(wordnet, peer, pairs, counts):
@@ -50,7 +54,7 @@ def test_every_measure_is_what_nltk_gives(wordnet, peer, pairs, counts):
         a, b = (
             peer.synset_from_pos_and_offset("n", int(wordnet.offsets[i])) for i in (first, second)
         )
-        instances += wordnet.is_instance(first)
+        instances += wordnet.is_instance(first) + wordnet.is_instance(second)
         assert compare(wordnet, first, second, "wup").value == a.wup_similarity(b)
         assert compare(wordnet, first, second, "path").value == a.path_similarity(b)
         assert compare(wordnet, first, second, "lch").value == a.lch_similarity(b)
