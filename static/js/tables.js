@@ -16,18 +16,21 @@ function label(table) {
   for (const cell of table.tHead.rows[0].cells) if (cell.matches("th")) cell.role = "columnheader";
   for (const body of table.tBodies) {
     for (const row of body.rows) {
-      [...row.cells].forEach((cell, index) => {
-        cell.dataset.column = cell.colSpan > 1 ? "" : (heads[index] ?? "");
+      let column = 0;
+      for (const cell of row.cells) {
+        // A cell over the whole row is under no name.
+        cell.dataset.column = cell.colSpan > 1 && !column ? "" : (heads[column] ?? "");
+        column += cell.colSpan;
         cell.role = cell.matches("th") ? "rowheader" : "cell";
         cell.classList.toggle("blank", !cell.textContent.trim() && !cell.querySelector("img, svg, input"));
         // Words beside elements stay one text; the card would lay each of them out as a block.
-        const text = [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-        if (text && cell.children.length) {
+        const hasText = [...cell.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+        if (hasText && cell.children.length) {
           const words = document.createElement("span");
           words.append(...cell.childNodes);
           cell.append(words);
         }
-      });
+      }
     }
   }
   table.classList.add("cards-when-narrow");

@@ -108,6 +108,24 @@ def test_pages_of_the_account_look_right(browser_as, alice, bob, cats, site, loo
         looked_at(page, name)
 
 
+def test_cells_after_a_wide_one_are_under_their_own_names(browser_as, site):
+    page = browser_as()
+    page.goto(site("/"))
+
+    names = page.evaluate(
+        """() => {
+          const rows = ["<th>1</th><td colspan=2>2</td><td>4</td>", "<td colspan=4>none</td>"];
+          document.body.insertAdjacentHTML("beforeend", `<div class="table-scroll"><table>
+            <thead><tr><th>a</th><th>b</th><th>c</th><th>d</th></tr></thead>
+            <tbody>${rows.map((row) => `<tr>${row}</tr>`).join("")}</tbody></table></div>`);
+          document.dispatchEvent(new Event("htmx:afterSettle"));
+          const cells = [...document.querySelectorAll("tbody :is(th, td)")];
+          return cells.map((cell) => cell.dataset.column);
+        }"""
+    )
+    assert names == ["a", "b", "d", ""]
+
+
 def test_lines_of_a_choice_begin_below_each_other(browser_as, alice, site):
     page = browser_as(alice, viewport=NARROW)
     page.goto(site("/benchmarks/new/cds/"))
