@@ -69,14 +69,18 @@ class PartialUpload:
             self._check(offset)
 
     def whole(self) -> TemporaryUploadedFile:
-        """Return the complete file. Raises Refusal if bytes are missing or wrong."""
+        """Return the complete file. Raises Refusal if bytes are missing or wrong, NotYours if
+        another request used it up.
+        """
         file = TemporaryUploadedFile("upload", "application/octet-stream", self.size, None)
         file.name = self.name
         try:
             with saying_full():
                 self._join(file)
-        except BaseException:
+        except BaseException as error:
             file.close()
+            if isinstance(error, FileNotFoundError):
+                raise NotYours(GONE) from error
             raise
         file.seek(0)
         return file

@@ -112,16 +112,15 @@ class SentFile(serializers.FileField):
     def to_internal_value(self, data: Any) -> File:
         if isinstance(data, str):
             view = self.context["view"]
+            most = getattr(view, "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
             try:
                 upload = partial_uploads.find(view.user, data)
+                if upload.size > most:
+                    size = f"{most // MIB:,} MiB"
+                    raise TooLarge(f"The file is larger than {size}.", field=self.field_name)
+                data = upload.whole()
             except NotYours as error:
                 raise ValidationError(error.message, code="no_upload") from error
-            most = getattr(view, "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
-            if upload.size > most:
-                raise TooLarge(
-                    f"The file is larger than {most // MIB:,} MiB.", field=self.field_name
-                )
-            data = upload.whole()
             view.used_uploads = (*view.used_uploads, (upload, data))
         return super().to_internal_value(data)
 

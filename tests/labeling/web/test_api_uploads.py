@@ -210,6 +210,16 @@ def test_a_file_with_another_hash_is_removed(client, dataset, folder):
     assert names_in(folder) == []
 
 
+def test_of_two_requests_with_one_upload_the_later_is_refused(client, dataset, folder, monkeypatch):
+    upload = uploaded(client)
+    monkeypatch.setattr(partial_uploads.PartialUpload, "_parts", lambda _: {0: len(CONTENT)})
+    (folder / f"{upload}.0").unlink()
+
+    refused = import_labels(client, dataset, upload)
+
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "file")
+
+
 def test_a_full_disk_keeps_what_arrived(client, folder, monkeypatch):
     address = begun(client)["Location"]
     patched(client, address, 0, CONTENT[:4])
