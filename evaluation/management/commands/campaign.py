@@ -111,7 +111,7 @@ class OpenOptions:
     images: Path | None = option("file of image names, one a line; by default all")
     labels: str | None = option(
         "for boxes: which classes are in which images, of a release (its folder, or its "
-        "campaign's name) or as image,wnid rows",
+        "campaign's name) or as image,wnid rows; for contains: what is asked, without a benchmark",
         metavar="RELEASE|FILE",
     )
     proposals: Path | None = option(
@@ -135,9 +135,11 @@ class OpenOptions:
         for key in ("graph", "mode", "order", "present"):
             if getattr(self, key) is not None and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
+        asks_labels = asks == PAIRS and KINDS[kind].release == CONTAINS and not self.selection
         for key in ("labels", "proposals", "classes"):
-            if getattr(self, key) and asks != CHAINS:
-                raise UsageError(f"--{key} is for campaigns of the kind boxes")
+            if getattr(self, key) and asks != CHAINS and not (key == "labels" and asks_labels):
+                more = " or, without --selection, contains" if key == "labels" else ""
+                raise UsageError(f"--{key} is for campaigns of the kind boxes{more}")
         if self.most and not KINDS[kind].has_vocabulary:
             raise UsageError("--most is for campaigns of the kind naming")
         if self.images and asks in (PAIRS, CHAINS):
@@ -188,8 +190,11 @@ class Command(ContractCommand):
         return make(owner, options, common)
 
     def _contains(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
+        if choice.labels:
+            pairs, _ = _labels(choice.labels, None, load())
+            return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
         if choice.selection is None:
-            raise UsageError("a campaign of the kind contains needs --selection")
+            raise UsageError("a campaign of the kind contains needs --selection or --labels")
         net = selections.wordnet_for(choice.selection, load)
         lines = selections.read(choice.selection, net)
         checking = net if lines.meta.needs_wordnet else None

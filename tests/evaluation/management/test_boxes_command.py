@@ -113,7 +113,7 @@ def test_labels_of_a_release_are_what_it_says_is_there(shell, alice, dataset, im
 
 def test_options_of_another_kind_are_wrong_usage(shell, opened, images):
     code, _, message = shell(
-        *("campaign", "open", "contains", "--name", "x", "--dataset", "pond", "--labels", "x")
+        *("campaign", "open", "naming", "--name", "x", "--dataset", "pond", "--labels", "x")
     )
 
     assert code == 2

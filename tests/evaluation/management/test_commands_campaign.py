@@ -54,6 +54,18 @@ def test_open_takes_policy_and_title(selection, shell, tmp_path):
     assert made.title == "Birds of the pond"
 
 
+def test_contains_asks_about_a_list_without_a_benchmark(shell, tmp_path, dataset, wordnet):
+    factories.make_image(dataset, "a.png")
+    rows = tmp_path / "rows.csv"
+    rows.write_text(f"image,wnid\na.png,{COOT}\na.png,{DRAKE}\n")
+    words = ("campaign", "open", "contains", "--name", "birds", "--dataset", "pond")
+
+    result = shell.result(*words, "--labels", rows)
+
+    assert (result["state"], result["questions"]) == ("open", 2)
+    assert not Benchmark.objects.exists()
+
+
 def test_a_draft_is_launched_and_people_join_by_the_link(selection, shell, bob):
     shell.result(*opening(selection, "--draft"))
 
