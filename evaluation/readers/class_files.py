@@ -36,8 +36,8 @@ _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 class NamedByPeople:
     """The classes that people named in a release.
 
-    images: (N,) truth images that are settled or dropped in it, or that its one annotator answered.
-    elsewhere: number of its images that are not in the truth.
+    images: (N,) whether the truth image is settled or dropped in the release, or its one annotator
+    answered it. elsewhere: number of the release's images that are not in the truth.
     """
 
     campaign: str
@@ -55,8 +55,8 @@ class Classified:
     classes: names for the result, wnids, or ids where the files have ids without a known meaning.
     synsets: of the classes, None in that case. truth: (N,), predicted: (N, K) class numbers, ABSENT
     where a rank is missing. repeated: number of predictions that repeated a class on an image and
-    were made ABSENT. places: where each class of the truth first came. people: where the
-    predictions are a release. gaps: number of images with a rank after a missing one.
+    were made ABSENT. places: first line of each class in the truth. people: set if the predictions
+    come from a release. gaps: number of images with a rank after a missing one.
     """
 
     images: list[str]
@@ -97,7 +97,7 @@ class Labels:
             raise BadInput(str(error), path, line, cure) from error
         if self.wordnet.depth[synset] < 0:
             raise BadInput(
-                f"{label!r} is an instance, which has no place among the classes",
+                f"{label!r} is an instance, not a class",
                 path,
                 line,
                 "name a class, not an instance",
@@ -203,7 +203,7 @@ def read_named(
             "has no settled image that is in the truth",
             release.folder,
             None,
-            f"call images in {truth} as in the release",
+            f"use the image names of the release in {truth}",
         )
     predicted, repeated = _once(predicted)
     meta = release.meta
@@ -264,13 +264,13 @@ def refuse_no_image(images: Sized, file: StrPath) -> None:
 
 def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:
     truth = classified.truth[kept]
-    there = set(truth.tolist())
+    labels = set(truth.tolist())
     return replace(
         classified,
         images=[classified.images[image_number] for image_number in np.flatnonzero(kept).tolist()],
         truth=truth,
         predicted=classified.predicted[kept],
-        places={number: line for number, line in classified.places.items() if number in there},
+        places={number: line for number, line in classified.places.items() if number in labels},
     )
 
 
@@ -330,8 +330,9 @@ def _vocabulary_label(labels: Labels, key: str, source: Path, line: int) -> int:
 def read_devkit(
     truth: Path, predictions: Path, wordnet: WordNet, meaning: dict[int, tuple[str, int]] | None
 ) -> Classified:
-    """Return the classification of ILSVRC's text files: an id a line, and up to five a line, best
-    first.
+    """Return the classification of ILSVRC's text files.
+
+    Each truth line has one id; each prediction line has up to five, best first.
 
     Line i is image i. meaning: id → (wnid, line), see read_ids(); without it classes are ids. An id
     of 0 or −1 and an empty line mean no prediction. Raises BadInput with the line for an invalid
@@ -482,7 +483,7 @@ def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArra
 
 
 def _once(predicted: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
-    """Make repeats of a class on an image ABSENT after its first rank; return how many."""
+    """Return a copy in which later ranks that repeat a class are ABSENT, and their number."""
     cleaned = predicted.copy()
     for rank in range(1, predicted.shape[1]):
         at_rank = predicted[:, rank, None]

@@ -20,7 +20,7 @@ from labeling.answers import drafts, window
 from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
-from labeling.assignment.claiming import NOT_YOUR_SEAT, return_seat
+from labeling.assignment.claiming import NOT_YOUR_SEAT
 from labeling.assistance import asking
 from labeling.consensus import settling
 from labeling.db import question_counts
@@ -57,8 +57,6 @@ WATCH_EVERY = 10
 ACCEPTED, REFUSED = "accepted", "refused"
 # Answers in these stages are late, for gold and other questions alike.
 STOPPED = (Membership.Stage.PAUSED, Membership.Stage.BLOCKED)
-OPEN = Question.State.OPEN
-skip = return_seat
 
 MESSAGES = {
     "not_your_seat": NOT_YOUR_SEAT,
@@ -121,7 +119,7 @@ class _Batch:
     seats: dict[str, _SubmittedSeat]
     known: dict[UUID, tuple[str, Any, int | None, int]]
     questions: dict[int, Locked]
-    # A large batch: stop at the tenth answer, then monitor the person.
+    # For a large batch: stop after each tenth answer, so that the person is monitored.
     by_tens: bool
     new: list[Answer] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
@@ -297,14 +295,14 @@ def _seats(
         )
     if has_geometry:
         proposals = asking.given_on(list(by_pk)) if drawn else {}
-        for pk, context in _about(by_pk):
+        for pk, context in _contexts(by_pk):
             by_pk[pk].context = (
                 replace(context, proposals=proposals.get(pk, {})) if proposals else context
             )
     return seats
 
 
-def _about(seats: Iterable[int]) -> Iterator[tuple[int, DrawingContext]]:
+def _contexts(seats: Iterable[int]) -> Iterator[tuple[int, DrawingContext]]:
     rows = Seat.objects.filter(pk__in=list(seats)).values_list(
         "pk",
         "question__topic",
@@ -350,7 +348,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
         raise _refusal("bad_id")
     seat = batch.seats.get(sent.seat) if _is_token(sent.seat) else None
     if sent.id in batch.known:
-        return _check_again(batch, sent, seat)
+        return _check_resent(batch, sent, seat)
     value = _clean_value(batch, sent, seat)
     if seat is None:
         raise _refusal("not_your_seat")
@@ -387,7 +385,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     return seat.revisions - 1
 
 
-def _check_again(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
+def _check_resent(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
     """Return the revision number of a resubmitted answer. Raises a conflict for another body."""
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
@@ -430,9 +428,9 @@ def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
 def _take_again(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
     """Take an expired seat again if its question has a free one; otherwise mark the answer as late.
 
-    Answers of a stopped person are late as well, and the seat they held is freed. Refused are only
-    answers to a withdrawn question that another answer closed: nothing would use them. Gold always
-    has a free seat and never gets here.
+    Answers of a stopped person are late as well, and the seat they held is freed. Raises
+    question_closed if another answer has withdrawn the question: nothing would use this one. Gold
+    always has a free seat and is not passed to this function.
     """
     if question.state == Question.State.WITHDRAWN and question.is_followed:
         raise _refusal("question_closed")
@@ -465,7 +463,7 @@ def _write(batch: _Batch) -> None:
             rows,
         )
     if batch.taken:
-        # A person has one seat per question, so each frees one.
+        # A person has one seat per question, so each question loses one free seat.
         taken = sorted(batch.taken)
         execute(
             "UPDATE labeling_question SET seats_free = seats_free - 1 "  # noqa: S608
@@ -504,7 +502,8 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
     counted = set(
         Answer.objects.filter(late=False, assignment__in=rows).values_list("assignment", flat=True)
     )
-    locked = {row.id: row for row in lock_questions(rows.values()) if row.state == OPEN}
+    questions = lock_questions(rows.values())
+    locked = {row.id: row for row in questions if row.state == Question.State.OPEN}
     golden = seats.filter(pk__in=rows, question__state=Question.State.GOLD)
     counting = list(golden.values_list("pk", flat=True))
     before, after = [], []

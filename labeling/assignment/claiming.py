@@ -92,7 +92,7 @@ class SeatsPage:
 class Fill:
     """The result of one attempt to fill a page.
 
-    missing: seats still missing. behind: candidates skipped because others held them. empty:
+    missing: seats still missing. behind: candidates skipped because others locked them. empty:
     whether the person has no open seat. share: share of gold. ahead: estimate of the answers still
     to give (_ahead). answered: the person's answers so far. question_count: the campaign's
     questions without gold.
@@ -130,7 +130,8 @@ def next_page(
     qualifying.next_page starts that, then calls this function.
     """
     for attempt in range(ATTEMPTS):
-        # Skip locked questions twice, then wait for them: an empty page must mean the end.
+        # The first two attempts skip locked questions. Later ones wait for the locks: a page may be
+        # empty only if no question is left.
         fill = _fill(user, campaign, size, beside, most, skip=attempt < 2, fair=fair)
         if not fill.missing or not (fill.behind or return_expired()):
             break
@@ -143,9 +144,9 @@ def next_page(
 def _left(fill: Fill, seats_on_page: int) -> int:
     """Return an estimate of the answers left, including those to the seats on this page.
 
-    Without gold it is as exact as the lanes were read. With gold it falls by one with each answer:
-    a count of the remaining ordinary questions would reveal, page by page, how many seats were
-    gold. So it uses only whether any are left. It never exceeds the campaign's question count:
+    Without gold it is exact if the lanes were read to the end. With gold it falls by one with each
+    answer: a count of the remaining ordinary questions would reveal, page by page, how many seats
+    were gold. So it uses only whether any are left. It never exceeds the campaign's question count:
     people may know that count, and the excess would reveal the number of gold questions.
     """
     if not fill.share:
@@ -457,8 +458,7 @@ def _move(person: LaneReader, cursors: Sequence[int]) -> None:
 
 
 def _ahead(hand: Hand, got: int) -> int:
-    """Return an estimate of the answers that this person has still to give, 0 at the end; see
-    _left.
+    """Return an estimate of the answers that this person can still give, for _left; 0 at the end.
 
     Without gold it counts the questions after this page and is exact if the lanes were read to the
     end. With gold it includes those of the page. It never exceeds the number of the campaign's
@@ -482,8 +482,9 @@ def _ahead(hand: Hand, got: int) -> int:
 
 
 def return_seat(user: User, token: str) -> None:
-    """Return a seat unanswered (skip): its question goes to the end of the fresh lane, others
-    first. Idempotent. Raises NotYours, or Conflict if it was answered.
+    """Return a seat unanswered (skip): its question goes to the end of the fresh lane.
+
+    Idempotent. Raises NotYours, or Conflict if it was answered.
     """
     seat = Seat.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
     if seat is None:

@@ -97,13 +97,9 @@ def settle_locked(questions: Sequence[Locked]) -> int:
     complete = [question for question in full if not waiting[question.id]]
     judged = all_verdicts(complete, votes_on([question.id for question in complete]))
     decided = [judgement for judgement in judged if not judgement.verdict.more]
-    wanting = {
-        judgement.question.id: judgement.verdict.more
-        for judgement in judged
-        if judgement.verdict.more
-    }
+    missing_seats = {row.question.id: row.verdict.more for row in judged if row.verdict.more}
     _record(decided)
-    free([q for q in complete if q.id in wanting], wanting, RETURNED)
+    free([q for q in complete if q.id in missing_seats], missing_seats, RETURNED)
     _follow_up([judgement.question for judgement in decided])
     return len(decided)
 
@@ -359,10 +355,10 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
             settlement = current.get(question.id) if question.state in DECIDED else None
             if settlement is not None and settlement.reviewed:
                 continue
-            by = rules[question.policy_id]
+            rule = rules[question.policy_id]
             if settlement is not None:
-                by = rules_of(settlement, by)
-            judged = verdict_on(question, votes[question.id], by, places)
+                rule = rules_of(settlement, rule)
+            judged = verdict_on(question, votes[question.id], rule, places)
             if settlement is None and _awaits_reviewer(question, judged):
                 continue
             complete = question.seats_free == 0 and not held[question.id]

@@ -86,7 +86,7 @@ class Goal:
     lookalikes: Lookalikes | None = None
     first_frame: bool = False
 
-    def brought(self, image: Image, name: str) -> bool:
+    def has_added(self, image: Image, name: str) -> bool:
         """Return whether this import added the file in an earlier, interrupted run."""
         ours = self.came_with is not None and image.came_with_id == self.came_with.pk
         return ours and image.name == name
@@ -196,7 +196,7 @@ def add_all(goal: Goal, files: Source, report: ImageReport, watch: Watch | None 
     except StorageFull as full:
         raise StorageFull(
             f"{full.message} {count_of(report.added, 'image was', 'images were')} added and stay. "
-            "Then import the same again: what is there is passed over."
+            "Then repeat the import; it skips the images that were added."
         ) from full
 
 
@@ -213,8 +213,8 @@ def _add_batch(
             names[index] = clean_name(entry.name)
             hashes[index] = _hash(entry)
     images = goal.dataset.images
-    # Look up names first: an image that a concurrent import adds is then matched by content instead
-    # of counting as another image of that name.
+    # Look up names before content: an image that a concurrent import adds in between then counts as
+    # a duplicate instead of being refused for its name.
     taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
     known = {
         image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
@@ -231,7 +231,7 @@ def _add_batch(
                     if same is not None:
                         known.setdefault(hashes[index], same)
                         taken.add(name)
-                elif not goal.brought(same, name):
+                elif not goal.has_added(same, name):
                     report.duplicate(entry.file, same.name)
                     add_queries(goal.dataset, same.name, entry.queries)
         if watch:
@@ -239,8 +239,9 @@ def _add_batch(
 
 
 def _add_found(goal: Goal, entry: SourceFile, name: str, report: ImageReport) -> Image | None:
-    """Add and count the file, or return the image of that content that was added meanwhile; None
-    for a lookalike that is left out.
+    """Add and count the file; return its image.
+
+    If a concurrent import added the same content, return that image; for a lookalike return None.
     """
     content, fingerprint = _read(entry), None
     if goal.lookalikes is not None:
@@ -263,7 +264,7 @@ def _add_found(goal: Goal, entry: SourceFile, name: str, report: ImageReport) ->
             goal.lookalikes.add(name, fingerprint)
         return added.image
     assert added.duplicate_of is not None
-    if not goal.brought(added.duplicate_of, name):
+    if not goal.has_added(added.duplicate_of, name):
         report.duplicate(entry.file, added.duplicate_of.name)
         add_queries(goal.dataset, added.duplicate_of.name, entry.queries)
     return added.duplicate_of
@@ -401,7 +402,7 @@ def _reading(entry: SourceFile) -> Iterator[IO[bytes]]:
     except DAMAGED as error:
         raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None
     except (NotImplementedError, RuntimeError):
-        raise Refusal("It is packed in a way that is not read here. Use plain zip.") from None
+        raise Refusal("It is encrypted or has another compression. Use plain zip.") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise Refusal(f"It cannot be read: {reason}.") from None
@@ -461,7 +462,7 @@ def open_display(image: Image) -> OpenPicture:
 
 
 def open_preview(image: Image) -> OpenPicture:
-    """Open what people see first: for a large image its preview, once a job has made it."""
+    """Open the preview of a large image if a job has made it, else the display version."""
     _check_kept(image)
     if details.is_large(image):
         with suppress(FileNotFoundError):
@@ -508,17 +509,13 @@ def _key(image: Image) -> str:
 
 def _ask_for_derivatives(image: Image) -> None:
     block = image.pk // BLOCK
-    queue.enqueue(
-        DERIVATIVES,
-        _key(image),
-        {"dataset": image.dataset_id, "block": block},
-    )
+    queue.enqueue(DERIVATIVES, _key(image), {"dataset": image.dataset_id, "block": block})
 
 
 def _ask_for_details(image: Image) -> None:
     """Queue the tiles of an image that predates them, once per block.
 
-    A failed job of the block is left to a person.
+    Does nothing if the block's job has failed; a person must retry it.
     """
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.FAILED]
     if not Job.objects.filter(kind=DERIVATIVES, key=_key(image), state__in=states).exists():
@@ -572,8 +569,8 @@ def _keep(image: Image, kind: str, made: Encoded) -> None:
     except BaseException:
         remove(kind, name)
         raise
+    # Otherwise another process stored its file first, or the image was deleted.
     if not ours:
         remove(kind, name)
-    # Another process was faster, or the image is gone: keep theirs.
     names = Image.objects.filter(pk=image.pk).values_list(kind, flat=True)
     setattr(image, kind, name if ours else names.first() or "")

@@ -1,5 +1,6 @@
-"""What a settled question opens and closes: questions of an image by the campaign's graph, or of a
-pair (chaining.py).
+"""Opening and withdrawing questions after another question settles.
+
+The campaign's graph plans the questions of an image; chaining.py plans those of a pair.
 
 `open_images` opens the first questions. Afterwards settling.py flags every question whose consensus
 changed (`follow_up`), and the job "advance" replans the images of flagged questions (planning.py):
@@ -49,8 +50,8 @@ CHUNK = 200
 TURNS = 1
 # Flagged questions read at once.
 READ = 20_000
-# From so many new rows on, PostgreSQL is told: by what it believes of a smaller table it would read
-# all of a campaign's questions for every chunk.
+# Run ANALYZE after this many new rows: with outdated statistics, PostgreSQL would read all of a
+# campaign's questions for every chunk.
 MANY = 20_000
 # Questions of one class opened in one transaction.
 SLICE = 4_000
@@ -106,11 +107,11 @@ def open_images(
 
 
 def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
-    """Return id → whole-image item of these images, creating missing items."""
+    """Return the ids of the whole-image items of these images, sorted; create missing items."""
     images = _image_ids(campaign, names)
     items: list[int] = []
-    for some in batches(images, SLICE):
-        part = numbers(some)
+    for chunk in batches(images, SLICE):
+        part = numbers(chunk)
         with writing():
             execute(
                 "INSERT INTO labeling_item (image_id) SELECT id FROM labeling_image "  # noqa: S608
@@ -177,21 +178,14 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
         policy, content = _policy(campaign.pk)
         first = take_tickets(campaign.pk, len(items))
         seats = policies.first_votes(content)
-        # Follow-ups are about images that have a question; these may be new.
+        # Follow-ups belong to images that are counted already; these images may be new.
         [(new,)] = fetch(NEW_IMAGES.format(numbers(items)), [campaign.pk])
         opened = execute(
             "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
             "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
             "SELECT %s, id, %s, 0, 1, %s + ROW_NUMBER() OVER (ORDER BY id), %s, 'open', %s, %s, "
             f"true, false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
-            [
-                campaign.pk,
-                node,
-                first - 1,
-                seats,
-                policy,
-                campaign.graph_id,
-            ],
+            [campaign.pk, node, first - 1, seats, policy, campaign.graph_id],
         )
         question_counts.opened(campaign.pk, opened, seats)
         question_counts.add(campaign.pk, {"images": new})
@@ -318,7 +312,7 @@ class _Planner:
     graph: QuestionGraph
     mode: str
     choose: Choice
-    # Only where any node may be asked.
+    # Only for campaigns with a price, whose next question may be any node.
     inference: Inference | None = None
     plans: dict[Any, tuple[list[str], list[int], list[int]]] = field(default_factory=dict)
 
@@ -330,11 +324,9 @@ class _Planner:
         return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
     def plan(self, questions: Sequence[AskedNode], known: dict[str, str]) -> GraphPlan:
-        # Equal apart from ids and times; only the order of settling matters.
-        order = {
-            question: index
-            for index, question in enumerate(sorted(questions, key=lambda a: (a.first, a.id)))
-        }
+        # Plans do not depend on ids, and on times only by the order of settling.
+        by_time = sorted(questions, key=lambda node: (node.first, node.id))
+        order = {question: index for index, question in enumerate(by_time)}
         key = (
             tuple(
                 (question.node, question.state, question.value, order[question])
@@ -407,13 +399,13 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     )
     topic_cells = [part for node, index in topics.items() for part in (index, node)]
     opened = execute(
-        # Named after INSERT: Python counts no rows of a statement that begins with WITH.
+        # WITH follows INSERT: sqlite3 gives no row count for a statement that begins with WITH.
         "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
         "seats_free, state, policy_id, graph_id, by_topic, follow_up) "
-        f"WITH topics (place, node) AS (VALUES {marks(topic_cells, 2)}), "
-        f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
+        f"WITH topics (number, node) AS (VALUES {marks(topic_cells, 2)}), "
+        f"pairs (item_id, number, ticket) AS (VALUES {rows}) "
         "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, true, false "
-        "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
+        "FROM pairs JOIN topics ON topics.number = pairs.number WHERE true "
         "ON CONFLICT DO NOTHING",
         [*topic_cells, campaign.pk, seats, policy, campaign.graph_id],
     )
@@ -422,7 +414,7 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
 
 
 def _bring_back(questions: list[Locked]) -> int:
-    """Reopen withdrawn questions, locked here, and return their number.
+    """Reopen these withdrawn, locked questions and return their number.
 
     A reviewer's verdict is restored. Other questions are settled by their answers or get the
     missing seats.
@@ -453,7 +445,7 @@ class _Way(NamedTuple):
     open: Callable[[Campaign, Planned], int]
 
 
-# By what a kind asks.
+# By the kind's `asks`.
 WAYS = {
     GRAPH: _Way(_plans, _open_nodes),
     CHAINS: _Way(chaining.plans, chaining.open_steps),

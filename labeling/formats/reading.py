@@ -89,13 +89,13 @@ class LabelReading:
         return replace(self, file=file)
 
     def at(self, line: int) -> "LabelReading":
-        """Return the same settings at a line."""
+        """Set the current line and return self."""
         self.line = line
         return self
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """Pass a fault of the block to on_fault, if there is one."""
+        """Pass a BadInput of the block to on_fault; raise it if on_fault is None."""
         try:
             yield
         except BadInput as bad:
@@ -310,7 +310,7 @@ class LabelReading:
     ) -> PartedObject:
         """Return the object of object_details(), with its parts. Raises BadInput.
 
-        For files of others the row is {}; the box is then the smallest around outline and parts.
+        For other formats than ours the row is {}; the box then encloses outline or parts.
         """
         regions = [part.polygons for part in parts if part.polygons]
         known = [box_of(region) for region in ([outline] if outline else regions)]
@@ -325,7 +325,7 @@ class LabelReading:
             crop=None if row.get("crop") is None else self.box(row["crop"], f"{entry}'s crop"),
             name=self.text(row.get("name", ""), f"{entry}'s name", empty=True, most=200),
             source=self.text(row.get("source", ""), f"{entry}'s source", empty=True, most=500),
-            # Except a path within the file, such as anno.objects(1).
+            # Capitalize a phrase, but not a path within the file, such as anno.objects(1).
             entry=f"{entry[0].upper()}{entry[1:]}" if " " in entry else entry,
             size=size,
         )
@@ -342,7 +342,7 @@ class LabelReading:
             raise self.bad(f"{entry} is {_short(value)}", cure)
         if NO_TEXT.search(value):
             raise self.bad(
-                f"{entry} has a NUL or half a surrogate pair, which is no text", "cut it"
+                f"{entry} has a NUL or half a surrogate pair, which is no text", "take it out"
             )
         return value
 
@@ -359,7 +359,7 @@ class LabelReading:
 
 
 def box_around(boxes: Iterable[Box]) -> Box:
-    """Return the smallest box around these; at least one."""
+    """Return the smallest box that contains these; there must be at least one."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return (min(x0), min(y0), max(x1), max(y1))
 

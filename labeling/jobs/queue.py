@@ -221,16 +221,16 @@ def run(job_id: int) -> Job | None:
             logger.exception("job %s (%s) failed", job.pk, job)
             fail(job, error)
     except LeaseLost as lost:
-        logger.warning("%s; its result stands, ours is not needed", lost)
+        logger.warning("%s; this worker's result is discarded", lost)
     return job
 
 
 def retry(job: Job, actor: User | None) -> Job:
     """Queue the failed job again with all attempts. Raises Conflict if it has not failed."""
-    again = Conflict("The same work is waiting or running already. Wait for it to end.")
+    conflict = Conflict("The same work is waiting or running already. Wait for it to end.")
     with transaction.atomic():
         if Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.QUEUED).exists():
-            raise again
+            raise conflict
         try:
             with transaction.atomic():
                 changed = Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
@@ -243,7 +243,7 @@ def retry(job: Job, actor: User | None) -> Job:
                     leased_until=Now() + PATIENCE,
                 )
         except IntegrityError:
-            raise again from None
+            raise conflict from None
         if not changed:
             raise Conflict("Only a failed job can be tried again; this one has not failed.")
         transaction.on_commit(partial(_send, job.pk, job.kind), robust=True)
@@ -284,7 +284,7 @@ def sweep() -> dict[str, int]:
 def run_all(after: Callable[[], object] | None = None) -> int:
     """Run all queued jobs in this process and return their number; for sites without a broker.
 
-    after: called after each.
+    after: called after each job.
     """
     count = 0
     last = 0
@@ -362,7 +362,7 @@ class _Heartbeat:
 def _handler(kind: str) -> Callable[[Job], object]:
     path = settings.ASSAY_JOB_HANDLERS.get(kind)
     if path is None:
-        raise Refusal(f"Nothing here does jobs of the kind {kind!r}. See ASSAY_JOB_HANDLERS.")
+        raise Refusal(f"No handler for jobs of the kind {kind!r}. See ASSAY_JOB_HANDLERS.")
     handler: Callable[[Job], object] = import_string(path)
     return handler
 

@@ -71,9 +71,9 @@ REASONS = (
 REASON_WORDS = tuple(word for word, _, _ in REASONS)
 # Reasons that may name the wrong sides.
 SIDED = ("loose", "cropping", "shifted")
-# Gold of checks is only whether the box is good.
+# Gold of a check step is GOOD or BAD, without a reason.
 BAD = "bad"
-# A proposal with a worse side is redrawn, not corrected.
+# A corrected proposal must keep at least this IoU with it; a worse proposal is redrawn.
 MENDED_IOU = 0.5
 MOST_POINTS, MOST_BOXES = 100, 1_000
 
@@ -108,7 +108,7 @@ class KnownMissing:
         if gold == COMPLETE:
             return cls(())
         if not isinstance(gold, dict) or set(gold) != {"missing"}:
-            raise ValueError(f"gold of a look is {COMPLETE!r} or missing, not {gold!r}")
+            raise ValueError(f"gold of a cover step is {COMPLETE!r} or missing, not {gold!r}")
         return cls(tuple(map(as_box, gold["missing"])))
 
 
@@ -122,7 +122,7 @@ class Step(Kind):
     methods = ("majority",)
     longest_work_ms = 10 * 60 * 1000
     step: str
-    # (word that an answer counts for, what people read, key).
+    # (tally_name of an answer, text for people, key to press).
     options: tuple[tuple[str, str, str], ...]
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -176,7 +176,7 @@ class DrawStep(Step):
                 value.get("points"), box, context.width, context.height
             )
         elif value.get("points") is not None:
-            raise refusal("points are of a box that was clicked; leave them out.")
+            raise refusal("Points belong to a box that was clicked; leave them out.")
         cleaned["flags"] = clean_flags(value.get("flags", []))
         if any(is_same(box, drawn_box) for drawn_box in context.content.get("boxes", ())):
             raise refusal(
@@ -213,7 +213,7 @@ class DrawStep(Step):
         merged = {
             "box": [round(math.fsum(side) / len(chosen), 1) for side in sides],
             "how": first["how"],
-            "flags": _most(value["flags"] for value in chosen),
+            "flags": _majority_words(value["flags"] for value in chosen),
         }
         return Verdict("settled", merged)
 
@@ -294,13 +294,13 @@ class CheckStep(Step):
         ]
         agreed = sum((word == GOOD) == (word_settled == GOOD) for word in words) / len(words)
         if word_settled != GOOD:
-            sides = _most(
+            sides = _majority_words(
                 value["sides"] if isinstance(value, dict) else () for value in winning_values
             )
             stated: object = {"reason": word_settled, "sides": sides} if sides else word_settled
             return Verdict("settled", stated, agreed)
         mended = [value for value in winning_values if isinstance(value, dict)]
-        return Verdict("settled", _together(mended, len(winning_values)), agreed)
+        return Verdict("settled", _mean_correction(mended, len(winning_values)), agreed)
 
     def answer(self, value: Any) -> chain.CheckedBox:
         if not isinstance(value, dict):
@@ -390,7 +390,7 @@ class ReviewStep(Step):
         if not isinstance(rows, list) or len(rows) > MOST_BOXES:
             raise refusal(f"boxes are a list of at most {MOST_BOXES:,}.")
         if bool(rows) == (value["state"] == ABSENT):
-            raise refusal("Where there is none there are no boxes, and else at least one.")
+            raise refusal("A review lists no boxes if there are none, and else at least one.")
         return {"boxes": [_clean_row(row, context) for row in rows], "state": value["state"]}
 
     def tally_name(self, value: Any) -> str:
@@ -431,13 +431,13 @@ class Boxes(Kind):
     longest_work_ms = Step.longest_work_ms
     # The source release of the labels, written by box_campaigns.begin_with.
     kept_settings = ("labels",)
-    # The mean of the steps' medians, as often as each is taken (simulate boxes).
+    # seconds_per_answer: mean of each step's median, weighted by its frequency (simulate boxes).
     policy_defaults = {
         "votes": 1,
         "max_votes": 3,
         "page_size": 5,
         "seconds_per_answer": 4.7,
-        # Useless proposals cost time until that is known.
+        # Lower than for other kinds: useless proposals cost time until calibration drops them.
         "calibrate_answers": 200,
         **{key: rule.default for key, rule in RULES_OF[CHAINS].items()},
     }
@@ -489,7 +489,7 @@ class Boxes(Kind):
 
 
 def _step_of(value: Any) -> Step:
-    """Return the step of an answer, or of a known one."""
+    """Return the step of an answer, or of the known answer of gold."""
     if isinstance(value, dict):
         if "state" in value:
             return STEPS[REVIEW]
@@ -534,15 +534,15 @@ def _clean_mended(value: Mapping[str, Any], context: DrawingContext) -> Answer:
     if list(box) == list(checked_box) and not flags:
         return GOOD
     if context.content.get("came") != PROPOSED:
-        raise refusal("Only a proposed box is mended. Say what is wrong with it.")
+        raise refusal("Only a proposed box may be corrected. Say what is wrong with it.")
     if iou(box, as_box(checked_box)) < MENDED_IOU:
         raise refusal(
-            "This is another box than the one that is checked. Say what is wrong with it."
+            "The corrected box differs too much from the proposed one. Say what is wrong with it."
         )
     return {"box": list(box), "flags": flags}
 
 
-def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
+def _mean_correction(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
     """Return the mean of the corrections; GOOD without any. flags: set by more than half of the
     checks.
     """
@@ -556,7 +556,7 @@ def _together(mended: Sequence[Mapping[str, Any]], checks: int) -> object:
     }
 
 
-def _most(word_lists: Iterable[Sequence[str]]) -> list[str]:
+def _majority_words(word_lists: Iterable[Sequence[str]]) -> list[str]:
     """Return the words in at least half of these lists, in their usual order."""
     lists = list(word_lists)
     counts = Counter(word for words in lists for word in set(words))

@@ -1,7 +1,8 @@
 """Gold: questions with known answers, given to people unmarked.
 
-Researchers add it as rows or from settled questions. A person never gets it twice (by subject). It
-is retired when too many trusted people answer otherwise, since it is then usually wrong.
+Researchers add gold as rows or from settled questions. A person never gets the same gold twice (by
+subject). Gold is retired when too many trusted people disagree with its answer, which is then
+usually wrong.
 """
 
 from collections import Counter, defaultdict
@@ -43,10 +44,10 @@ from labeling.quality import box_gold
 from labeling.question_graph import replaying
 
 BATCH = 500
-# Most contradictions named in a refusal.
+# Maximum number of contradictions that a refusal lists.
 NAMED = 5
-# The page of failing gold reads the LATEST answers to gold, then the SUSPECTS questions that were
-# failed most often in them.
+# The page of failing gold reads the LATEST answers to gold, then grades the SUSPECTS questions with
+# the most wrong answers among them.
 LATEST, SUSPECTS = 5_000, 50
 
 
@@ -226,7 +227,7 @@ def _gold_question(
     questions = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
     question = questions.filter(round=0).first()
     if question is None:
-        # It was retired before: people who had it may not get it again.
+        # If this gold was retired, keep its subject: people who had it must not get it again.
         retired = questions.order_by("pk").values_list("subject", "pk").first()
         question = Question.objects.create(
             campaign=campaign,
@@ -245,9 +246,8 @@ def _gold_question(
         return question
     if question.state != Question.State.GOLD and not (replace and _replace(question)):
         raise Conflict(
-            f"Row {number}: this question is being asked already. Gold needs a question of its "
-            "own: confirm that it may replace one that nobody answered or holds; once this one is "
-            "settled it can be promoted.",
+            f"Row {number}: this question is being asked already. If nobody has answered or holds "
+            "it, confirm that gold may replace it. Otherwise promote it once it is settled.",
             field="image",
         )
     return question
@@ -276,10 +276,9 @@ def _replace(question: Question) -> bool:
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
-    """Retire the gold and return it: nobody gets it any more, and it counts for nobody's
-    reputation.
+    """Retire the gold and return it: it is given to nobody and affects no reputation.
 
-    Consequences, such as a block, stay until somebody undoes them; recounting.py lists the people.
+    Past consequences, such as a block, stay until somebody undoes them; recounting.py lists them.
     """
     with transaction.atomic():
         gold = (
@@ -294,8 +293,8 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
         if gold.retired_at is None:
             gold.retired_at = timezone.now()
             if actor is not None:
-                # The answer was wrong. Gold that the crowd fails, however, is retired to be fair to
-                # people; it still shows that the crowd errs.
+                # A person retired it because its answer is wrong, so it must not measure the error.
+                # Gold that is retired because people failed it still counts in that measure.
                 gold.draw = None
             gold.save(update_fields=["retired_at", "draw"])
             _put_away(Question.objects.get(pk=question_id))
@@ -390,8 +389,8 @@ def _copy(question: Question, policy: Any) -> tuple[Question, bool]:
 def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
     """Make the drawn question gold, or a copy of it if people have answered it before.
 
-    Must run in a transaction. Raises Conflict while people answer it: those who get the copy could
-    not answer the question.
+    Must run in a transaction. Raises Conflict while the question is open: whoever gets the copy as
+    gold could no longer answer the question.
     """
     campaign, question = audit.campaign, audit.question
     _check_graph(campaign, [(question.item.image.name, question.item_id, question.topic, answer)])
@@ -404,13 +403,13 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
         if question.state == Question.State.SETTLED:
             audit.settlement = question.settlements.latest("pk")
             audit.save(update_fields=["settlement"])
-    known = Gold.objects.filter(question=golden).exclude(answer=answer).exists()
+    corrected = Gold.objects.filter(question=golden).exclude(answer=answer).exists()
     Gold.objects.update_or_create(
         question=golden, defaults={"answer": answer, "source": "drawn at random", "draw": audit}
     )
-    if known:
+    if corrected:
         _ask_recount(campaign)
-    # Whoever knows the answer does not get the question.
+    # This person knows the answer, so bar them from the question.
     Seat.objects.get_or_create(
         annotator=person,
         subject=golden.subject or golden.pk,
@@ -422,7 +421,7 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
     )
 
 
-def without(campaign: Campaign) -> list[str]:
+def missing_gold(campaign: Campaign) -> list[str]:
     """Return titles of the graph's questions without active gold.
 
     With a graph each page shows one question, so each question needs its own gold. Campaigns
@@ -462,7 +461,7 @@ def balance(campaign: Campaign) -> Balance:
 
 @dataclass(frozen=True)
 class Met:
-    """Results on one gold question. trusted: those of trusted people."""
+    """Counts of answers to one gold question: met, failed, and both for trusted people only."""
 
     question_id: int
     met: int
@@ -573,8 +572,9 @@ def _answered(
 def _is_trusted(
     member: Membership, failed_here: bool, first_at: datetime, policy: policies.WholePolicy
 ) -> bool:
-    """Return whether this person's answer to a gold question, first given at first_at, may retire
-    it.
+    """Return whether the member is trusted to retire the gold that they first answered at first_at.
+
+    failed_here: whether that answer was wrong.
     """
     if member.role != Membership.Role.ANNOTATOR:
         return True
@@ -585,7 +585,7 @@ def _is_trusted(
         return True
     right, total = tested.get("right", 0), tested.get("total", 0)
     counted_at = member.standing.get("at")
-    # If this answer came before the last count, the figures include it: subtract it.
+    # The figures include this answer if it came before the last count: subtract it.
     if counted_at is None or first_at <= datetime.fromisoformat(counted_at):
         right, total = right - (not failed_here), total - 1
     if total <= 0:

@@ -207,9 +207,10 @@ def _open(membership: Membership) -> QuerySet[Seat]:
 
 
 def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
-    """Return (question, subject, topic, answer, time it was last given to them, step) of active
-    gold that this person neither answered nor holds; in a question graph, only for questions still
-    asked.
+    """Return the active gold that this person neither answered nor holds.
+
+    Rows are (question, subject, topic, answer, given_at, step). given_at: when this person last got
+    it, or None. With a question graph, only gold of questions that the graph still has.
     """
     seats = Seat.objects.filter(annotator_id=membership.user_id, subject=OuterRef("its_subject"))
     gold = Question.objects.filter(
@@ -227,7 +228,7 @@ def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
         .annotate(given_at=Subquery(seats.values("created_at")[:1]))
         .annotate(seat_on=Subquery(seats.values("question_id")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))
-        # A person sees only one part of a thing, ever (subjects.py).
+        # A person may only ever see one part of the same subject (subjects.py).
         .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
         .order_by("pk")
         .values_list("pk", "its_subject", "topic", "gold__answer", "given_at", "step")
@@ -246,8 +247,9 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
 
 
 def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) -> list[Unseen]:
-    """Choose so many of these at random: first the step, then the answer, then the topic that this
-    stage gave least often, also when it gives them one by one.
+    """Choose `count` candidates at random, balanced over what this stage has given before.
+
+    Prefers the step given least often, then the answer, then the topic.
     """
     dealt = Seat.objects.filter(
         annotator_id=membership.user_id,
@@ -274,7 +276,7 @@ def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) ->
 def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until: datetime) -> None:
     """Lease a seat on each, as claiming.py does.
 
-    `created_at` is when this stage gave it, which tells feedback apart from gold met during work.
+    `created_at` is when this stage gave the seat: only seats since working_since get feedback.
     """
     again = {
         row.subject: row
@@ -292,10 +294,8 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
         if not row.pk:
             new.append(row)
     Seat.objects.bulk_create(new)
-    Seat.objects.bulk_update(
-        again.values(),
-        ["question", "state", "token", "leased_until", "created_at"],
-    )
+    fields = ["question", "state", "token", "leased_until", "created_at"]
+    Seat.objects.bulk_update(again.values(), fields)
 
 
 def _state(membership: Membership) -> Done:
@@ -322,12 +322,12 @@ def _state(membership: Membership) -> Done:
     left = unseen(membership).count() + held
     if membership.stage == Stage.TRAINING:
         # Keep enough gold for the test.
-        there_is = len(latest) + max(0, left - policy["test_questions"])
+        available = len(latest) + max(0, left - policy["test_questions"])
         size = policy["training_questions"]
         last = list(latest.values())[-size:]
-        goes_on = 0 < size <= len(latest) and not _reached(last, policy, kind)
-        # Below the required level, one more follows as long as there is gold.
-        of = min(len(latest) + 1 if goes_on else size, there_is)
+        is_extended = 0 < size <= len(latest) and not _reached(last, policy, kind)
+        # Below the required level, training goes on question by question while there is gold.
+        of = min(len(latest) + 1 if is_extended else size, available)
     else:
         of = min(policy["test_questions"], len(latest) + left)
     return Done(len(latest), right, of, left)
@@ -358,10 +358,8 @@ def _finish_training(membership: Membership, state: Done) -> None:
     if policy["test_questions"] and state.unseen:
         stage, words = Stage.TEST, f"Trained on {count_of(state.done, 'question')}."
     else:
-        stage, words = (
-            Stage.WORKING,
-            f"Trained on {count_of(state.done, 'question')}; no test followed.",
-        )
+        stage = Stage.WORKING
+        words = f"Trained on {count_of(state.done, 'question')}; no test followed."
     move(membership, stage, None, words, expected=Stage.TRAINING, **figures)
 
 
@@ -389,7 +387,8 @@ class Feedback:
     """The result of an answer.
 
     In training an accepted one has whether it was right, the known answer, the explanation and the
-    score of each part. In the test, and for seats from elsewhere, these are None, None, "" and {}.
+    score of each part. In the test, and for seats that training did not give, these are None, None,
+    "" and {}.
     """
 
     seat: object
@@ -428,7 +427,7 @@ def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) ->
 
 
 def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
-    """Return the gold of seats that training gave, never of those met during work."""
+    """Return the gold of seats that training gave; {} for any other stage."""
     if membership.stage != Stage.TRAINING:
         return {}
     rows = Seat.objects.filter(

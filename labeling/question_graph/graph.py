@@ -65,7 +65,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Return its name, or the question, for lists."""
+        """Return the name for lists, or the question if there is none."""
         return self.name or self.question
 
     def content(self) -> dict[str, object]:
@@ -149,9 +149,7 @@ class QuestionGraph:
 
     @functools.cached_property
     def alone(self) -> npt.NDArray[np.bool_]:
-        """Return (N, N): [a, d] is true if every path from the roots to d, below a, passes through
-        a.
-        """
+        """Return (N, N): [a, d] is true if a is an ancestor of d on every path from a root to d."""
         through = np.zeros((len(self.nodes), len(self.nodes)), bool)
         for d, parents in enumerate(self.parent_positions):
             ways = [
@@ -194,7 +192,7 @@ class QuestionGraph:
         return key if key in self.index else self.by_key.get(key)
 
     def content(self) -> GraphContent:
-        """Return the content of our own file; `build(graph.content())` equals the graph."""
+        """Return the content of a file in our format; `build(graph.content())` equals the graph."""
         nodes = [self.node(node_id).content() for node_id in self.printed]
         if not self.notes:
             return {"name": self.name, "source": self.source, "nodes": nodes}
@@ -259,7 +257,7 @@ def parse(text: str, name: str = "") -> dict[str, object]:
     """Return the raw graph in a JSON or YAML text. Raises GraphError with the line."""
     prefix = f"{name}: " if name else ""
     try:
-        # YAML would take a broken JSON for something else, so a brace decides.
+        # The first bracket decides: YAML accepts some broken JSON with another meaning.
         raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else strict_yaml.load(text)
     except json.JSONDecodeError as error:
         raise _unreadable(prefix, "JSON", error.msg, error.lineno) from None
@@ -308,8 +306,9 @@ def shipped(name: str) -> QuestionGraph:
 
 
 def build(raw: Mapping[str, object]) -> QuestionGraph:
-    """Return the graph of a raw one, in our format or ILSVRC's. Raises GraphError with
-    every fault.
+    """Return the graph of file content in our format or ILSVRC's.
+
+    Raises GraphError with every fault.
     """
     entries, faults = _entries(raw)
     faults += _link(entries)
@@ -376,7 +375,7 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
     """Return the node of a row, as far as it is readable, and its faults."""
     name, question, faults = _text(row["id"]), _text(row.get("question")), []
     key = row.get("class", row.get("wnid"))
-    # ILSVRC's file numbers its leaves; one without a wnid keeps its id as its class.
+    # In ILSVRC's file a leaf may lack a wnid; its id then serves as its class.
     own_class = _text(row["id"] if key is None and row.get("leaf") else key)
     if len(name) > ID_LENGTH:
         faults.append(f"{name[:ID_LENGTH]}…: the id has {len(name)} characters, at most 64 fit.")

@@ -31,19 +31,19 @@ MAX_ROUNDS = 100_000
 PATIENCE = 3
 # Number of latest answers that determine how common each answer is.
 POOL = 2_000
-# Pseudo-counts of a calibration: two right answers that nobody gave, and one wrong one.
+# Pseudo-counts that a calibration adds to each person: two right answers and one wrong one.
 RIGHT, WRONG = 2.0, 1.0
 
 
 def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
     """Return the result of the campaign, as printed by `simulate campaign`.
 
-    policy: a complete one (policies.clean). error: share of all questions with a wrong label; those
-    left to a reviewer get an auditor's answer, and those kept undecided count as not wrong. Under a
-    target, as many random questions as are audited are known from the start.
+    policy: a complete one (policies.clean). error: share of all questions with a wrong label. A
+    question left to a reviewer gets an auditor's answer; one kept undecided does not count as
+    wrong. Under a measured target, `audited` random questions have known answers from the start.
     answers_per_question counts votes, gold, training, tests, audits and reviewers' verdicts.
-    stated_error is the audit's estimate with its exact 95 %
-    interval (Clopper and Pearson); null without an audit.
+    stated_error is the audit's estimate with its exact 95 % interval (Clopper and Pearson); null
+    without an audit.
     """
     run = _Run(policy, crowd, np.random.default_rng(seed))
     run.let_in()
@@ -143,7 +143,7 @@ class _Run:
             self.policy["page_size"], [self._gold_share(person) for person in workers]
         )
         who = np.repeat(workers, met)
-        # Balanced between answers, as gold is dealt.
+        # Real campaigns also balance gold between answers.
         gold = ask(self.crowd, len(who), self.chance, balanced=True)
         replies = self.people.answers(
             who, gold, self.answered[who], np.full(len(who), -1), self.chance
@@ -161,13 +161,13 @@ class _Run:
 
     def _give_votes(self, workers: Ints, room: Ints) -> int:
         """Fill seats at random, each question by different people; return their number."""
-        open_ones = np.flatnonzero(self.free > 0)
-        seats = self.chance.permutation(np.repeat(open_ones, self.free[open_ones]))
+        open_questions = np.flatnonzero(self.free > 0)
+        seats = self.chance.permutation(np.repeat(open_questions, self.free[open_questions]))
         slots = self.chance.permutation(np.repeat(workers, room))
         size = min(len(seats), len(slots))
         who, question = slots[:size], seats[:size]
-        mine = self._unseen(who, question)
-        who, question = who[mine], question[mine]
+        unseen = self._unseen(who, question)
+        who, question = who[unseen], question[unseen]
         replies = self.people.answers(
             who, self.questions[question], self.answered[who], self._latest(question), self.chance
         )
@@ -213,7 +213,7 @@ class _Run:
         )
 
     def _measure(self) -> None:
-        """Fit the error on the known questions, whose answers taught nobody."""
+        """Fit the error model on the known questions, which no calibration used as known."""
         if not self.is_measured:
             return
         counted = ~self.void[self.who] & self.known[self.question]
@@ -273,8 +273,8 @@ class _Run:
         if policy["run_action"] != "none":
             self._act(np.flatnonzero(enough & self._long_runs()), policy["run_action"])
         if policy["chance_action"] != "none":
-            little = self._agreement() < policy["chance_agreement"]
-            self._act(np.flatnonzero(enough & little), policy["chance_action"])
+            low = self._agreement() < policy["chance_agreement"]
+            self._act(np.flatnonzero(enough & low), policy["chance_action"])
 
     def _agreement(self) -> Floats:
         """Return (P,) agreement beyond chance, the upper end of its interval; NaN if unknown.
@@ -343,7 +343,7 @@ class _Run:
             votes_needed = np.maximum(1, self.first_votes - votes)
         else:
             label = counts.argmax(axis=1)
-            votes_needed = self._majority_wants(counts)
+            votes_needed = self._missing_votes(counts)
             sure = votes_needed == 0
         # Known questions get all their votes, to measure the error by.
         enough = (votes >= self.first_votes) & (~self.known | (votes >= self.policy["max_votes"]))
@@ -368,8 +368,8 @@ class _Run:
         margins = settled_margins(shares, sizes, by_majority=False)
         return np.asarray(self.model.upper_error(margins, sizes) <= target)
 
-    def _majority_wants(self, counts: Ints) -> Ints:
-        """Return (Q,) the votes that each question still needs; one for a full tie."""
+    def _missing_votes(self, counts: Ints) -> Ints:
+        """Return (Q,) the votes that each question still needs, at least one if it is tied."""
         rows, places = np.unique(counts, axis=0, return_inverse=True)
         wants = [
             votes_wanted(Counter({str(label): n for label, n in enumerate(row)}), 0, self.policy)
@@ -439,7 +439,7 @@ class _Run:
         return int((self._trusted(sample) != self.label[sample]).sum()), len(sample)
 
     def _sample(self, among: Flags | bool = True) -> Ints:
-        """Return the questions that trusted people answer: so many, at random."""
+        """Return `audited` random questions, or all if there are fewer, for trusted people."""
         rows = np.flatnonzero(np.full(self.crowd.questions, True) & among)
         size = min(self.crowd.audited, len(rows))
         return self.chance.choice(rows, size, replace=False)

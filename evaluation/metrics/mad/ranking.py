@@ -30,13 +30,13 @@ from evaluation.metrics.statistics import kendall, ranks, spearman
 Smoothing = Literal["laplace", "none"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
-# Scores closer than this are ties: the eigenvector's last digits are noise.
+# Round scores to this many digits before ranking: the eigenvector's last digits are noise.
 _DIGITS = 12
 _STEPS = 60
 # Steps of power iteration end where no score moves by more than this.
 _STILL = 1e-14
-# Agresti and Coull (1998) add two successes and two failures. Without them, few images that all
-# agree would count as certain.
+# Agresti and Coull (1998) add two successes and two failures. Without them, a few images with the
+# same result would look certain.
 _MORE = 2
 
 
@@ -196,22 +196,22 @@ def rank(
     _refuse_parts(outcomes.classifiers, images)
     a = accuracy_matrix(correct, images, smoothing)
     _refuse_zeros(outcomes.classifiers, a)
-    scores = perron(dominance(a))
+    dominances = dominance(a)
+    scores = perron(dominances)
     placed = ranks(scores.round(_DIGITS)).tolist()
     order = _order(outcomes, placed, smoothing, bootstrap, seed)
     places_by_name = dict(zip(order.names, order.places, strict=True))
     drawn = _drawn_scores(outcomes, images, smoothing, bootstrap, seed)
+    intervals = _rank_intervals(drawn)
+    places = [list(places_by_name[name]) for name in classifiers]
     result = Ranking(
         classifiers=list(classifiers),
         accuracy=a.tolist(),
-        dominance=dominance(a).tolist(),
+        dominance=dominances.tolist(),
         scores=scores.tolist(),
         ranks=placed,
-        rank_intervals=_rank_intervals(drawn).tolist(),
-        rank_intervals_wide=_widened(
-            _rank_intervals(drawn),
-            np.array([places_by_name[name] for name in classifiers], np.float64),
-        ),
+        rank_intervals=intervals.tolist(),
+        rank_intervals_wide=_widened(intervals, np.array(places, np.float64)),
         beats=_beats(drawn).tolist(),
         bootstrap=RankingBootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
         sure=SureOrder(
@@ -219,7 +219,7 @@ def rank(
             bands=order.bands,
             apart=[list(pair) for pair in order.apart],
             words=order.words,
-            places=[list(places_by_name[name]) for name in classifiers],
+            places=places,
         ),
         images=images.sum(axis=1).tolist(),
         hodge=hodge(a, images),
@@ -368,7 +368,7 @@ class AgainstAccuracy(NamedTuple):
 
 
 def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> AgainstAccuracy:
-    """Return the ranks by accuracy, how many ranks MAD moves each up, and the rank correlations.
+    """Return the ranks by accuracy, how far up MAD moves each classifier, and the correlations.
 
     The paper's Table 1: Spearman 0.8727 (its 0.89 comes from correlating lists of positions),
     Kendall 0.7091.
@@ -430,7 +430,7 @@ def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _order(
     outcomes: Outcomes, placed: Sequence[float], smoothing: Smoothing, rounds: int, seed: int
 ) -> bands.ConfirmedOrder:
-    """Return the confirmed order: two are separated if one is above the other in at least 97.5 % of
+    """Return the confirmed order: two classifiers are apart if one is above in at least 97.5 % of
     the rounds.
 
     Every compared pair gets more images: _MORE on which only the first is right, and _MORE on

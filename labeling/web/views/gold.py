@@ -17,7 +17,7 @@ from labeling.kinds.base import CHAINS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying, recounting, stated_errors
-from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
+from labeling.quality.gold import add_gold, conflicts, gold_from_settled, missing_gold, retire_gold
 from labeling.reports import gold_page, topics_page
 from labeling.web.forms.common import ListsForm, carried_out, list_file
 from labeling.web.forms.questions import (
@@ -161,7 +161,7 @@ def _gold(
         freed=recounting.freed(campaign),
         shortage=qualifying.shortage(campaign),
         conflicts=conflicts(campaign),
-        without=without(campaign),
+        without=missing_gold(campaign),
     )
 
 

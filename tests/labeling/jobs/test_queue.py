@@ -271,7 +271,7 @@ def test_a_failure_keeps_its_reason_and_is_tried_a_bounded_number_of_times(db, c
     ("kind", "state", "error"),
     [
         ("refuse", "failed", "The file is empty."),
-        ("juggling", "failed", "Nothing here does jobs of the kind 'juggling'."),
+        ("juggling", "failed", "No handler for jobs of the kind 'juggling'."),
         ("full", "queued", "The disk is full. Free some space, then try again."),
     ],
 )
