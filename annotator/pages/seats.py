@@ -1,4 +1,4 @@
-"""What labeling pages get of a seat: a random token and a signed image URL, nothing else.
+"""The seat data that labeling pages get: a random token and a signed image URL, nothing else.
 
 Gold seats look like all others. The image URL has a signature over seat, person and the start of
 the current period. It stays the same while the seat is held, so that a reload uses the browser's
@@ -59,7 +59,7 @@ def image_url(seat: SeatView | Seat, user: User) -> str:
 
 
 def check_signature(token: str, user: User, signature: str) -> None:
-    """Raise NotAllowed, with what to do, unless image_url signed this."""
+    """Raise NotAllowed unless image_url made this signature for this person and seat."""
     try:
         signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
     except SignatureExpired as error:
@@ -83,10 +83,9 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
 
 
 def seat_to_save(user: User, token: str, campaign: Campaign) -> Seat:
-    """Return the seat as seat_of.
+    """Return the seat whose draft may be saved. Raises NotYours.
 
-    For a person whose work was stopped, return any of their seats, so that their draft is saved
-    too. Raises NotYours.
+    Like seat_of; a person whose work was stopped may save on any of their seats.
     """
     members = Membership.objects.active().filter(user=user, campaign=campaign)
     if members.filter(stage__in=submitting.STOPPED).exists() and (

@@ -67,7 +67,7 @@ def request(
 ) -> Run:
     """Return the benchmark's queued run, or create one with its job.
 
-    A run that has started does not count: it may have frozen before the last answers. follow: the
+    A started run is not reused: it may have frozen before the last answers. follow: the
     run first makes a new version of the truth, if the campaign has newer labels.
     """
     settings = {"interim": interim} | ({"follow": True} if follow else {})
@@ -227,7 +227,7 @@ def rescore_changed() -> list[Run]:
 def nightly(progress: Any = None) -> dict[str, object]:
     """Run a nightly round here and now with all waiting jobs, so that cron needs no worker.
 
-    Waits for jobs that a worker of the site takes. Returns the counts of settled questions,
+    Waits for jobs that a worker of the site has claimed. Returns the counts of settled questions,
     frozen releases and finished runs, what happened to each benchmark, and the failed steps.
     """
     night = start_night(timezone.now().isoformat())
@@ -379,7 +379,7 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
 
 
 def _score_nightly(benchmark: Benchmark, job: Job) -> None:
-    """Follow the campaign, and request a run if something changed; keep both in the job."""
+    """Follow the campaign, request a run if something changed, and store both in the job."""
     _fail_abandoned()
     done = benchmark.runs.filter(state=Run.State.DONE).defer("result")
     kept = next((run for run in done.iterator() if not run.settings.get("interim")), None)

@@ -1,4 +1,4 @@
-"""Every figure of `score detection`. No Django."""
+"""Computes the results of `score detection`. No Django."""
 
 import itertools
 import math
@@ -54,9 +54,9 @@ from evaluation.scoring.image_lines import ImageOutcome
 from labeling.plurals import count_of
 from labeling.records import Record
 
-# Most detections per image in `outcomes`.
+# Maximum number of detections per image in `outcomes`.
 MOST_OF_AN_IMAGE = 100
-# Most classes that a note lists.
+# Maximum number of classes that a note lists.
 NAMED = 10
 THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
 RANGE = "COCO: mean over 101 recalls of the highest precision, 100 detections of an image and class"
@@ -76,9 +76,10 @@ class ClassPrecision(Record):
 
 @dataclass(kw_only=True)
 class DetectionResult(Record):
-    """The scores of a submission. name, submissions, comparison, classes_won: of several; see
-    explaining.py for analysis and objects. excluded: pairs of an image and a class. by_iou: the
-    mean AP at each IoU of a range.
+    """The scores of a submission.
+
+    name, submissions, comparison, classes_won: set if several are scored. analysis, objects: see
+    explaining.py. excluded: number of (image, class) pairs. by_iou: mean AP at each IoU of a range.
     """
 
     name: str | None = None
@@ -104,9 +105,10 @@ class DetectionResult(Record):
 
 @dataclass(frozen=True)
 class Detected:
-    """A matched submission. names: of all N images; labels: of the classes. truth: the objects that
-    count; boxes, confidences: the detections that count, in file order. by_iou: (T, C) average
-    precisions at the IoUs of a range.
+    """A submission matched with the truth.
+
+    names: N image names. labels: C class names. truth: the objects that count. boxes, confidences:
+    the detections that count, in file order. by_iou: (T, C) AP at each IoU of a range.
     """
 
     names: list[str]
@@ -165,8 +167,8 @@ def score(detected: Detected, options: BoxReading) -> DetectionResult:
 
 
 def score_all(submissions: Mapping[str, Detected], options: BoxReading) -> DetectionResult:
-    """Return the figures of the first submission; for several, those of each, the classes won and
-    the pairs.
+    """Return the result of the first submission; with several, also the results of all, the classes
+    won and the comparison of pairs.
     """
     drawn = {name: _bootstrapped(detected, options) for name, detected in submissions.items()}
     scored = {
@@ -224,8 +226,10 @@ def outcomes(detected: Detected) -> Iterator[ImageOutcome]:
 
 @dataclass(frozen=True)
 class _Matched:
-    """Detections by image, most confident first (order). By detection: hit, and iou with the object
-    that it matched, else the best with any of the class. taken: (K,) whether objects were matched.
+    """Detections by image, most confident first (order).
+
+    By detection: hit, and iou with the matched object, else the best with an object of its class.
+    taken: (K,) whether objects were matched.
     """
 
     of_: Detected
@@ -259,7 +263,7 @@ class _Matched:
             self.iou[selected].tolist(),
             strict=True,
         )
-        return [[detected.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
+        return [[detected.labels[c], score, *box, hit, iou] for c, score, box, hit, iou in columns]
 
 
 @dataclass(frozen=True)
@@ -406,7 +410,7 @@ def _class_precision(
 def _doubts(detected: Detected, bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
         classes = count_of(bare, "class has", "classes have")
-        yield f"{classes} detections and no objects: no AP, and in no mean"
+        yield f"{classes} detections and no objects: no AP, and left out of the mean"
     if detected.by_iou is not None:
         yield "no interval is computed for a range of IoUs"
     if drawn is None:
@@ -457,9 +461,9 @@ def _difference(
     drawn: Mapping[str, PrecisionIntervals | None],
     options: BoxReading,
 ) -> Interval | None:
-    """Return the difference with its interval from rounds of the same images.
+    """Return the interval of the difference, from bootstrap rounds that share their images.
 
-    With few images it is as wide as both intervals allow.
+    With few images it is widened to the range that both submissions' intervals allow.
     """
     a, b = drawn[first], drawn[second]
     if not (a and b):
@@ -487,7 +491,7 @@ def _estimate(value: float, interval: Interval | None) -> IntervalEstimate:
 
 
 def _units(detected: Detected) -> int:
-    """Return the images with objects; others do not affect precision."""
+    """Return the number of images with objects; others do not affect precision."""
     return len(np.unique(detected.truth.images))
 
 
@@ -516,5 +520,5 @@ def _notes(truth: BoxTruth, true_images: int, missing: int) -> Iterator[str]:
     more = len(truth.images.places) - true_images
     if more:
         images = count_of(more, "image of the predictions is", "images of the predictions are")
-        yield f"{images} not in the truth: taken as without objects"
+        yield f"{images} not in the truth: treated as images without objects"
     yield from notes_of(truth, missing)

@@ -43,10 +43,11 @@ from labeling.files import BadInput
 
 @dataclass(kw_only=True)
 class PartMeta(Meta):
-    """shard: (I, N), from 1. part: first image and end. all_classes: of the pool.
+    """The meta line of a part. shard: (I, N), I from 1. part: first image and end.
 
-    lines: first byte in images.txt and end. sizes: bytes of each whole file. Parts of earlier
-    versions and of a sharded pool have neither, and their inputs are those of the whole pool.
+    all_classes: classes of the pool. lines: first byte in images.txt and end. sizes: bytes of each
+    whole file. Parts of earlier versions and of sharded pools lack lines and sizes; their inputs
+    are those of the whole pool.
     """
 
     shard: list[int]
@@ -62,7 +63,7 @@ State = tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]
 OF_A_PART = {"shard", "part", "lines", "inputs"}
 # Keys that the meta line of a selection does not have.
 PART_FIELDS = {"shard", "part", "lines", "sizes", "all_classes"}
-# Number of joined candidates of a pair after which hopeless ones are dropped.
+# Number of joined candidates of a pair after which those that cannot be chosen are dropped.
 MOST_HELD = 1 << 16
 
 
@@ -293,8 +294,8 @@ def _refuse_lines_apart(ordered: Sequence[PoolPart]) -> None:
         start, stop, size = part.lines
         if start != end or (part is ordered[-1] and stop != size):
             raise BadInput(
-                f"has the ids of bytes {start} to {stop} of images.txt, which the other parts do "
-                f"not meet at byte {end if start != end else stop}",
+                f"has the ids of bytes {start} to {stop} of images.txt, but the "
+                f"neighbouring part does not begin or end at byte {end if start != end else stop}",
                 file=part.path,
                 cure="remove images.txt.index.npy beside images.txt and make the parts again",
             )
@@ -339,8 +340,9 @@ def merged(
 
 @dataclass
 class _Held:
-    """Candidates of several parts; their images are indices into the confidences (n, 2), the ids
-    and the part numbers.
+    """Candidates of a pair from several parts.
+
+    Their images index `confidences` (n, 2), `names` (image ids) and `origins` (part numbers).
     """
 
     candidates: PairCandidates
@@ -369,8 +371,8 @@ def _joined_pair(
 ) -> _Held:
     """Return the candidates of one pair from all parts.
 
-    Candidates that can no longer be chosen are dropped now and then, so memory does not grow with
-    the number of parts.
+    Above MOST_HELD, candidates that can no longer be chosen are dropped, so memory does not grow
+    with the number of parts.
     """
     held: list[_Held] = []
     for origin, part in enumerate(parts):
@@ -421,7 +423,7 @@ def _held(state: State, origin: int) -> _Held:
 
 
 def _pruned(held: Sequence[_Held], levels: Levels, rule: SelectionRule) -> _Held:
-    """Return the candidates of a pair that any larger pool could choose."""
+    """Return the candidates of a pair that some larger pool can still choose."""
     names = [name for each in held for name in each.names]
     candidates = PairCandidates.joined(each.candidates for each in held)
     candidates.images = np.arange(len(names), dtype=np.int64)

@@ -34,8 +34,8 @@ from labeling.releases.stored import place_of, stored_name
 from labeling.releases.stored import read as read
 
 KIND = "freeze"
-# Attempts to freeze a campaign whose given objects change while chunks are written; the last one
-# writes everything in one transaction.
+# Attempts to freeze a campaign whose imported objects change while chunks are written. The last
+# attempt writes everything in one transaction.
 ATTEMPTS = 3
 
 
@@ -227,7 +227,7 @@ def _publish(
     stored = stored_name(campaign.name, sha256)
     number = 0
     if shared_files.is_shared():
-        # Before the lock: it may take long, and answers wait for the lock.
+        # Upload before taking the lock: it may take long, and answers wait for the lock.
         same, number = _numbered(campaign, sha256)
         _write_head(building, meta, number, now)
         if same is None or not shared_files.has(stored):
@@ -237,14 +237,14 @@ def _publish(
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         before, (same, number) = number, _numbered(campaign, sha256)
         if same is not None and (folder_of(same) / "release.json").exists():
-            return _keep(same, marks, interim)
+            return _renew(same, marks, interim)
         _write_head(building, meta, number, now)
         if number != before:
             shared_files.put(building, stored)
         folder = f"{campaign.name}/{number:04}"
         frozen.publish(building, Path(settings.RELEASES_DIR) / folder)
         if same is not None:
-            return _keep(same, marks, interim)
+            return _renew(same, marks, interim)
         counts = meta["counts"] | {"marks": marks, "interim": interim}
         if "stated_error" in meta:
             counts["stated_error"] = meta["stated_error"]
@@ -276,7 +276,7 @@ def _write_head(building: Path, meta: Line, number: int, now: datetime) -> None:
     frozen.write_synced(building / "release.json", text)
 
 
-def _keep(release: Release, marks: Fingerprint, interim: bool) -> Release:
+def _renew(release: Release, marks: Fingerprint, interim: bool) -> Release:
     release.counts = release.counts | {
         "marks": marks,
         "interim": bool(release.counts.get("interim")) and interim,

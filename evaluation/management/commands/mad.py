@@ -85,7 +85,10 @@ def _words(setting: str) -> str:
 
 @dataclass(kw_only=True)
 class PoolOptions(EngineOptions):
-    """The options of select and add. A setting that is None is as DEFAULTS, or as the selection."""
+    """The options of select and add.
+
+    A setting that is None takes the value of DEFAULTS (select) or of the selection (add).
+    """
 
     predictions: Path | None = option(
         "classes.txt, images.txt and two arrays for each classifier", metavar="DIR"
@@ -104,7 +107,7 @@ class PoolOptions(EngineOptions):
     threads: int = option(f"{THREADS}; a task of --on takes one", processors.count(), type=whole(1))
 
     def settings(self) -> dict[str, object]:
-        """Return the settings of the selection that are given."""
+        """Return the settings that options set; those that are None are left out."""
         values = {key: getattr(self, key, None) for key in DEFAULTS}
         return {key: value for key, value in values.items() if value is not None}
 
@@ -395,10 +398,10 @@ class Command(ContractCommand):
 
 
 class _Opened:
-    """A predictions folder or a stretch of it, or the shards of a pool.jsonl or one of them.
+    """The images to select from: a folder of predictions or a stretch of it, or shards of a pool.
 
-    first: that folder, stretch or shard, or the first of the shards. count: number of shards.
-    source: the folder, or pool.jsonl. just_below: the count over the shards that all() has yielded.
+    first: the folder or stretch, or the first shard. count: number of shards. source: the folder,
+    or pool.jsonl. just_below: total over the shards that all() has yielded.
     """
 
     just_below = 0
@@ -484,7 +487,7 @@ def _joining_settings(
     try:
         settings = _with_file(selecting.settings_of(values))
     except (TypeError, ValueError) as error:
-        raise BadInput(str(error), into, 1, "mend it") from error
+        raise BadInput(str(error), into, 1, "correct it") from error
     if settings.distances and settings.distances.sha256 != meta.distance_sha256:
         raise BadInput(
             f"is not the file that {into} was made with", settings.distances.path, None, BRING_BACK
@@ -493,12 +496,13 @@ def _joining_settings(
 
 
 def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
-    """Raise BadInput for another pool than the selection's: the union must rank as a full run
-    would.
+    """Raise BadInput unless the selection was made from this pool.
+
+    Old and new lines together must rank like one run over all classifiers.
     """
     pool = opened.first
     now, ends = pool.sha256, meta.stretches
-    # The files of a sharded pool differ from those of one folder, however that is cut.
+    # Only a folder can be hashed in stretches; a sharded pool has other files.
     if ends is not None and pool.sizes:
         if not _is_cut(ends, pool.total):
             raise BadInput(

@@ -49,7 +49,7 @@ ALL = Subset(part=FULL)
 class Model:
     """A trained model: what was planned, the task that made it, its record.
 
-    scores: what choices compare, by their keys: of the model's own search and, for CAM, of Fig 19.
+    scores: train-fullsup score by key of a choice (_key): the model's search, and for CAM Fig 19.
     """
 
     plan: TrialPlan
@@ -78,7 +78,7 @@ class StudyRun:
     deterministic: bool = False
 
     def run(self) -> None:
-        """Make what the folder lacks, and write its files."""
+        """Run the study; results that the folder or the store has are not computed again."""
         config, backbone = self.config, self._shot_backbone
         self.folder.begin(self._study())
         pairs = [(method, backbone) for backbone in config.backbones for method in config.methods]
@@ -90,7 +90,7 @@ class StudyRun:
         choice = self._write_choice(searched, best)
         winners = [model for key, model in best.items() if key == model.key]
         ready = [model for model in winners if _is_final(model.plan)]
-        plans = [_again(model.plan) for model in winners if not _is_final(model.plan)]
+        plans = [_final_plan(model.plan) for model in winners if not _is_final(model.plan)]
         finals = ready + self._train(plans, "final training")
         self._count_pass(choice)
         attributed = self._test(finals, searched)
@@ -137,7 +137,7 @@ class StudyRun:
         )
 
     def _plan(self, method: str, backbone: str, number: int, images: Subset = ALL) -> TrialPlan:
-        """Return the plan of a trial. images: of train-fullsup, those that choose it."""
+        """Return the plan of a trial. images: train-fullsup images on which it is chosen."""
         config, is_fsl = self.config, method == FSL
         words: list[str | int] = [config.seed, method, backbone, number]
         if images.count is not None:
@@ -342,7 +342,7 @@ def _is_final(plan: TrialPlan) -> bool:
     return plan.training.share == 1 and plan.training.fold is None
 
 
-def _again(plan: TrialPlan) -> TrialPlan:
+def _final_plan(plan: TrialPlan) -> TrialPlan:
     """Return the plan of the final model of a chosen trial."""
     training = replace(plan.training, share=1.0, fold=None)
     validation = None if plan.method == FSL else plan.validation

@@ -84,8 +84,9 @@ class LeadingSubmission:
 
 @dataclass(frozen=True)
 class MeasureRow:
-    """A number other than the main ones, with a cell per submission. number: whose images its cells
-    link to; "" for none. measure, k: of hp@k and hit@k.
+    """A number other than the main ones, with a cell per submission.
+
+    number: the number whose images the cells link to, or "". measure, k: set for hp@k and hit@k.
     """
 
     number: str
@@ -247,8 +248,7 @@ def _column(result: LabeledResult, measure: wording.Measure) -> list[MeasureCell
 def submission_rows(result: LabeledResult) -> list[SubmissionMeasures]:
     """Return every submission, best by the first main number first.
 
-    `best` marks the cells of a column of which no other is significantly better, unless that is
-    all.
+    `best` marks the cells of a column that no other cell beats significantly, unless all are such.
     """
     leading = measures(result)
     columns = []
@@ -305,8 +305,9 @@ def _measure_row(
 
 
 def at_k(result: LabeledResult) -> list[MeasureRow]:
-    """Return hp@k and hit@k. An image is not right or wrong by hp@k, so it links to those
-    of hit@k.
+    """Return hp@k and hit@k.
+
+    hp@k does not make an image right or wrong, so its cells link to the images of hit@k.
     """
     rows = []
     for key, words in wording.AT_K.items():
@@ -394,7 +395,7 @@ def numbered(result: LabeledResult) -> list[MeasureRow]:
 
 
 def by_class(scored: KindResult) -> dict[str, ClassValue]:
-    """Return class → value of one submission, whatever its kind calls it."""
+    """Return class → value of one submission of any kind."""
     if not isinstance(scored, WsolResult):
         if scored.analysis is None:
             return {
@@ -456,19 +457,19 @@ def spread(result: LabeledResult) -> list[Spread]:
 
 
 def easiest(result: LabeledResult) -> list[ClassValuesRow]:
-    """Return at most LISTED classes over all submissions, none of which is among the hardest."""
+    """Return at most LISTED classes, easiest first; none of them is also among the hardest."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[: min(LISTED, len(known) // 2)]
 
 
 def hardest(result: LabeledResult) -> list[ClassValuesRow]:
-    """Return as many classes, hardest first."""
+    """Return at most LISTED classes, hardest first; as many as `easiest` returns."""
     known = [row for row in per_class(result) if row.mean is not None]
     return known[::-1][: min(LISTED, len(known) // 2)]
 
 
 def scale(result: LabeledResult) -> list[ScaleRow]:
-    """Return the scales of each submission that has values and scales of classes."""
+    """Return a row for each submission with values and object scales of its classes."""
     rows = []
     for submission in result.submissions:
         analysis = None if isinstance(submission.result, WsolResult) else submission.result.analysis
@@ -483,7 +484,7 @@ def scale(result: LabeledResult) -> list[ScaleRow]:
 
 
 def pairs(result: LabeledResult) -> list[comparing.SubmissionPair]:
-    """Return every pair of submissions compared."""
+    """Return the comparison of every pair of submissions; [] if there is none."""
     return (result.comparison.pairs if result.comparison else None) or []
 
 
@@ -546,7 +547,7 @@ def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
 
 @dataclass(frozen=True)
 class TruthEffectRow:
-    """A submission by the opening truth, by the newest on its images, and by the newest on all."""
+    """A submission's cells by the opening truth, the newest on its images, the newest on all."""
 
     effect: TruthEffect
     cells: tuple[MeasureCell | None, ...]
@@ -586,7 +587,7 @@ def effects(result: LabeledResult) -> list[TruthEffectRow]:
 
 
 def notes(result: LabeledResult) -> list[tuple[list[str], str]]:
-    """Return (submissions, note): those of the run first, with no submissions; equal notes once."""
+    """Return (submissions, note), each note once; notes of the run first, with no submissions."""
     names_by_note: dict[str, list[str]] = {note: [] for note in result.notes}
     for submission in result.submissions:
         reason = getattr(submission.result, "reason", None)

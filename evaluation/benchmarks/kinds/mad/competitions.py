@@ -54,8 +54,8 @@ def plan(
     """Return the counts, the cost under the policy, and the images that the dataset lacks."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
-    there = _images_in(dataset, {line.image for line in selection.lines})
-    every = {line.image for line in selection.lines}
+    listed_images = {line.image for line in selection.lines}
+    known_images = _images_in(dataset, listed_images)
     return CompetitionPlan(
         classifiers=selection.classifiers,
         pairs=len({frozenset(line.pair) for line in selection.lines}),
@@ -63,8 +63,8 @@ def plan(
         questions=len(questions),
         wnids=len({wnid for _, wnid in questions}),
         estimate=estimate(len(questions), policies.clean_new(policy)),
-        missing=sorted(chosen - there),
-        missing_reserve=sorted(every - chosen - there),
+        missing=sorted(chosen - known_images),
+        missing_reserve=sorted(listed_images - chosen - known_images),
     )
 
 
@@ -183,8 +183,8 @@ def replace_dropped(job: Job) -> None:
         )
         if benchmark is None:
             return
-        still = Question.objects.filter(pk=question.pk, state=Question.State.DROPPED).exists()
-        keys = {(question.item.image.name, question.topic)} if still else set()
+        is_dropped = Question.objects.filter(pk=question.pk, state=Question.State.DROPPED).exists()
+        keys = {(question.item.image.name, question.topic)} if is_dropped else set()
         waiting = _drop(benchmark, keys)
     _refuse_waiting(waiting)
 
@@ -324,13 +324,13 @@ def _add_submissions(benchmark: Benchmark, actor: User, names: Sequence[str], fi
 
 
 def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet | None) -> None:
-    places = {row.name: row for row in benchmark.submissions.all()}
+    submissions = {row.name: row for row in benchmark.submissions.all()}
     Selection.objects.bulk_create(
         [
             Selection(
                 benchmark=benchmark,
-                first=places[line.pair[0]],
-                second=places[line.pair[1]],
+                first=submissions[line.pair[0]],
+                second=submissions[line.pair[1]],
                 rank=line.rank,
                 image=line.image,
                 first_label=line.labels[0],
@@ -372,7 +372,7 @@ def _lines_of_new_pairs(
         if same is not None or set(line.pair) <= old:
             raise Conflict(
                 f"The pair {line.pair[0]} – {line.pair[1]} exists already, with other images. Send "
-                f"only the lines of the new classifier (mad add).",
+                "only the lines of the new classifier (mad add).",
                 field="selection",
             )
         fresh.append(line)
@@ -440,14 +440,14 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
             .order_by("rank")
         )
         dropped = _dropped_keys(benchmark, {row.image for row in rows})
-        there = _images_in(benchmark.campaign.dataset, {row.image for row in rows})
+        known_images = _images_in(benchmark.campaign.dataset, {row.image for row in rows})
         needed = gap["wanted"] - gap["in_place"]
         for row in rows:
             if not needed:
                 break
             if dropped.intersection(_keys_of(row)):
                 row.state = Selection.State.DROPPED
-            elif row.image in there:
+            elif row.image in known_images:
                 row.state = chosen
                 taken.append(row)
                 needed -= 1
