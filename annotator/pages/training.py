@@ -77,7 +77,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
     """Submit the answers. In training show the result, in the test go on."""
     before, attempts = membership.stage, membership.attempts
-    if before not in qualifying.COMING_IN:
+    if before not in qualifying.NEWCOMER_STAGES:
         return redirect("training", campaign.name)
     sent = page_of(campaign).read(request.POST, campaign)
     progress = qualifying.progress(membership)

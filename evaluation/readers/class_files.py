@@ -259,7 +259,7 @@ def on_part(classified: Classified, part: Collection[str]) -> Classified:
 def refuse_no_image(images: Sized, file: StrPath) -> None:
     """Raise BadInput if no image of the part is in the file."""
     if not len(images):
-        raise BadInput("no image of the part is in it", file, None, "give a split of it")
+        raise BadInput("no image of the part is in it", file, None, "give a split of this truth")
 
 
 def _on(classified: Classified, kept: NDArray[np.bool_]) -> Classified:

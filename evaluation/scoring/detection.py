@@ -410,7 +410,7 @@ def _class_precision(
 def _doubts(detected: Detected, bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
         classes = count_of(bare, "class has", "classes have")
-        yield f"{classes} detections and no objects: no AP, and left out of the mean"
+        yield f"{classes} detections and no objects: no AP, not in the mean"
     if detected.by_iou is not None:
         yield "no interval is computed for a range of IoUs"
     if drawn is None:

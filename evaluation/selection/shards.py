@@ -275,7 +275,7 @@ def _refuse_another_selection(first: PoolPart, part: PoolPart) -> None:
     else:
         return
     raise BadInput(
-        f"comes of another {difference} than {first.path}",
+        f"was made with another {difference} than {first.path}",
         file=part.path,
         cure="make all parts from the same files with the same options",
     )

@@ -185,7 +185,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
     with writing():
         member = _lock_member(user, campaign)
-        questions = _lock_asked(user, campaign, tokens)
+        questions = _lock_questions(user, campaign, tokens)
         seats = _seats(
             user,
             campaign,
@@ -247,7 +247,7 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
     )
 
 
-def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
+def _lock_questions(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
     """Return the questions of these seats, locked in order of id.
 
     Gold is shared by everybody and has no counters, so it stays unlocked.

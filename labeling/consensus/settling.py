@@ -192,7 +192,7 @@ class ReplayedQuestions:
         self.wanting |= more.wanting
         self.changed += more.changed
 
-    def give(self) -> None:
+    def free_missing_seats(self) -> None:
         """Free the seats that open questions lack, in the RETURNED lane.
 
         It locks the campaign's row, so call it after locking all questions.
@@ -206,7 +206,7 @@ class ReplayedQuestions:
 def replay(question_ids: Iterable[int]) -> ReplayedQuestions:
     """Judge these questions again and give them the seats they need; see replay_locked."""
     outcome = replay_locked(lock_questions(question_ids))
-    outcome.give()
+    outcome.free_missing_seats()
     return outcome
 
 
@@ -214,7 +214,7 @@ def replay_locked(
     questions: Sequence[Locked], calibration: tuple[int | None, Any] | None = None
 ) -> ReplayedQuestions:
     """Judge locked questions again, whatever their state. Used after a change of voided people, and
-    for reopened questions without seats. The caller must then call `give`.
+    for reopened questions without seats. The caller must then call `free_missing_seats`.
 
     calibration: id and date of the calibration about to be activated. If a question's votes are the
     same as at an earlier settlement, that settlement becomes current again, with its own
@@ -244,7 +244,7 @@ def replay_locked(
                 decided.append(judged)
         elif question.state != State.OPEN or seats_needed != question.seats_free:
             outcome.reopened += question.state != State.OPEN
-            # Remove surplus seats now; `give` adds missing ones, with a ticket.
+            # Remove surplus seats now; `free_missing_seats` adds missing ones, with a ticket.
             seats = min(seats_needed, question.seats_free)
             reopening.append(question)
             open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))

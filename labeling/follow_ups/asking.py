@@ -204,7 +204,7 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
         rows.update(state=Question.State.OPEN, lane=Question.Lane.RETURNED)
     question_counts.changed(back, again)
     outcome = settling.replay_locked(again)
-    outcome.give()
+    outcome.free_missing_seats()
     return len(back)
 
 

@@ -255,8 +255,8 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
     with writing():
         _take_turns(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
-        way = WAYS.get(KINDS[campaign.kind].asks)
-        if campaign.state == Campaign.State.CLOSED or way is None:
+        procedure = PROCEDURES.get(KINDS[campaign.kind].asks)
+        if campaign.state == Campaign.State.CLOSED or procedure is None:
             return None
         # Later changes set the flag again.
         locked = {row.id: row for row in lock_questions(flagged | also)}
@@ -268,12 +268,12 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
         if not rows:
             return Followed()
         items = sorted({item for _, item in rows})
-        planned = way.plans(campaign, items)
+        planned = procedure.plans(campaign, items)
         changing = {pk for _, plan in planned for pk in (*plan.reopen, *plan.withdraw)}
         if changing - locked.keys():
             raise _NeedsLocks(changing)
         done = Followed(images=len(planned), withdrawn=_withdraw(planned, locked))
-        done.opened = way.open(campaign, planned)
+        done.opened = procedure.open(campaign, planned)
         execute(
             "UPDATE labeling_question SET follow_up = false "  # noqa: S608
             f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
@@ -438,7 +438,7 @@ def _bring_back(questions: list[Locked]) -> int:
     return len(question_ids)
 
 
-class _Way(NamedTuple):
+class _Procedure(NamedTuple):
     """How a campaign's items are planned and their questions opened."""
 
     plans: Callable[[Campaign, list[int]], Planned]
@@ -446,9 +446,9 @@ class _Way(NamedTuple):
 
 
 # By the kind's `asks`.
-WAYS = {
-    GRAPH: _Way(_plans, _open_nodes),
-    CHAINS: _Way(chaining.plans, chaining.open_steps),
+PROCEDURES = {
+    GRAPH: _Procedure(_plans, _open_nodes),
+    CHAINS: _Procedure(chaining.plans, chaining.open_steps),
 }
 
 

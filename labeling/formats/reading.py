@@ -260,7 +260,7 @@ class LabelReading:
 
     def _merge(self, row: object, size: Size | None, entry: str) -> Merge:
         if not isinstance(row, dict):
-            raise self.bad(f"{entry} has an odd merge", "export it again")
+            raise self.bad(f"{entry} has an invalid merge", "export it again")
         return Merge(
             pieces=self._pieces(row, size, entry),
             radius=self._length(row.get("radius"), f"{entry}'s radius"),

@@ -270,7 +270,7 @@ def sweep() -> dict[str, int]:
             counts["given_up"] += _give_up(job, now)
             continue
         # Clear the claim: the former holder can neither renew nor finish, and anyone may claim.
-        if not _as_read(job).update(claim="", leased_until=Now() + _patience(job, now)):
+        if not _unchanged(job).update(claim="", leased_until=Now() + _patience(job, now)):
             continue
         if not _send(job.pk, job.kind, PATIENT_SEND_SECONDS):
             Job.objects.filter(pk=job.pk, claim="", state=job.state).update(
@@ -375,7 +375,7 @@ def _ours(job: Job):
     return Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
 
 
-def _as_read(job: Job):
+def _unchanged(job: Job):
     return Job.objects.filter(
         pk=job.pk, state=job.state, claim=job.claim, leased_until=job.leased_until
     )
@@ -427,7 +427,7 @@ def _give_up(job: Job, now: datetime) -> int:
         f"The worker died {job.attempts} times while it worked on this. "
         "Look for a lack of memory on its machine, then try again."
     )
-    return _as_read(job).update(
+    return _unchanged(job).update(
         state=Job.State.FAILED, claim="", leased_until=None, error=reason, finished_at=now
     )
 

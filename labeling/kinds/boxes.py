@@ -57,6 +57,7 @@ from labeling.sentences import gettext_noop as _
 
 NONE = "none"
 DRAG, CLICKS = HOWS = ("drag", "clicks")
+# The `came` of a box, by how it was drawn.
 CAME = {DRAG: DRAWN, CLICKS: CLICKED}
 # (reason why a box is not good, words, key), in the order of the page.
 REASONS = (

@@ -6,7 +6,7 @@ Croissant 1.1 and RAI 1.0 by MLCommons.
 from collections.abc import Mapping
 
 from labeling.publishing.facts import UNKNOWN, Facts
-from labeling.publishing.tables import COLUMNS, COUNT, NUMBER, TEXT, TRUTH, TableHead
+from labeling.publishing.tables import COLUMNS, COUNT, FLAG, NUMBER, TEXT, TableHead
 
 Json = dict[str, object]
 
@@ -54,7 +54,7 @@ CONTEXT: Json = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-TYPES = {TEXT: "sc:Text", NUMBER: "sc:Float", COUNT: "sc:Integer", TRUTH: "sc:Boolean"}
+TYPES = {TEXT: "sc:Text", NUMBER: "sc:Float", COUNT: "sc:Integer", FLAG: "sc:Boolean"}
 
 
 def describe(facts: Facts, files: Mapping[str, TableHead]) -> Json:
@@ -103,9 +103,9 @@ def describe(facts: Facts, files: Mapping[str, TableHead]) -> Json:
 
 def _record_set(name: str, with_images: bool) -> Json:
     fields = [
-        _field(name, column, TYPES[text.removesuffix("[]")])
-        | ({"repeated": True} if text.endswith("[]") else {})
-        for column, text in COLUMNS[name].items()
+        _field(name, column, TYPES[column_type.removesuffix("[]")])
+        | ({"repeated": True} if column_type.endswith("[]") else {})
+        for column, column_type in COLUMNS[name].items()
     ]
     if name == "images" and with_images:
         fields.insert(0, _field(name, "image", "sc:ImageObject", transform={"jsonPath": "bytes"}))

@@ -19,9 +19,9 @@ TASK = "image-classification"
 class Facts:
     """Facts of a release, and counts of its published rows.
 
-    started, frozen: ISO dates; started is "" if unknown. licences: images by licence. people: votes
-    by pseudonym. sealed: images left out because a split seals them. stated_error, stated_boxes,
-    policies: as in release.json.
+    started, frozen: ISO dates; started is "" if unknown. licences: images by licence. values:
+    labels by value. people: votes by pseudonym. sealed: images left out because a split seals them.
+    stated_error, stated_boxes, policies: as in release.json.
     """
 
     name: str

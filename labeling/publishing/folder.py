@@ -20,7 +20,7 @@ from labeling.release_files.frozen import Frozen
 
 @dataclass(kw_only=True)
 class Published(Record):
-    """What was published. unknown_licence: images that state none. sealed: images left out."""
+    """Counts of a published folder. unknown_licence: images without a licence. sealed: left out."""
 
     out: str
     images: int

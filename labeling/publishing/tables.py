@@ -18,7 +18,7 @@ from labeling.parts.model import PartedObject, Photograph
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXT, NUMBER, COUNT, TRUTH = "string", "float64", "int64", "bool"
+TEXT, NUMBER, COUNT, FLAG = "string", "float64", "int64", "bool"
 # Columns and types of each table; a list type ends with [].
 COLUMNS: dict[str, dict[str, str]] = {
     "images": {
@@ -68,8 +68,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "number": COUNT,
         "annotator": TEXT,
         "value": TEXT,
-        "counted": TRUTH,
-        "late": TRUTH,
+        "counted": FLAG,
+        "late": FLAG,
         "revision": COUNT,
         "duration_ms": COUNT,
     },

@@ -38,7 +38,7 @@ def move(
 ) -> settling.ReplayedQuestions:
     """Judge these locked questions by this version of the policy from now on.
 
-    The caller frees the seats (ReplayedQuestions.give) after locking all questions.
+    The caller frees the seats (free_missing_seats) after locking all questions.
     """
     outcome = settling.ReplayedQuestions() if outcome is None else outcome
     for part in batches(locked, CHUNK):
@@ -91,7 +91,7 @@ def ask_more(
         for policy, rows in _versions(campaign, chosen, more, int(most.high)):
             move(policy, rows, outcome)
         # Lock the campaign's row after all questions, as everywhere (sql.py).
-        outcome.give()
+        outcome.free_missing_seats()
         summary.count = len(chosen)
         if chosen:
             Decision.objects.record(
@@ -196,5 +196,5 @@ def _apply(campaign: Campaign, policy: Policy, pks: Sequence[int]) -> int:
         locked = lock_questions(pks)
         still = set(_unanswered(campaign).filter(pk__in=pks).values_list("pk", flat=True))
         rows = [row for row in locked if row.id in still]
-        move(policy, rows).give()
+        move(policy, rows).free_missing_seats()
     return len(rows)

@@ -131,7 +131,7 @@ def _change(
         answers = _count_votes([question.id for question in locked], member.user_id)
         stage = _enter(current, member, void)
         # Lock the campaign's row after all questions, as everywhere (sql.py).
-        outcome.give()
+        outcome.free_missing_seats()
         _put_in_force(current, calibration)
         Decision.objects.record(
             current,

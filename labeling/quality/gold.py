@@ -460,7 +460,7 @@ def balance(campaign: Campaign) -> Balance:
 
 
 @dataclass(frozen=True)
-class Met:
+class GoldTally:
     """Counts of answers to one gold question: met, failed, and both for trusted people only."""
 
     question_id: int
@@ -480,7 +480,7 @@ class Met:
         )
 
 
-def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
+def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[GoldTally]:
     """Return active gold (or these ids) that anybody failed, most failures by trusted people first.
 
     Trusted people are researchers, reviewers, and working annotators whom the sequential test
@@ -495,16 +495,16 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
         if member is not None and first_at >= member.working_since:
             failed = not kind.is_right(value, answer, policy)
             met[question_id].append((failed, _is_trusted(member, failed, first_at, policy)))
-    met_rows = []
-    for question_id, results in met.items():
+    rows = []
+    for pk, results in met.items():
         trusted = [failed for failed, is_trusted in results if is_trusted]
         failures = sum(failed for failed, _ in results)
         if failures:
-            met_rows.append(Met(question_id, len(results), failures, len(trusted), sum(trusted)))
-    return sorted(met_rows, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
+            rows.append(GoldTally(pk, len(results), failures, len(trusted), sum(trusted)))
+    return sorted(rows, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
 
 
-def failing_lately(campaign: Campaign, limit: int) -> list[Met]:
+def failing_lately(campaign: Campaign, limit: int) -> list[GoldTally]:
     """Return `failing` for the gold that was failed most often in the latest answers.
 
     Four bounded queries.

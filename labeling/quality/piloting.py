@@ -142,7 +142,7 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
         locked = [row for ids in batches(chosen, CHUNK) for row in lock_questions(ids)]
         moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
         # Lock the campaign's row after all questions, as everywhere (sql.py).
-        asking_more.move(policy, moved).give()
+        asking_more.move(policy, moved).free_missing_seats()
         if moved:
             Decision.objects.record(
                 campaign,

@@ -29,12 +29,12 @@ from labeling.models.people import new_token
 from labeling.plurals import count_of
 
 Stage = Membership.Stage
-COMING_IN = (Stage.TRAINING, Stage.TEST)
-FREE = (Seat.State.RETURNED, Seat.State.CLOSED)
+NEWCOMER_STAGES = (Stage.TRAINING, Stage.TEST)
+REUSABLE = (Seat.State.RETURNED, Seat.State.CLOSED)
 
 
 @dataclass(frozen=True)
-class Done:
+class StageState:
     """A person's progress in their stage.
 
     done, right: gold answered since it began. of: the length of the stage, which is less than the
@@ -164,7 +164,7 @@ def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claimi
     if membership.campaign.state != Campaign.State.OPEN:
         raise CampaignClosed(gettext(claiming.CLOSED[Campaign.State(membership.campaign.state)]))
     stage = advance(membership)
-    if stage not in COMING_IN:
+    if stage not in NEWCOMER_STAGES:
         return claiming.SeatsPage([], 0)
     _fill(membership, size)
     state = _state(membership)
@@ -227,7 +227,7 @@ def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
         .annotate(seat=Subquery(seats.values("state")[:1]))
         .annotate(given_at=Subquery(seats.values("created_at")[:1]))
         .annotate(seat_on=Subquery(seats.values("question_id")[:1]))
-        .filter(Q(seat=None) | Q(seat__in=FREE))
+        .filter(Q(seat=None) | Q(seat__in=REUSABLE))
         # A person may only ever see one part of the same subject (subjects.py).
         .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
         .order_by("pk")
@@ -298,7 +298,7 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
     Seat.objects.bulk_update(again.values(), fields)
 
 
-def _state(membership: Membership) -> Done:
+def _state(membership: Membership) -> StageState:
     """Return the progress of the stage. Three queries."""
     policy, kind = policies.of(membership.campaign), KINDS[membership.campaign.kind]
     rows = (
@@ -330,7 +330,7 @@ def _state(membership: Membership) -> Done:
         of = min(len(latest) + 1 if is_extended else size, available)
     else:
         of = min(policy["test_questions"], len(latest) + left)
-    return Done(len(latest), right, of, left)
+    return StageState(len(latest), right, of, left)
 
 
 def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.WholePolicy, kind: Kind) -> bool:
@@ -343,7 +343,7 @@ def _reached(latest: Sequence[tuple[Any, Any]], policy: policies.WholePolicy, ki
 
 def advance(membership: Membership) -> str:
     """Move the person on if their stage is over; return the stage. Idempotent."""
-    while membership.stage in COMING_IN:
+    while membership.stage in NEWCOMER_STAGES:
         state = _state(membership)
         if state.done < state.of:
             break
@@ -352,7 +352,7 @@ def advance(membership: Membership) -> str:
     return membership.stage
 
 
-def _finish_training(membership: Membership, state: Done) -> None:
+def _finish_training(membership: Membership, state: StageState) -> None:
     policy = policies.of(membership.campaign)
     figures = {"right": state.right, "of": state.of}
     if policy["test_questions"] and state.unseen:
@@ -363,7 +363,7 @@ def _finish_training(membership: Membership, state: Done) -> None:
     move(membership, stage, None, words, expected=Stage.TRAINING, **figures)
 
 
-def _finish_test(membership: Membership, state: Done) -> None:
+def _finish_test(membership: Membership, state: StageState) -> None:
     policy, taken = policies.of(membership.campaign), membership.attempts + bool(state.of)
     figures = {"right": state.right, "of": state.of}
     score = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
@@ -458,8 +458,8 @@ class StageProgress:
 
 def progress(membership: Membership) -> StageProgress:
     policy = policies.of(membership.campaign)
-    is_candidate = membership.stage in COMING_IN
-    state = _state(membership) if is_candidate else Done(0, 0, 0, 0)
+    is_candidate = membership.stage in NEWCOMER_STAGES
+    state = _state(membership) if is_candidate else StageState(0, 0, 0, 0)
     return StageProgress(
         stage=membership.stage,
         done=state.done,

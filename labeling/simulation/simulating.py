@@ -46,7 +46,7 @@ def simulate(policy: policies.WholePolicy, crowd: Crowd, seed: int = 0) -> dict[
     without an audit.
     """
     run = _Run(policy, crowd, np.random.default_rng(seed))
-    run.let_in()
+    run.train_and_test()
     for _ in range(MAX_ROUNDS):
         if not run.round():
             break
@@ -105,7 +105,7 @@ class _Run:
         if self.is_measured:
             self.known[self._sample()] = True
 
-    def let_in(self) -> None:
+    def train_and_test(self) -> None:
         """Run the training, then the test; remove people who fail every attempt."""
         policy = self.policy
         everyone = np.arange(self.crowd.people)

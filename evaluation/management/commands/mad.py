@@ -47,7 +47,7 @@ from labeling.management.options import argument, option
 from labeling.management.printing import show, table
 from labeling.plurals import count_of
 
-BRING_BACK = "bring it back, or select again"
+BRING_BACK = "restore that file, or select again"
 THREADS = "by default as many as processors"
 
 

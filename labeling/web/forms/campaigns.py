@@ -263,7 +263,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("title", "name", "dataset", "kind", "preset")]
 
     def kind_choices(self) -> list[tuple[str, Any]]:
-        """Return the picture of each kind, "" for none, with its button."""
+        """Return (picture, radio button) of each kind; the picture is "" if it has none."""
         kinds = KINDS.values()
         return [(kind.picture, radio) for kind, radio in zip(kinds, self["kind"], strict=True)]
 

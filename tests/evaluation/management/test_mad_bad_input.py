@@ -198,7 +198,7 @@ def test_parts_of_other_settings_or_inputs_are_refused(tmp_path):
     code, _, err = mad("merge", first, second, "--out", tmp_path / "s")
 
     assert code == 1
-    assert f"{second}: comes of another top_k" in err
+    assert f"{second}: was made with another top_k" in err
 
 
 @pytest.mark.parametrize("size", [0, 100, 4000])

@@ -247,7 +247,7 @@ def test_parts_of_files_of_other_sizes_are_refused(tmp_path, wordnet):
 
     refusal = refused("merge", first_part, two, "--out", tmp_path / "s")
 
-    assert f"comes of another beta.labels.npy than {first_part}" in refusal["error"]
+    assert f"was made with another beta.labels.npy than {first_part}" in refusal["error"]
 
 
 def rewrite_meta(path, change) -> None:

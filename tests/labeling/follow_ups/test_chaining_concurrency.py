@@ -120,7 +120,7 @@ def test_two_workers_who_come_to_one_image_take_turns(throwaway, monkeypatch):
     for seat in claiming.next_page(person, campaign, 2).seats:
         boxers.answer(person, seat, box(A))
     both = threading.Barrier(2)
-    way = following.WAYS[CHAINS]
+    way = following.PROCEDURES[CHAINS]
 
     def slowly(*arguments):
         plans = way.plans(*arguments)
@@ -129,7 +129,7 @@ def test_two_workers_who_come_to_one_image_take_turns(throwaway, monkeypatch):
             both.wait(1)
         return plans
 
-    monkeypatch.setitem(following.WAYS, CHAINS, way._replace(plans=slowly))
+    monkeypatch.setitem(following.PROCEDURES, CHAINS, way._replace(plans=slowly))
 
     def follow(question: int):
         try:

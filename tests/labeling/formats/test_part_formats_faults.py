@@ -88,7 +88,7 @@ def rle(counts, size=(50, 100)):
             "state is 'gone'",
         ),
         ({"polygons": None, "unseen": [{"at": 0, "part": 4}]}, "part is 4"),
-        ({"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [7]}]}, "odd merge"),
+        ({"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [7]}]}, "invalid merge"),
         (
             {"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [{"method": "hull"}]}]},
             "method is 'hull'",
