@@ -221,5 +221,10 @@ class Command(ContractCommand):
 def _benchmark(name: str) -> Benchmark:
     row = Benchmark.objects.filter(name=name, kind__in=KINDS).first()
     if row is None:
-        raise BadInput(f"there is no benchmark on released labels {name!r}", cure="check the name")
+        is_ranked = Benchmark.objects.filter(name=name).exists()
+        cure = "take mad rank or score cds, or score it on its page"
+        raise BadInput(
+            f"there is no benchmark on released labels {name!r}",
+            cure=cure if is_ranked else "check the name",
+        )
     return row

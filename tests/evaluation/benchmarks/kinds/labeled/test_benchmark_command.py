@@ -56,6 +56,12 @@ def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
     assert "alpha was scored on it 2 times" in scored
 
 
+def test_the_refusal_of_a_competition_names_the_command_that_ranks(shell, birds):
+    status, _, err = shell("benchmark", "score", birds.name)
+
+    assert (status, "take mad rank or score cds" in err) == (1, True)
+
+
 def test_faults_are_one_line(shell, cats):
     for command, status, message in [
         (("benchmark", "score", "nothing"), 1, "no benchmark on released labels 'nothing'"),
