@@ -66,7 +66,7 @@ def version_of(campaign: Campaign, content: policies.WholePolicy) -> Policy:
 def ask_more(
     campaign: Campaign, question_ids: Iterable[int], more: int, actor: User, reason: str = ""
 ) -> AskedMore:
-    """Ask so many more people about each of these settled questions.
+    """Ask `more` additional people about each of these settled questions; return the counts.
 
     All answers count in the new settlement. Unsettled questions and those decided by a reviewer are
     left alone. Raises Refusal for chains of boxes and for more answers than a policy allows,
@@ -129,7 +129,7 @@ def _settled(campaign: Campaign, question_ids: Iterable[int], summary: AskedMore
 def _versions(
     campaign: Campaign, chosen: Sequence[Locked], more: int, most: int
 ) -> list[tuple[Policy, list[Locked]]]:
-    """Yield (version, questions): the version that questions move to, by their number of votes."""
+    """Return (version, questions) pairs: the policy version that these questions move to."""
     rules = rules_by({row.policy_id for row in chosen})
     groups: dict[tuple[int, int], list[Locked]] = defaultdict(list)
     for part in batches(chosen, CHUNK):

@@ -77,7 +77,8 @@ def draw(
         # Kept with the decision, so that the sample can be drawn again.
         seed = secrets.randbelow(2**31)
     with transaction.atomic():
-        # Lock the campaign's row, so that concurrent draws get two numbers and no gold twice.
+        # Lock the campaign's row: concurrent draws get different sample numbers, and no question is
+        # drawn twice to become gold.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         if kind.asks == CHAINS:
             drawn, of = box_audit.draw(campaign, n, seed)
@@ -167,9 +168,9 @@ def latest_sample(campaign: Campaign) -> int | None:
 def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
     """Return an unanswered audit for this person, or None.
 
-    Audits that become gold come first, then those of the sample (default: the latest).
-    None is about a question that this person answered or decided. Two people at once get different
-    ones if there are several; a reload returns the same one.
+    Audits that become gold come first, then those of the sample (default: the latest). Questions
+    that this person answered or decided are skipped. Different people usually get different audits;
+    a reload returns the same one.
     """
     check_auditor(user, campaign)
     sample = latest_sample(campaign) if sample is None else sample
@@ -292,8 +293,8 @@ class ErrorShare:
 class ErrorEstimate(ErrorShare):
     """What a sample says of all settled questions.
 
-    measured: the stated error of all settled labels; None of drawings. stated: the error that the
-    labels' own probabilities expect; stated_holds: whether that lies in the interval. calibration:
+    measured: the stated error of all settled labels; None for drawings. stated: the error that the
+    labels' own probabilities imply; stated_holds: whether it lies in the interval. calibration:
     bins of 1 − stated error; the error of each label is estimated without its own known answer.
     """
 

@@ -1,8 +1,8 @@
 """Auditing boxes: trusted people draw randomly chosen objects again without seeing the finished
 box.
 
-The difference between two drawings includes the error of both. It is reported next to the errors
-that the boxes, and the auditors by their drawings of gold, are expected to have.
+The difference between two drawings includes the error of both. It is reported next to the expected
+error of both drawings, by the skills of the drawer and the auditor in the calibration.
 """
 
 import math

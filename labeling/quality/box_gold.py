@@ -44,7 +44,7 @@ NOTHING_LEFT, REJECTED = 0.1, 0.15
 POINTED = 0.5
 # A box that ends this close to the image's edge is truncated.
 EDGE_PX = 1.0
-# Explanations of known answers.
+# Sources of known answers.
 GIVEN, SETTLED = "given as boxes", "settled by the campaign"
 
 
@@ -101,8 +101,10 @@ def add(campaign: Campaign, actor: User | None, rows: Sequence[Mapping[str, obje
 
 
 def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int]) -> int:
-    """Make gold questions from the pairs of these questions, whose instances all have a box; return
-    how many. Nobody who worked on such a pair gets its gold.
+    """Make gold questions from the pairs of these questions; return how many.
+
+    Skips pairs with an instance without a box, and pairs that have gold already. Nobody who worked
+    on a pair gets its gold.
     """
     rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
     pairs = sorted(set(rows.values_list("item_id", "topic")))

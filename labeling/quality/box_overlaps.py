@@ -1,11 +1,12 @@
-"""Overlapping boxes for review (Russakovsky et al. 2015, App.
+"""Overlapping boxes for review (Russakovsky et al. 2015, Appendix E).
 
-E): two of one class, two classes on one object, and an open class where a finer one is boxed.
+There are three kinds of findings: two boxes of one class, boxes of two classes on one object, and
+an open class where a finer class has boxes.
 
-About 1 % of boxes overlap another of their class by more than half, 60 % of them around the same
-object; 3 % overlap one of another class, a quarter of them around the wrong thing. A reviewer's
-decision is a settlement and a Decision, from which the pair's chain continues (box_pairs.again).
-Overlaps that were left unchanged are not shown again.
+About 1 % of boxes overlap another box of their class by more than half; 60 % of these are around
+the same object. 3 % overlap a box of another class; a quarter of these are around the wrong object.
+A reviewer's decision is a settlement and a Decision, from which the pair's chain continues
+(box_pairs.again). Overlaps that were left unchanged are not shown again.
 """
 
 import hashlib
@@ -61,9 +62,11 @@ Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Finding:
-    """Boxes to review. kind: SAME, CLASSES or FINER. item, image: their image; question: one of the
-    pair, whose page shows it. topics: of the first and the second box; for FINER the open class and
-    the finer one, which has `boxes`. iou: of the two boxes.
+    """Boxes to review.
+
+    kind: SAME, CLASSES or FINER. item, image: their image. question: one of the pair; its page
+    shows the pair. topics: of the first and the second box; for FINER the open class, then the
+    finer class, which has `boxes`. iou: of the two boxes.
     """
 
     kind: str
@@ -221,7 +224,7 @@ def _again(campaign: Campaign, item: int, key: str) -> Finding:
 
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
-    """Return the question that changes the boxes of a pair."""
+    """Change the boxes of a pair and return the id of the new question."""
     pairs = chaining.replayed(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]

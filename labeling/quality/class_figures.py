@@ -129,9 +129,10 @@ class _FiguresReader:
     def _probability(
         self, topic: str, settlement: CurrentSettlement, counted: Counter[str | None]
     ) -> float:
-        """Return the probability that a settled yes is right: from the class's table if there is
-        one. A reviewer's decision has 1. Without a table it is the settlement's own, which by
-        majority is a share of votes, not a probability.
+        """Return the probability that a settled yes is right.
+
+        A reviewer's decision has 1. Else it is from the class's table. Without a table it is the
+        settlement's own probability, or by majority the share of yes votes.
         """
         if settlement.reviewed:
             return 1.0

@@ -389,8 +389,8 @@ def _copy(question: Question, policy: Any) -> tuple[Question, bool]:
 def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
     """Make the drawn question gold, or a copy of it if people have answered it before.
 
-    Must run in a transaction. Raises Conflict while the question is open: whoever gets the copy as
-    gold could no longer answer the question.
+    Must run in a transaction. Raises Conflict if the question is gold already, or open with answers
+    or seats: people who got its copy as gold could no longer answer it.
     """
     campaign, question = audit.campaign, audit.question
     _check_graph(campaign, [(question.item.image.name, question.item_id, question.topic, answer)])
@@ -461,7 +461,11 @@ def balance(campaign: Campaign) -> Balance:
 
 @dataclass(frozen=True)
 class GoldTally:
-    """Counts of answers to one gold question: met, failed, and both for trusted people only."""
+    """People who answered one gold question.
+
+    met: all of them. failed: those who were wrong. trusted, trusted_failed: the same counts of
+    trusted people.
+    """
 
     question_id: int
     met: int
@@ -483,9 +487,9 @@ class GoldTally:
 def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[GoldTally]:
     """Return active gold (or these ids) that anybody failed, most failures by trusted people first.
 
-    Trusted people are researchers, reviewers, and working annotators whom the sequential test
-    accepted or whose accuracy without this question is above bad_accuracy even at the lower end of
-    its 95 % interval. Answers during training do not count. Two queries.
+    Trusted people are researchers, reviewers and some annotators at work: those whom the sequential
+    test accepted, and those whose accuracy without this question has a lower 95 % bound above
+    bad_accuracy. Answers during training do not count. Two queries.
     """
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
@@ -596,7 +600,10 @@ def _is_trusted(
 
 
 def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:
-    """Retire those of this gold (ids) that too many trusted people failed; return them."""
+    """Retire gold that too many trusted people failed; return the ids.
+
+    question_ids: check only this gold.
+    """
     policy = policies.of(campaign)
     retired = []
     for met in failing(campaign, question_ids):

@@ -210,10 +210,10 @@ def rights(
 
 
 def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
-    """Return answers to active gold.
+    """Return the condition for answers to active gold.
 
-    The query starts from the gold, of which there is little, never from all answers of the campaign
-    or its people.
+    The query starts from the gold, which is little, and not from all answers of the campaign or its
+    people.
     """
     gold = Question.objects.filter(
         campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
@@ -221,7 +221,7 @@ def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
     if people is None:
         return Q(assignment__question__in=gold.values("pk"))
     # Filter by subject: it finds these people's seats without those of others on the same gold.
-    # Questions with gold's subject may be the ones that gold was copied from.
+    # A question with the same subject may be the original of a gold copy: filter by state too.
     subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
     return Q(
         assignment__annotator__in=people,

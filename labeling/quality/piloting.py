@@ -69,9 +69,11 @@ def execute(job: Job) -> None:
 
 @dataclass(frozen=True)
 class PilotProgress:
-    """The progress of a pilot. asked: questions that need ten votes; decided: those done. topics:
-    their topics; tables: how many topics have a table in the current calibration; missing: names of
-    some without one.
+    """The progress of a pilot.
+
+    questions: number that need ten votes; decided: how many of them are done. topics: number of
+    their topics; tables: how many topics have a table in the current calibration; missing_count:
+    how many have none; missing: names of some of these.
     """
 
     questions: int
@@ -127,13 +129,13 @@ def _check(campaign: Campaign, per_topic: int) -> None:
 
 
 def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
-    """Ask ten people, settled by majority, about a random sample of each topic; return how many
+    """Ask ten people about each question of a random sample of each topic; return the number of
     questions.
 
-    The sample is drawn from all questions about the topic, settled or not; equal seeds give equal
-    samples from equal questions. Settled ones are reopened for the missing votes. Dropped images
-    and reviewers' decisions are left out. Asking again with the same seed adds nothing. The pilot
-    has its own policy version, which never becomes current.
+    The majority settles them. The sample is drawn from all questions about the topic, settled or
+    not; equal seeds give equal samples from equal questions. Settled ones are reopened for the
+    missing votes. Dropped images and reviewers' decisions are left out. Asking again with the same
+    seed adds nothing. The pilot has its own policy version, which never becomes current.
     """
     _check(campaign, per_topic)
     chosen = _sample(campaign, per_topic, seed)

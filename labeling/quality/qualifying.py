@@ -1,8 +1,8 @@
 """How a person starts: training on gold with feedback, a test on gold without, then work.
 
-Both use the same seats and answers as work. `working_since` is the start of the current stage;
-earlier answers belong to an earlier stage. Gold used here is not given to the person again, and
-feedback is given on no other gold. docs/explanation/quality.md, Training and test.
+Training and test use the same seats and answers as work. `working_since` is the start of the
+current stage; earlier answers belong to an earlier stage. Gold used here is not given to the person
+again. Feedback is given in training only. docs/explanation/quality.md, Training and test.
 """
 
 from collections import Counter
@@ -59,9 +59,11 @@ def stage_for(membership: Membership, policy: policies.WholePolicy) -> str:
 def next_page(
     user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
 ) -> claiming.SeatsPage:
-    """Return claiming.next_page for at most MOST_HELD seats, or one page if that is larger, and a
-    fair share of the last questions. Newcomers go to training or the test first. Raises the same
-    errors.
+    """Return the person's next page from claiming.next_page, with a fair share of the last
+    questions.
+
+    The person holds at most MOST_HELD seats, or one page if that is more. Newcomers go to training
+    or the test first. Raises what claiming.next_page raises.
     """
     most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
     try:
@@ -176,7 +178,7 @@ def _fill(membership: Membership, size: int | None) -> None:
     policy = policies.of(membership.campaign)
     by_topic = KINDS[membership.campaign.kind].topic_pages
     with writing():
-        # Everybody who seats this person takes this lock, so unseen gold stays unseen.
+        # All code that gives this person a seat takes this lock, so unseen gold stays unseen.
         if _locked(membership).stage != membership.stage:
             return
         held = list(_open(membership).values_list("question__topic", flat=True))
@@ -239,7 +241,9 @@ Unseen = tuple[int, int, str, Any, datetime | None, str]
 
 
 def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
-    """Return those of the open seats' topic, or else of a random topic, weighted by its gold."""
+    """Return the gold of one topic: that of the open seats, else a random one, weighted by its
+    gold.
+    """
     if not pool:
         return []
     topic = held[0] if held else gold_mixing.chance.choice(pool)[2]
@@ -386,9 +390,9 @@ def _finish_test(membership: Membership, state: StageState) -> None:
 class Feedback:
     """The result of an answer.
 
-    In training an accepted one has whether it was right, the known answer, the explanation and the
-    score of each part. In the test, and for seats that training did not give, these are None, None,
-    "" and {}.
+    right, answer (the known one), explanation and parts (the score of each part) are set for
+    answers that were accepted in training, on seats that training gave. Else they keep their
+    defaults.
     """
 
     seat: object
