@@ -36,7 +36,7 @@ CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Propose
 
 @dataclass(frozen=True)
 class CountShare:
-    """A count and its share with the 95 % interval (Wilson); None of a total of 0."""
+    """A count and its share with the 95 % interval (Wilson); both None for a total of 0."""
 
     words: str
     count: int

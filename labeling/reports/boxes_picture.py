@@ -157,7 +157,7 @@ def picture(
     )
 
 
-# As values have them, for people.
+# Labels of the flags and sides in answers.
 WORDS = {
     "truncated": _("truncated"),
     "occluded": _("occluded"),

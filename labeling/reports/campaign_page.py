@@ -31,7 +31,7 @@ class CampaignFacts:
     """Contents of a campaign's page.
 
     estimate: the expected cost of a draft, else None. without_anybody: open questions that every
-    member has answered.
+    annotator has answered.
     """
 
     progress: CampaignProgress

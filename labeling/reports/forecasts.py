@@ -25,12 +25,12 @@ from labeling.question_graph.graph import QuestionGraph
 from labeling.simulation import simulating_queries
 from labeling.simulation.expected_votes import expected_votes
 
-# Classes on an image: what was measured on the detection set of ILSVRC, or half of a small graph.
+# Mean classes per image, as on the detection set of ILSVRC. A small graph: half of its classes.
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
-# Instances per (image, class) pair: fewest, mean (METHODS) and many; and
-# drawings per accepted box.
+# Instances per (image, class) pair: fewest, mean (of ILSVRC's validation images, Russakovsky et al.
+# 2015) and many. Drawings per accepted box, likewise.
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
 # Finished images for a forecast: minimum and maximum.
@@ -112,9 +112,9 @@ def answers_each(policy: policies.WholePolicy) -> float:
 
 
 def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:
-    """Return the total number of questions, including those that follow from answers.
+    """Return the total number of questions, including those that will follow from answers.
 
-    counts: of its current questions.
+    counts: of the campaign's current questions.
     """
     total = counts.questions
     known = known_number(total)

@@ -12,7 +12,7 @@ from labeling.question_graph.replaying import Node, QuestionGraph
 # Deeper nodes are listed at this level, to limit nesting.
 DEEPEST = 30
 COUNTED = ("asked", "yes", "no", "open")
-# Of each node by its id: images by the words of COUNTED.
+# By node id: the number of images for each of COUNTED.
 Counts = dict[str, dict[str, int]]
 
 

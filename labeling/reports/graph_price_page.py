@@ -8,7 +8,7 @@ from labeling.models import Campaign
 from labeling.question_graph.inferring import LearnedScenes, PricePoint
 from labeling.question_graph.scenes import FALSE_COST
 
-# Of the figure, in its own units, and what is left beside it for its words.
+# Size of the figure in SVG units, and its left and bottom margins for labels.
 WIDTH, HEIGHT, LEFT, BELOW = 640, 260, 44, 40
 TICKS = 5
 STEPS = (1, 2, 5, 10)

@@ -18,13 +18,13 @@ FLAGS = {
     "no-room": "No room for context",
     "no-parts": "No parts yet",
 }
-# Tolerance in pixels of a tile; finer corners would be invisible.
+# Size of a tile. Outlines are simplified by one of its pixels: finer corners would be invisible.
 TILE_PX = 160
 
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """A part as drawn on a page. d: of its path; "" if there is none."""
+    """A part as drawn on a page. d: SVG path data; "" if there is none."""
 
     part: Part
     name: str

@@ -92,7 +92,7 @@ def editor_setup(
 class PartPictureRow:
     """A part or the outline in a picture.
 
-    given: only the import has it. d: of its path. voters, iou, boundary_f: the agreement.
+    is_known: only the import has it. d: SVG path data. voters, iou, boundary_f: the agreement.
     """
 
     key: str
@@ -109,7 +109,7 @@ class PartPictureRow:
 
 @dataclass(frozen=True)
 class PersonDrawing:
-    """The drawing of one person. d: of the path of all its parts."""
+    """The drawing of one person. d: SVG path data of all its parts."""
 
     answer: Answer
     number: int

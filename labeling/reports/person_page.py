@@ -28,9 +28,9 @@ SHOWN = 40
 
 @dataclass(frozen=True)
 class PersonAnswerRow:
-    """A person's answer beside the gold or settled one, which may be "".
+    """A person's answer, and the question's gold or settled one (current), "" without one.
 
-    agrees: None without one, and for an abstention.
+    agrees: None without a current answer, and for an abstention.
     """
 
     question: Question
@@ -149,7 +149,7 @@ def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.
 class PersonCheck:
     """A check of a person in words: last value, threshold and consequence.
 
-    past: whether the threshold is exceeded.
+    is_reason: whether the threshold was exceeded.
     """
 
     signal: str

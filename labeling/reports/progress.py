@@ -95,8 +95,8 @@ def progress(campaign: Campaign, counted: CountedQuestions | None = None) -> Cam
     )
 
 
-# A literal state, so that both databases use their partial index: what is leased is read, which is
-# what people have on their screens, never all that was ever asked.
+# The state is a literal, so that both databases use their partial index: the query reads only the
+# leased seats.
 LEASED_SEATS = """
 SELECT COUNT(*) FROM (SELECT question_id FROM labeling_assignment WHERE state = 'leased') a
 JOIN labeling_question q ON q.id = a.question_id

@@ -52,7 +52,7 @@ class Arm(Record):
     """Drawings with the model available, or without it.
 
     seconds_per_part: of one drawn part. gold_iou: with gold, by part. others_iou: with other
-    people's drawings made without the model. bad: parts of gold drawn with an IoU below 0.5.
+    people's drawings that used no proposal. bad: parts of gold drawn with an IoU below 0.5.
     """
 
     drawings: int
@@ -84,7 +84,7 @@ class ProposalFigures(Record):
     """Drawings with and without a model.
 
     time_ratio: seconds per part with the model over those without. iou_difference: of gold_iou.
-    asked: parts for which the model was queried; taken, mended: proposals that became drawings;
+    requests: parts for which the model was queried; taken, mended: proposals that became drawings;
     refused: the others. bad_proposals: of proposals for gold with an IoU below 0.5, those whose
     submitted drawing stays below it.
     """

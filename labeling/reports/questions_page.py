@@ -1,6 +1,6 @@
 """A campaign's questions with keyset pagination.
 
-No page counts or skips rows, so the last costs what the first does. A filter by class or name
+No page counts or skips rows, so the last page costs as much as the first. A filter by class or name
 reads on until a page is full.
 """
 

@@ -16,9 +16,9 @@ REACHED = 0.1
 class TargetAdvice:
     """The targets that known answers support.
 
-    known: number of gold and audited images of the last calibration. needed: more than these, for
-    the target that was chosen; 0 if there are enough. rows: the supported targets at which
-    questions settle. proposed: the smallest reachable one.
+    known: number of gold and audited images of the last calibration. needed: number that the chosen
+    target requires, known ones included; 0 if there are enough. rows: the supported targets at
+    which questions settle. proposed: the smallest reachable one.
     """
 
     known: int
