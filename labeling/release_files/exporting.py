@@ -95,7 +95,7 @@ OPTION_USES = {
 
 
 def options_of(format_name: str, kind: str) -> tuple[str, ...]:
-    """Return the names of the Options that a format has, for a campaign of that kind."""
+    """Return the names of the FormatOptions that a format has, for a campaign of that kind."""
     if format_name == "coco":
         return ("names", "rest") if KINDS[kind].release == OBJECTS else ("names",)
     return {"label-studio": ("image_base",), PUBLISHED: ("with_images",)}.get(format_name, ())
@@ -110,9 +110,10 @@ def formats_of(kind: str) -> dict[str, ModuleType]:
 
 @dataclass(kw_only=True)
 class Exported(Record):
-    """labels: {origin: {value: count}}, with the number of drawn instances.
+    """The counts of an export.
 
-    For objects with parts: objects and parts as {origin: {state: count}}, the rest separately.
+    labels: {origin: {value: count}}; instances: number of drawn ones. For objects with parts
+    instead: objects, their number, and parts, {origin: {state: count}} without the rest.
     """
 
     format: str

@@ -1,6 +1,7 @@
 """Release folders: written atomically, hashed by line, verified when read. No database.
 
-A folder is `release.json` and the files it names, each with its SHA-256, and one over all.
+A folder has `release.json` and the files that it lists. `release.json` states the SHA-256 of each
+file and of the whole.
 """
 
 import contextlib
@@ -198,9 +199,9 @@ class Frozen:
     def objects(self, rest: bool = True) -> Iterator[tuple[Photograph, list[PartedObject]]]:
         """Yield every image with its settled objects and their parts, in the order of the files.
 
-        An object's last parts, of origin "made", are what no other part covers (background.py): of
-        the object, where its outline is known, and of the background in its crop. rest: False omits
-        them. Works image by image; memory stays constant.
+        The last parts of an object have origin "made". They are the area that no other part covers
+        (background.py): of the object, if its outline is known, and of the background in its crop.
+        rest: False omits them. Works image by image; memory stays constant.
         """
         return ahead(_with_rest, self._parted()) if rest else self._parted()
 
@@ -362,7 +363,7 @@ def write_synced(path: Path, text: str) -> None:
 def publish(building: Path, goal: Path) -> None:
     """Rename `building` to `goal` and sync."""
     goal.parent.mkdir(parents=True, exist_ok=True)
-    # A freeze died between the rename and the commit; no row names this folder.
+    # `goal` exists if a freeze died between the rename and the commit; no row refers to it.
     shutil.rmtree(goal, ignore_errors=True)
     os.chmod(building, 0o750)  # noqa: S103 - mkdtemp gives 0700; the group serves it
     sync_folder(building)

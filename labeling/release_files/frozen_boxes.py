@@ -1,7 +1,8 @@
 """Boxes in a release: a line for each box, and the coverage of each class of an image. Pure.
 
-Unasked and unfinished pairs are unknown. A class is absent from an image only if somebody said
-so, or if the campaign's initial labels decide every class.
+Unasked pairs are unknown; unfinished ones are partial if they have boxes, else unknown. A class is
+absent from an image only if somebody said so, or if the campaign's initial labels decide every
+class.
 """
 
 import heapq
@@ -133,7 +134,7 @@ def labels(
 
 
 class _by_image:
-    """Yield the lines of each image; both inputs ascend by image."""
+    """The lines by image. Lines, and the images that are requested, ascend by image."""
 
     def __init__(self, lines: Iterable) -> None:
         self.groups = groupby(lines, itemgetter("image"))

@@ -72,8 +72,9 @@ class LabelLine(TypedDict):
     """The label of a class of an image; see Frozen.labels.
 
     probability: the model's own. error: the probability that the label is wrong, where gold or
-    audits measured it. votes: people who could answer. interval: of the share that the probability
-    is. flags: of each box. coverage: one of frozen_boxes.STATES. queries: that found the image.
+    audits measured it. votes: number without abstentions. interval: of a probability that is a
+    share of votes. flags: of each box. coverage: one of frozen_boxes.STATES. queries: that found
+    the image.
     """
 
     image: str

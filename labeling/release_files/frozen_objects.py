@@ -49,8 +49,9 @@ class PartLine(TypedDict):
 class ObjectLine(TypedDict):
     """A line of objects.jsonl.
 
-    half: the answer to that question. outline_origin: source of the outline. unknown: parts
-    without a label. settled_by, reviewed: see releases/parts.py.
+    half: whether at least half of the missing parts could be drawn; None if nobody was asked.
+    outline_origin: EXPLICIT or GIVEN. unknown: parts without a label. settled_by, reviewed: see
+    releases/parts.py.
     """
 
     image: str

@@ -34,7 +34,7 @@ def written(path: Path) -> tuple[int, int]:
 
 @dataclass
 class ObjectLines(Sequence[T]):
-    """Some of the lines, read on access."""
+    """Some lines of a file, read on access."""
 
     path: Path
     starts: array = field(default_factory=lambda: array("Q"))

@@ -26,7 +26,7 @@ from labeling.releases import stored
 from labeling.releases.asked import FrozenQuestion, FrozenSettlement
 from labeling.releases.votes import FrozenVote
 
-# Where the campaign's initial labels decide every class of every image.
+# A release with this file states a label for every class of every image.
 GRAPH_FILE = "graph.json"
 
 
@@ -60,7 +60,7 @@ class FrozenBoxes:
         settled: Mapping[int, FrozenSettlement],
         votes: Mapping[int, Sequence[FrozenVote]],
     ) -> Lines:
-        """Return the lines of these questions' pairs; the questions include all of their images."""
+        """Return the lines of these questions' pairs. asked_questions: all of their images."""
         by_pair: dict[tuple[str, str], list[FrozenQuestion]] = defaultdict(list)
         for question in asked_questions:
             by_pair[question.image, question.topic].append(question)
@@ -101,7 +101,9 @@ class FrozenBoxes:
         settled: Mapping[int, FrozenSettlement],
         votes: Mapping[int, Sequence[FrozenVote]],
     ) -> list[tuple[int, Any]]:
-        """Return who drew the box; nobody for a box that was proposed or drawn by a reviewer."""
+        """Return (person, box) of each drawing of the box; [] if a model proposed or a reviewer
+        drew it.
+        """
         if boxed.drawing is None:
             return []
         question = pair.path[boxed.drawing].id
@@ -186,9 +188,10 @@ def _source(campaign: Campaign) -> frozen.Frozen | None:
 
 
 def _labels(campaign: Campaign) -> tuple[Iterator[CoverageLine], str]:
-    """Return the labels of the source release that are not asked about.
+    """Return coverage by labels of the source release, and the state of pairs without a line.
 
-    These are absent classes and, where the release names every class, unknown ones.
+    If the release states every class, the lines are its classes that are unknown here, and other
+    pairs are absent. Else the lines are its absent classes, and other pairs are unknown.
     """
     source = _source(campaign)
     if source is None:

@@ -29,7 +29,7 @@ from labeling.releases.votes import FrozenVote, FrozenVotes
 
 # Questions held in memory at once: two queries a batch.
 BATCH = 500
-# Drawings are long: fewer of them.
+# The same for drawings, which are long.
 FEW = 100
 COUNTED = "piece.json"
 LINES = ("answers.jsonl", "objects.jsonl", BOXES_FILE, COVERAGE_FILE)

@@ -78,8 +78,8 @@ class SnapshotContext(NamedTuple):
     known_parts: dict[str, Any]
     # For boxes only: it has the error figures of people who draw.
     calibration: int | None
-    # Of words: a, b and c of the error of labels, and whether the majority decides; None without a
-    # basis.
+    # The error model of labels that are words: its coefficients a, b and c, and whether the
+    # majority decides. None if the error was not measured.
     error: tuple[tuple[float, float, float], bool] | None = None
 
 

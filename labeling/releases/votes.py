@@ -27,10 +27,10 @@ class FrozenVote(NamedTuple):
 
 
 class FrozenVotes:
-    """The votes of a range with row ids in place of people, and what is counted of them.
+    """The votes of a chunk, with user ids in place of pseudonyms, and their counts.
 
-    Beside them, for each question (all its rounds), who gave which revision and how many bytes that
-    line has: votes are put in order and named without being parsed again.
+    INDEX has a line for each question (all its rounds): annotator, revision and number of bytes of
+    each vote. So name_people sorts and renames the votes without parsing them.
     """
 
     RAW, INDEX = "votes.raw", "votes.index"
@@ -46,7 +46,7 @@ class FrozenVotes:
     def write(
         self, kind: Kind, subject: Line, counted: Collection[str], votes: Iterable[FrozenVote]
     ) -> dict[str, int]:
-        """Return the tally of the counted answers; write these votes and the late ones.
+        """Write these votes, late ones too, and return the tally of the counted answers.
 
         counted: ids of the answers that settled the question.
         """
@@ -94,7 +94,7 @@ def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFi
     """
     key = hmac.digest(settings.SECRET_KEY.encode(), b"release " + digest, "sha256")
     names = {person: f"annotator-{_digest(key, person)}" for person in people}
-    # The first key of a line, whose keys are sorted.
+    # Keys of a line are sorted, so "annotator" comes first.
     before = {person: canonical({"annotator": person})[:-1] for person in names}
     after = {person: canonical({"annotator": name})[:-1] for person, name in names.items()}
     with (
