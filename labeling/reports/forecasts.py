@@ -29,8 +29,8 @@ from labeling.simulation.expected_votes import expected_votes
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
-# Instances per (image, class) pair: fewest, mean (of ILSVRC's validation images, Russakovsky et al.
-# 2015) and many. Drawings per accepted box, likewise.
+# Instances per (image, class) pair: fewest, mean (ILSVRC's validation images) and many.
+# Drawings per accepted box: fewest, mean and many.
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
 # Finished images for a forecast: minimum and maximum.
