@@ -17,11 +17,11 @@ from labeling.question_graph.replaying import NO, UNKNOWN, YES
 from labeling.question_graph.scenes import Answers, Scenes, Utility
 from labeling.records import Record
 
-# An answer as the kernels read it; nobody could decide: asked, and nothing known.
+# Codes of answers for the kernels. UNKNOWN: asked, but nobody could decide.
 CODES = {YES: 1, NO: 0, UNKNOWN: scenes.UNDECIDED}
-# Digits of a chance that are kept.
+# Digits of stored probabilities.
 DIGITS = 6
-# Of a class that came into the graph after the scenes were learned: of half an image of so many.
+# Pseudo-images with a class that was added to the graph after the scenes were learned.
 HALF = 0.5
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labeling.numba_cache import njit
 
 Floats = NDArray[np.float64]
-# A scene of less weight changes no answer.
+# Scenes with a lower posterior are skipped; they change no answer.
 NEGLIGIBLE = 1e-9
 
 
@@ -57,7 +57,7 @@ def infer(
             continue
         for v in range(nodes):
             yes = 1.0 - off[z, v]
-            # What each parent says multiplies the odds.
+            # Each parent's evidence multiplies the odds.
             odds = yes / max(off[z, v], 1e-300)
             local_odds = odds
             for at in range(parent_starts[v], parent_starts[v + 1]):

@@ -2,7 +2,7 @@
 
 The learned order asks the question with the largest expected number of class labels settled per
 second (one step ahead, after Deng et al., Scalable multi-label annotation, CHI 2014). It only sorts
-the candidates of `questions.replay`, so it never closes a label that the graph would not close.
+the candidates of `replaying.replay`, so it never closes a label that the graph would not close.
 Pure numpy, no Django.
 """
 
@@ -19,15 +19,17 @@ from labeling.question_graph.replaying import NO, YES, Replay
 from labeling.records import Record
 
 ORDERS = ("breadth", "depth", "learned")
-# A question is scored once the images with its parent number so many; else the graph's order.
+# A question has a score once its parent is "yes" on this many images; before, the graph's order
+# applies.
 MIN_IMAGES = 50
-# Another answer is evidence about a question once both were "yes" on so many images.
+# Another answer is evidence about a question once both were "yes" on this many images.
 MIN_PAIR = 10
-# Half an image on either side, so that nothing is ever certain.
+# Pseudo-images with "yes" and with "no", so that no probability is 0 or 1.
 SMOOTHING = 0.5
-# Answers overlap (a dog is a mammal is an animal); what they say together, in nats, is cut here.
+# Limit of the total evidence in nats. Naive Bayes counts overlapping answers repeatedly: a dog is a
+# mammal is an animal.
 MAX_EVIDENCE = 3.0
-# An answer time counts like its own mean after so many; before, like that of all questions.
+# Weight of the mean time of all questions, in answers, when a question's mean time is estimated.
 SECONDS_WEIGHT = 20
 
 Bools = npt.NDArray[np.bool_]
@@ -54,7 +56,7 @@ def learn(
     labels: npt.NDArray[np.int8],
     seconds: Mapping[str, tuple[int, float]] | None = None,
 ) -> Statistics:
-    """Count over settled images.
+    """Return the statistics of settled images.
 
     labels: (images, N), 1 yes, 0 no, -1 unknown, by node position; images with an unknown are
     dropped, so that all counts have the same base. seconds: (answers, their total) by node id;
@@ -107,7 +109,7 @@ class QuestionOrder:
         gone = self._leaves_closed[places][:, settled].sum(axis=1)
         closes[places] = self._most_closed[places] - gone
         scores = self.model.scores(settled, evidence, closes)
-        # Equal scores, and -inf where too little is known, fall to the graph's order.
+        # Questions with equal scores, and those without one (-inf), keep the graph's order.
         return sorted(state.candidates, key=lambda i: (-scores[index[i]], index[i]))
 
     @functools.cached_property
@@ -136,8 +138,9 @@ class QuestionOrder:
     def scores(self, settled: Bools, evidence: npt.NDArray[Any]) -> Floats:
         """Return (B, N): expected class labels settled per second, -inf if unknown.
 
-        settled: (B, N), nodes with a label, none known beforehand: then only leaves with several
-        paths can be settled below an open question. evidence: (B, N) in nats, sums of `model.says`.
+        settled: (B, N), nodes with a label. No label may be known beforehand: then only leaves with
+        several paths can be settled below an open question. evidence: (B, N) in nats, sums of
+        `model.says`.
         """
         assert self.model is not None
         return self.model.scores(settled, evidence, self._closes(settled))
@@ -145,7 +148,7 @@ class QuestionOrder:
     def _closes(self, settled: Bools) -> Floats:
         """Return (B, N): class labels that a "no" would settle."""
         early = self._several_ways
-        # As float32 on both sides, or numpy goes the slow way.
+        # numpy multiplies fast only if both sides are float32.
         gone = settled[:, early].astype(np.float32) @ self._leaves_closed[:, early].T
         return np.asarray(self._most_closed - gone, np.float64)
 
@@ -206,7 +209,7 @@ class _Model:
         given_yes = (both + s) / (yes[:, None] + 2 * s)
         given_no = (rest_both + s) / (rest[:, None] + 2 * s)
         given_yes, given_no = np.clip(given_yes, 0, 1 - 1e-6), np.clip(given_no, 0, 1 - 1e-6)
-        # Above and below each other the graph itself says what follows.
+        # Between ancestors and descendants there is no evidence: labels follow from the graph.
         related = graph.below | graph.below.T | np.eye(count, dtype=bool)
         telling = (both >= MIN_PAIR) & ~related
         said_yes = np.where(telling, np.log(given_yes / given_no), 0)

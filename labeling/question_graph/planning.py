@@ -75,10 +75,10 @@ def stand(
 ) -> Replay:
     """Return the image's labels from the answers that count.
 
-    An answer counts while an ancestor is yes or undecidable, as Algorithm 1 would have asked it;
-    the order is that of the first settling, so a block and its lifting restore the labels. pending:
-    questions settled before that are open, in review or withdrawn count as if settled.
-    known_labels: known before anybody was asked; "unknown" if nothing more can be known.
+    An answer counts while a parent is "yes" or "unknown", since Algorithm 1 would have asked it.
+    Answers are in the order of their first settling, so that a block and an unblock restore the
+    labels. pending: questions that were settled once and are open, in review or withdrawn count as
+    settled. known_labels: known before anybody was asked; "unknown" if nothing more can be known.
     """
     known_labels = known_labels or {}
     known = replaying.replay(graph, (), mode, known_labels).settled if known_labels else {}
@@ -98,7 +98,7 @@ def stand(
         if parents and all(firm.get(parent, NO) == NO for parent in parents):
             continue
         counted.append(settled_question)
-        # What is pending opens nothing below itself until it is settled.
+        # A pending question opens nothing below itself until it is settled.
         if settled_question.decided:
             firm.setdefault(settled_question.node, str(settled_question.value))
     counted.sort(key=lambda question: (question.first, question.id))
@@ -115,7 +115,7 @@ def plan(
 ) -> GraphPlan:
     """Return what to open, reopen and withdraw. Idempotent once carried out.
 
-    questions: those of the image without gold, whose answers are in known_labels. choose: which
+    questions: those of the image, without gold; answers of gold are in known_labels. choose: which
     candidates to ask now, by default all.
     """
     replay = stand(graph, questions, mode, known_labels, pending=True)
@@ -129,7 +129,7 @@ def plan(
         question.id for node, question in rows.items() if node not in withdrawn and node not in keep
     ]
     waiting = {node for node in keep if node in rows and rows[node].state == "open"}
-    # What comes back because its answers count again is not chosen again.
+    # Withdrawn questions whose answers count again are reopened without `choose`.
     to_open = [node for node in rows if node in counts and node in withdrawn]
     to_open += (choose or breadth)(graph, replay, candidates, waiting)
     return GraphPlan(
@@ -163,10 +163,10 @@ def plan_any(
 ) -> GraphPlan:
     """Plan like `plan` where any node may be asked, one question at a time.
 
-    choose: the node to ask after these answers; None if none is worth it, then open questions are
-    withdrawn. The open question stays while any is worth asking, unless its answer follows from
-    given labels. Nothing is asked beside a review or beside reopened questions, which stay, so that
-    a block and its lifting restore the image.
+    choose: returns the node to ask after these answers, or None if none is worth it; then open
+    questions are withdrawn. The open question stays while any is worth asking, unless its answer
+    follows from given labels. While a question is in review or reopened, no other is asked, so that
+    a block and an unblock restore the image.
     """
     rows = {question.node: question for question in questions}
     in_graph = {node: question for node, question in rows.items() if node in graph.index}

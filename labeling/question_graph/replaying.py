@@ -48,7 +48,7 @@ YES, NO, UNKNOWN = "yes", "no", "unknown"
 EXPLICIT, INHERITED, GIVEN, INFERRED = "explicit", "inherited", "given", "inferred"
 MODES = ("safe", "strict")
 
-# Rows of a refused import that are named.
+# Maximum number of faults that a refused import lists.
 SHOWN = 20
 
 Label = tuple[str, str]
@@ -56,12 +56,13 @@ Label = tuple[str, str]
 
 @dataclass(frozen=True)
 class Replay:
-    """Where one image stands.
+    """The labels of one image after its answers.
 
-    explicit: what people said, of the answers that count, and known: labels known beforehand, both
-    by node id. ignored: (id, value) of answers that do not count, since something above, or a label
-    known beforehand, had closed their node. shut: the nodes closed below a "no" as a bit set over
-    positions; closings: which "no" closed which of them.
+    explicit: answers that count, by node id. known: labels known beforehand, by node id; known_by:
+    for ancestors among them, the node that they follow from. ignored: (id, value) of answers that
+    do not count, since a "no" above or a label known beforehand had closed their node. shut: the
+    nodes closed by a "no" above, as a bit set over positions. closings: ("no" nodes, nodes that
+    they closed).
     """
 
     graph: QuestionGraph
@@ -74,8 +75,8 @@ class Replay:
 
     @functools.cached_property
     def candidates(self) -> list[str]:
-        """Return ids to ask now, breadth-first: without a label, and a root or below one
-        not "no".
+        """Return ids to ask now, breadth-first: nodes without a label that are roots or have a
+        parent labeled "yes" or "unknown".
         """
         masks = self.graph.masks
         index = self.graph.index
@@ -108,7 +109,7 @@ class Replay:
 
     @functools.cached_property
     def depends(self) -> dict[str, tuple[str, ...]]:
-        """Return ids of the explicit and given answers that a label rests on, by id of its node."""
+        """Return, by node id, the ids of the explicit and given answers behind its label."""
         sources_of: dict[str, tuple[str, ...]] = {
             node_id: (node_id,) for node_id in (*self.explicit, *self.known)
         }
@@ -125,15 +126,15 @@ def replay(
     mode: str = "safe",
     known_labels: Mapping[str, str] | None = None,
 ) -> Replay:
-    """Return where an image stands after its settled answers.
+    """Return the labels of an image after its settled answers.
 
     answers: (node id, "yes" | "no" | "unknown") in the order of settling; the last one of a node
-    counts, at the place of its first. "unknown" is a question that nobody could decide: below it
-    people are asked all the same, since a wrong "no" costs labels and a wrong "yes" only questions.
+    counts, at the position of its first. "unknown" means that nobody could decide. Nodes below it
+    are asked all the same, since a wrong "no" costs labels and a wrong "yes" only questions.
     known_labels: "yes" | "no" by class key or node id, known before anybody was asked. A "yes"
     makes all its ancestors "yes" too. Nodes that the graph does not have are left out.
-    Raises ValueError for another mode. The cost is that of the answers and of the nodes with
-    several parents, not of the graph.
+    Raises ValueError for another mode. The time depends on the answers and the nodes with several
+    parents, not on the size of the graph.
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected safe or strict")
@@ -244,8 +245,8 @@ def gold_conflicts(
     """Return one sentence for each answer that contradicts others of its image.
 
     rows: (image, node id or class key, "yes" | "no"). A "yes" contradicts answers that close its
-    node: any "no" above in strict mode, only "no" above in safe mode. A "yes" whose children are
-    all "no" is fine: an animal need not be one of the listed ones.
+    node: in strict mode any "no" above it, in safe mode a "no" on every path to it. A "yes" whose
+    children are all "no" is fine: an animal need not be one of the listed ones.
     """
     images: dict[str, dict[str, str]] = defaultdict(dict)
     sentences = []
@@ -278,8 +279,8 @@ def check_given(
 ) -> None:
     """Raise Refusal, which names the rows, if known labels contradict the graph.
 
-    rows: (image, node id or class key, "yes" | "no"), in the order of the file, from row 1. places:
-    their positions in words, if not rows.
+    rows: (image, node id or class key, "yes" | "no"), in the order of the file. places: what
+    messages call each of them, by default "Row n", from 1.
     """
 
     def at(number: int) -> str:

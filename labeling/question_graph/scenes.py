@@ -1,10 +1,11 @@
 """Chooses the next question of an image among all nodes, by co-occurrence of classes.
 
 After Deng et al., Scalable multi-label annotation (CHI 2014): any node may be asked, co-occurring
-labels are inferred, and asking stops when a question is worth less than its price. Images are a
-mixture of scenes; in a scene classes occur independently, each with its own probability; an inner
-node is "yes" if any class below it occurs; an answer is wrong with a stated probability. Learned by
-EM from the answers alone. Pure, no Django.
+labels are inferred, and asking stops when a question is worth less than its price.
+
+The model: images are a mixture of scenes. In a scene, classes occur independently, each with its
+own probability. An inner node is "yes" if any class below it occurs. An answer is wrong with a
+given probability. The scenes are learned by EM from the answers alone. Pure, no Django.
 """
 
 from dataclasses import dataclass
@@ -19,42 +20,46 @@ Answers = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 Links = tuple[npt.NDArray[np.int64], ...]
 
-# Of a question in place of an answer (1 yes, 0 no): nobody could tell counts as asked.
+# Codes of questions without a 1 (yes) or 0 (no). UNDECIDED: asked, but nobody could tell.
 NOT_ASKED, UNDECIDED = -1, -2
-# The share of answers that are wrong, where nothing says it.
+# Share of wrong answers, if it is unknown.
 ERROR = 0.02
-# A false label costs this much of a missed one: a wrong "no" loses a label for good.
+# Cost of a false label, in missed labels. It is lower: a wrong "no" loses a label for good.
 FALSE_COST = 0.15
-# An answer is never taken for certain, or one mistake would leave no explanation at all.
+# Lowest share of wrong answers in the model: with 0, one mistake could make every scene impossible.
 LEAST_ERROR = 1e-4
+# Most scenes.
 SCENES = 120
-# Steps of EM: over labels that are taken as known (fast), then over the answers themselves.
+# Steps of EM: over label probabilities (fast), then over the answers.
 ROUGH_STEPS, STEPS = 40, 8
-# Scenes whose differences from the mean are so alike (cosine) are one; looked for every so often.
+# Every MERGE_EVERY steps, scenes are merged if the cosine of their differences from the mean is
+# above SAME.
 SAME = 0.5
 MERGE_EVERY = 10
-# A scene begins as the mean of so many images alike.
+# A scene starts as the mean of this many similar images.
 ALIKE = 5
-# It goes where it explains fewer images than one of these; one of HELD_OUT images decides which.
+# Candidates for the fewest images that a scene must explain. Every HELD_OUT-th image is held out to
+# choose one of them.
 FEWEST = (3.0, 10.0, 30.0)
 HELD_OUT = 5
-# Within a scene most classes are as rare as outside of it, and some have a chance of their own,
-# which is a priori of Beta(…): of at first so many of them, and never fewer or more.
+# In a scene most classes are as rare as in other scenes. Some have their own probability, with the
+# prior Beta(OWN). OWN_SHARE: initial share of these classes; OWN_SHARES: its limits.
 OWN = (1.0, 4.0)
 OWN_SHARE, OWN_SHARES = 0.05, (1e-3, 0.9)
-# How rare a class is outside of its scenes: so many images of the average class are added.
+# Pseudo-images with the average class's rate, for the rate of a class outside its scenes.
 RARE_IMAGES = 200.0
 RATE_STEPS = 12
-# One scene alone: so many images of the average class are added, so none is thought impossible.
+# The same for a single scene, so that no class gets probability 0.
 PRIOR = 5.0
-# Nothing is certain before it is asked.
+# Probabilities of classes stay in [EDGE, 1 − EDGE].
 EDGE = 1e-7
 
 
 @dataclass(frozen=True)
 class Scenes:
-    """weights: (Z,), share of images. present: (Z, L), probability of each class of
-    `graph.leaves`.
+    """A mixture of scenes.
+
+    weights: (Z,), share of images. present: (Z, L), probability of each class of `graph.leaves`.
     """
 
     weights: Floats
@@ -65,7 +70,8 @@ class Scenes:
 class Utility:
     """When asking stops: a question must save more than `price` missed labels.
 
-    false_cost: cost of a false label in missed ones; the value of a class minimizes the cost.
+    false_cost: cost of a false label in missed ones. Each class gets the value with the lower
+    expected cost.
     """
 
     price: float
@@ -159,7 +165,8 @@ def learn(
 ) -> Scenes:
     """Return the scenes that explain the answers to images, by EM.
 
-    answers: (B, N), 1 yes, 0 no, -1 not asked; which were asked may depend on earlier answers.
+    answers: (B, N), 1 yes, 0 no, -1 not asked. The choice of questions may depend on earlier
+    answers.
     """
     plain = independent(graph, 1.0)
     for _ in range(STEPS):
@@ -176,8 +183,8 @@ def learn(
 def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator) -> Scenes:
     """Return the scenes of images with label probabilities (B, L) from a single scene.
 
-    A scene of few images may be an accident. The minimum is chosen by how well the other images
-    explain every fifth one; if a single scene does best, there is one.
+    A scene of few images may be an accident. The minimum is the one with which the other images
+    explain the held-out images best. If a single scene explains them best, it is returned.
     """
     held = np.arange(len(likely)) % HELD_OUT == 0
     groups = _groups(likely[~held] > 0.5, most, chance)
@@ -189,7 +196,7 @@ def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator)
 
 
 def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
-    """Run EM over label probabilities from these groups."""
+    """Return the scenes after EM over label probabilities, started from these groups."""
     present = np.vstack([mean, (groups + mean) / 2])
     scenes = Scenes(np.full(len(present), 1 / len(present)), np.clip(present, EDGE, 1 - EDGE))
     for step in range(1, ROUGH_STEPS + 1):
@@ -211,7 +218,7 @@ def _joint(likely: Floats, scenes: Scenes) -> Floats:
 
 
 def _log_likelihood(likely: Floats, scenes: Scenes) -> Floats:
-    """(B,)"""
+    """Return (B,): log probability of each image's labels."""
     joint = _joint(likely, scenes)
     top = joint.max(axis=1)
     return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
@@ -255,7 +262,7 @@ def _step(
 
 
 def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
-    """Return the scenes of expected counts: images (Z,), of them with each class (Z, L)."""
+    """Return the scenes of expected counts. images: (Z,). yes: (Z, L), those with each class."""
     stays = images >= min(fewest, images.max())
     images, yes = images[stays], yes[stays]
     if len(images) > 1:
@@ -268,9 +275,10 @@ def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
 def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
     """Return (Z, L): probability of each class in each scene, by empirical Bayes.
 
-    It is either that of the class outside its scenes, or the scene's own, weighted by the counts. A
-    class seen once in a hundred images of a scene is a stray or a wrong answer; otherwise every
-    scene would seem to have thirty of them, each worth a question.
+    It is a mean of the class's rate outside its scenes and the scene's own rate, weighted by how
+    well each explains the counts. So a class that is seen once in a hundred images of a scene
+    counts as a stray or a wrong answer. Otherwise every scene would seem to have thirty such
+    classes, each worth a question.
     """
     from scipy.special import betaln, expit
 
