@@ -59,10 +59,10 @@ class Assisted(Record):
 class BoxFigures(Record):
     """Progress of a box campaign at its last calibration.
 
-    pairs: by what is known of their instances (boxes/chain.py), or in review. boxes: by origin.
-    draws: median time of a drawing by input method. seconds_per_box: over the steps, answers per
-    box times the median time. planted: of objects that gold withholds, how many were pointed at and
-    how many there were. classes: [pairs, those complete or absent, boxes] by topic.
+    pairs: by coverage (boxes/chain.py), or "review". boxes: by origin. draws: median time of a
+    drawing by input method. seconds_per_box: the sum over the steps of answers per box times their
+    median time. planted: [right, all] answers to gold that withholds an instance. classes: [pairs,
+    those complete or absent, boxes] by topic.
     """
 
     pairs: dict[str, int]
@@ -117,11 +117,10 @@ class CalibrationContent(Record):
     """The content of a calibration.
 
     annotators: by user id. prior: P(no), P(yes) by topic, "*" for all others. tables, statistics:
-    of VoteTable and Statistics. error: measured on gold and audits. answered: number of answers so
-    far. voided: ids of people whose votes do not count. scenes: which classes appear together in
-    images, if questions have a price.
-    Box campaigns add acceptance ([good, shown] of proposals by topic), seconds (median of an answer
-    by step) and figures.
+    JSON of VoteTable and Statistics. error: measured on gold and audits. answered: number of
+    answers so far. voided: ids of people whose votes do not count. scenes: which classes appear
+    together in images, if questions have a price. Box campaigns add acceptance ([good, shown] of
+    proposals by topic), seconds (median of an answer by step) and boxes.
     """
 
     classes: list[str] | None = None

@@ -84,9 +84,9 @@ def _whole() -> "array[int]":
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
-    """Return the content of a calibration without `voided` and its time.
+    """Return the content of a calibration; its voided people and its time are not set.
 
-    It depends only on the answers, not on the database.
+    voided: people whose answers are left out.
     """
     reader = _BoxReader(campaign, voided)
     for rows in _chunks(campaign):

@@ -33,23 +33,24 @@ CHUNK = 1_000
 # Pseudo-answers of everyone: two right and one wrong per class, so that a few answers make nobody
 # perfect, and a crowd that always gives the same answer stays better than chance.
 RIGHT, WRONG = 2.0, 1.0
-# Weight of the policy's prior in questions, and weight of the campaign's share in a topic's.
+# In questions: weight of the policy's prior in the campaign's, and of the campaign's in a topic's.
 CAMPAIGN_PRIOR, TOPIC_PRIOR = 2.0, 20.0
 # EM stops at a smaller gain, which changes no reputation noticeably.
 TOLERANCE = 1e-4
 ROUNDS = 100
 DIGITS = 6
 FOLDS = 5
-# The targets whose outcome is foretold.
+# Targets whose outcome is forecast.
 TARGETS = (0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005)
 
 
 @dataclass
 class VoteArrays:
-    """N votes as numbers, and of I questions the topic, the known and the audited word (else -1).
+    """N votes on I questions, as numbers.
 
-    people, questions, words: (N,), each question's in the order they came. topics, known, audited:
-    (I,). Questions with abstentions only are left out. ids: of people, sorted.
+    people, questions, words: (N,), each question's in the order they came. topics: (I,). known,
+    audited: (I,), the word of gold and of an audit, -1 without one. Questions with abstentions only
+    are left out. ids: of people, sorted.
     """
 
     people: NDArray[np.int64]
@@ -72,9 +73,9 @@ class _Reading:
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
-    """Return the content of a calibration without `voided` and its time.
+    """Return the content of a calibration; its voided people and its time are not set.
 
-    It depends only on the answers, not on the database.
+    voided: people whose answers are left out.
     """
     classes = KINDS[campaign.kind].classes(campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
@@ -108,9 +109,9 @@ def _people(
 def _error(
     votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
 ) -> LearnedError | None:
-    """Return the error measured on gold at random and audits; None without any.
+    """Return the error measured on random gold and audits; None without any.
 
-    The people of each fold are learned without its gold. An audit teaches nobody.
+    For each fold, skills are learned without the fold's gold. Audits are not used to learn skills.
     """
     truth = votes.audited
     images = np.flatnonzero(truth >= 0)

@@ -58,8 +58,8 @@ def decide(
     """Settle a question in review by a reviewer's verdict; return the settlement.
 
     value: an answer other than an abstention, or "drop" to drop the image (the pair's next one
-    follows, as after a dropping vote). The votes stay and are listed in the settlement, which holds
-    whatever happens to them. Raises Conflict if somebody has decided meanwhile.
+    follows, as after a dropping vote). The votes stay and are listed in the settlement. Later
+    changes of the votes do not change it. Raises Conflict if somebody has decided meanwhile.
     """
     value = clean_verdict(campaign, value, question_context(campaign, question_id))
     with writing():
@@ -179,7 +179,7 @@ def _follow(campaign: Campaign, question: Locked) -> None:
 
 
 def _word(campaign: Campaign, value: object) -> object:
-    """Return what a Decision stores of a verdict; a drawing is in its settlement."""
+    """Return the verdict as a Decision stores it: its tally name for kinds with geometry."""
     kind = KINDS[campaign.kind]
     return kind.tally_name(value) if kind.has_geometry else value
 

@@ -152,8 +152,9 @@ def _record(decided: Sequence[Judged]) -> None:
 
 
 def _follow_up(changed: Sequence[Locked]) -> None:
-    """Queue the job that opens and closes further questions (following.py). Call it last: it takes
-    the last locks.
+    """Queue the job that opens and closes further questions (following.py).
+
+    Call it last: its locks come last in the order of locks (sql.py).
     """
     campaign_ids = {question.campaign_id for question in changed if question.is_followed}
     for campaign in (

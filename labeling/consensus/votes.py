@@ -32,7 +32,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a question is judged by."""
+    """The kind, policy, skills and calibration that a question is judged by."""
 
     kind: Kind
     policy: policies.WholePolicy

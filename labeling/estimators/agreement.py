@@ -34,8 +34,8 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
 def alpha_of_sums(unlike: float, totals: ArrayLike) -> float:
     """Return Krippendorff's alpha from sums over items, for tables that do not fit into memory.
 
-    unlike: of each item's ordered pairs of different answers over its answers less one; totals:
-    (K,) answers by label; both of items with two or more answers.
+    unlike: the sum over items of (ordered pairs of different answers) / (answers − 1). totals:
+    (K,), answers by label. Both only over items with two or more answers.
 
     >>> round(alpha_of_sums(2.0, [4, 3]), 4)
     0.5

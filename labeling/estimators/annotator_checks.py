@@ -35,7 +35,7 @@ class SequentialTest:
 
     good, bad: accuracy of a good and of a bad person. reject_good, accept_bad: permitted error
     rates for exactly such people. A right answer adds ln(good / bad), a wrong one ln((1 - good) /
-    (1 - bad)); METHODS, Consensus. Hashable; derived values are computed once.
+    (1 - bad)); docs/explanation/quality.md, Standing. Hashable; derived values are computed once.
     """
 
     good: float
@@ -77,9 +77,9 @@ class SequentialTest:
 class TestPlan:
     """The test's thresholds as counts of right answers, so that rounding of sums never decides.
 
-    accept_from, reject_to: after n answers, accept from so many right ones, reject up to so many
-    (index n; beyond n, or -1, if nothing can be decided yet). needed_at_cap: right answers that
-    accept at the cap. reject_good, accept_bad: its exact error rates.
+    accept_from[n], reject_to[n]: after n answers, accept with at least and reject with at most this
+    many right ones. Above n, or negative: not possible yet. needed_at_cap: right answers that
+    accept at the cap. reject_good, accept_bad: the exact error rates.
     """
 
     accept_from: tuple[int, ...]
@@ -209,7 +209,7 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
 class Given:
     """An answer with its topic, word and duration.
 
-    word: what counts, abstentions too. others: words that others gave to the same question.
+    word: the tally name, also of abstentions. others: words that others gave to the same question.
     """
 
     topic: str

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labeling.estimators.aggregation import AnswerTable, Floats, Ints, pick, vote_counts
 
-# Clip first: log 0 would exclude a class for ever.
+# Lowest value before a log: log 0 would exclude a class for ever.
 FLOOR = 1e-10
 # Most numbers in the confusion matrices, with 8 bytes each in three arrays.
 LARGEST = 2**27
@@ -142,7 +142,7 @@ class _State:
         likelihood = 0.0
         while not converged and iterations < max_iterations:
             iterations += 1
-            # Use the parameters of this E-step, as the likelihood does.
+            # Before maximise() changes the parameters, so that both terms use the same ones.
             objective = self.log_prior_density()
             likelihood = self.expect()
             objective += likelihood
@@ -236,7 +236,7 @@ def pooled_prior(answers: AnswerTable, strength: float = 2.0, known: Ints | None
 
 
 def fit(answers: AnswerTable, **options: object) -> DawidSkene:
-    """Run dawid_skene on Answers, with its options."""
+    """Run dawid_skene on an AnswerTable, with its options; return the result."""
     return dawid_skene(
         answers.annotators,
         answers.items,

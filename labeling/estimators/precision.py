@@ -196,9 +196,10 @@ def _median(values: Floats, weights: Floats) -> Floats:
 def _bounds(
     left: NDArray[np.int64], bad: Floats, good: Floats, weights: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """Return (S,): bounds of the number of wrong images among those left, with probability `level`
-    between them, of beta-binomial distributions mixed by the weights. left: (S,); bad, good: (S,
-    G).
+    """Return (S,) lower and upper bounds of the number of wrong images among those left.
+
+    The number has a mixture of beta-binomial distributions, with these weights; it is between the
+    bounds with probability `level`. left: (S,). bad, good: (S, G).
     """
     from scipy.special import betaln
 

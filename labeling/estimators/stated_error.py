@@ -20,7 +20,8 @@ from labeling.estimators.dawid_skene import FLOOR, DawidSkene
 FEWEST_GOLD = 20
 DRAWS = 400
 DIGITS = 6
-# The Laplace covariance is too small where few gold images are wrong; measured on real crowds.
+# Factor of the Laplace covariance, which is too small if few gold images are wrong. Measured on
+# real crowds.
 WIDER = 1.5
 # Standard deviations above the mean of the log odds, for the 80 % upper bound.
 UPPER = 0.84
@@ -276,8 +277,9 @@ def unmeasured_range(margins: ArrayLike, votes: ArrayLike, seed: int = 0) -> tup
 
 
 def class_scores(answers: AnswerTable, blind: DawidSkene) -> Floats:
-    """Return (I, K) log prior plus the sum of the log confusions. blind: a run that saw no gold.
-    Posteriors would not do: they round to 0 and 1.
+    """Return (I, K): log prior plus the sum of the log confusions.
+
+    blind: a run without gold. Its posteriors are not used, since they round to 0 and 1.
     """
     logs = np.log(np.maximum(blind.confusions, FLOOR))
     scores = np.zeros((len(answers.item_names), len(answers.classes)))
