@@ -75,7 +75,7 @@ class _Reading:
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> CalibrationContent:
     """Return the content of a calibration; its voided people and its time are not set.
 
-    voided: people whose answers are left out.
+    voided: people whose answers are left out. Equal answers give equal content in any database.
     """
     classes = KINDS[campaign.kind].classes(campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]

@@ -17,22 +17,22 @@ from labeling.estimators.aggregation import AnswerTable, Floats
 from labeling.estimators.agreement import krippendorff_alpha
 from labeling.files import BadInput
 
-# With more classes than these, what is all but impossible is left out of the result.
+# With more classes than this, probabilities below NEGLIGIBLE are left out of the result.
 MANY_CLASSES = 20
 NEGLIGIBLE = 1e-6
 # A table's cells grow with the square of the votes.
 MOST_VOTES = 100
 # When Dawid–Skene stops.
 LIMITS: dict[str, Any] = {"max_iterations": 1_000, "tolerance": 1e-6}
-# In this many parts gold is hidden from methods that learn from it.
+# Folds of the gold, to measure methods that learn from gold.
 FOLDS = 5
-# In place of a gold label that is no answer of anybody: all answers to the image are wrong.
+# Code of a gold label that nobody gives: all answers to the image are wrong.
 UNANSWERED = -2
 
 
 @dataclass(frozen=True)
 class Blind:
-    """Labels (I,) and scores (I, K) of a run that saw no gold, at least not that of the image."""
+    """Labels (I,) and scores (I, K) of a run without gold, or without the gold of each image."""
 
     labels: NDArray[np.int32]
     scores: Floats
@@ -67,7 +67,7 @@ class AggregationTask:
 
     @property
     def teaching(self) -> NDArray[np.bool_]:
-        """Return (N,) the answers to images whose known label is among the answers."""
+        """Return (N,), False for answers to images with a known label that nobody gives."""
         return self.known[self.answers.items] != UNANSWERED
 
 
@@ -159,7 +159,7 @@ def by_posterior(task: AggregationTask) -> AggregationOutcome:
     shares = np.bincount(task.known[task.known >= 0], minlength=n_classes) + prior
     shares = shares / shares.sum()
     probabilities = _posterior(task, confusions, shares)
-    # Of all gold images, also those of which nobody's answer can be right.
+    # Divide by the answers to all gold images, also those with a label that nobody gives.
     judged = task.known[answers.items] != -1
     with np.errstate(invalid="ignore"):
         accuracies = np.einsum("akk->a", counts) / np.bincount(

@@ -1,8 +1,8 @@
 """Simulated images, instances and people who draw, check and look for more boxes.
 
-Pure; for simulating_boxes.py. People behave as METHODS' crowd; sizes and shapes of instances are
-ours: the square root of an instance's share of the image is uniform, .1 to .8 or for small ones .02
-to .1, its shape lognormal.
+Pure; for simulating_boxes.py. BoxCrowd has the behaviour of people (docs/explanation/boxes.md).
+Sizes and shapes of instances are our choice: the square root of an instance's share of the image is
+uniform, 0.1 to 0.8, or 0.02 to 0.1 for small ones; the aspect ratio is lognormal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from labeling.errors import Refusal
 from labeling.geometry.boxes import Box, area, iou
 from labeling.kinds.policies import checked_number
 
-# What some do while they check a proposal.
+# A step of some people who check a proposal: they correct its edges.
 MEND = "mend"
 WIDTH, HEIGHT = 500.0, 375.0
 LARGE, SMALL = (0.1, 0.8), (0.02, 0.1)
@@ -28,18 +28,20 @@ GOOD_PROPOSAL, BAD_PROPOSAL = (0.7, 0.95), (0.0, 0.6)
 
 @dataclass(frozen=True)
 class BoxCrowd:
-    """Who draws and checks, and what. Lengths are shares of a box's longer side, times seconds.
+    """The people and images of a simulation of boxes.
 
-    hasty: share of people whose corners are off by sigma_hasty (else sigma_good), as the deviation
-    of a side. more: mean of the Poisson number of instances beyond the first; small: share of
-    instances under 1 % of the image. elsewhere: chance that a drawing is of another thing: half of
-    them nothing of the class, half what has a box. accepts: of a check, its chance for a box with
-    no error at all less `careless`, which is that for a box that is none; strictness and tight:
-    how steeply, and at which IoU, it falls. careless_wrong: chance for wrong things and
-    duplicates. notices, notices_small, false_alarm: of a look for more. planted: in this share of
-    the pairs with two boxes or more, one is taken away to see whether it is missed. proposal_a,
-    proposal_b: the Beta distribution of the chance, by class, that a proposal is good. mends: share
-    of those who find a proposal good who mend its edges, as exactly as they draw.
+    Lengths are shares of a box's longer side, times are seconds. sigma_good, sigma_hasty: deviation
+    of a side; hasty: share of people with sigma_hasty. more: mean of the Poisson number of
+    instances beyond the first. small: share of small instances, with at most 1 % of the image.
+    elsewhere: probability that a drawing is wrong: half of these are around nothing of the class,
+    half around an instance that has a box. accepts, careless: the probability that a check accepts
+    a box rises with its IoU from `careless` to almost accepts + careless; strictness: how steeply;
+    tight: IoU in the middle of the rise. careless_wrong: the same probability for wrong objects and
+    duplicates. notices, notices_small: probability that a look for more finds an instance;
+    false_alarm: that it reports one where none is. planted: share of the pairs with two boxes or
+    more from which one is taken away, to see whether people report it. proposal_a, proposal_b: Beta
+    distribution, over classes, of the probability that a proposal is good. mends: share of the
+    people accepting a proposal who correct its edges, as exactly as they draw.
     """
 
     classes: int = 20
@@ -126,7 +128,7 @@ def _clean(
                 f"{subject} has no key {key!r}. It has: {', '.join(known)}.", field=str(key)
             )
         whole = isinstance(known[key].default, int)
-        # What is not a count, a length or a time is a share.
+        # Keys without limits are shares.
         values[key] = checked_number(key, value, *limits.get(key, (0, 1)), whole=whole)
     return made(**values)
 
@@ -148,7 +150,8 @@ class World:
         self.chance = np.random.default_rng(seed)
         self.sigma = np.full(crowd.people, crowd.sigma_good)
         self.sigma[: round(crowd.people * crowd.hasty)] = crowd.sigma_hasty
-        # As many classes of each chance as the distribution has, whatever the seed.
+        # Quantiles of the distribution, so that the classes' probabilities do not depend on the
+        # seed.
         shares = (np.arange(crowd.classes) + 0.5) / crowd.classes
         self.proposed = self.chance.permutation(
             beta.ppf(shares, crowd.proposal_a, crowd.proposal_b)
@@ -251,8 +254,8 @@ def without_box(pair: SimulatedPair, boxes: Sequence[Box]) -> list[Box]:
 
 
 def fit(pair: SimulatedPair, boxes: list[Box], box: Box) -> tuple[float, bool]:
-    """Return its best IoU with an instance without a box, and whether it fits another one
-    better.
+    """Return the box's best IoU with an instance without a box, and whether it fits an instance
+    with a box better.
     """
     left = without_box(pair, boxes)
     best = max((iou(instance, box) for instance in left), default=0.0)

@@ -12,12 +12,12 @@ from labeling.simulation.crowd import Crowd
 
 
 def expected_votes(policy: WholePolicy) -> float:
-    """Return the mean votes per question of a crowd with hard images, of which nobody abstains.
+    """Return the mean votes per question of a crowd with hard images, in which nobody abstains.
 
-    With a fixed number, that number. Else the exact mean of the random walk of the log odds, from
-    the expected share of yes to the target, or to a majority that no missing vote could change.
-    People are as right as the policy assumes where images are not hard. Settled questions replace
-    this forecast.
+    If the policy fixes the number of votes, return it. Else return the exact mean length of the
+    random walk of the log odds, from the expected share of yes to the target, or to a majority that
+    no missing vote could change. On images that are not hard, people have the accuracy that the
+    policy assumes. The mean of settled questions replaces this forecast later.
     """
     if policies.asks_all(policy):
         return float(policy["votes"])
@@ -29,12 +29,12 @@ def expected_votes(policy: WholePolicy) -> float:
 
 
 def _mean_length(policy: WholePolicy, accuracy: float) -> float:
-    """Return the mean votes on questions that an answer gets right that often."""
+    """Return the mean votes on questions, of answers with this accuracy."""
     by_majority, prior = policy["method"] == "majority", policy["prior_yes"]
     most = policy["votes"] if by_majority else policy["max_votes"]
     total = 0.0
     for truth, share in ((1, prior), (-1, 1 - prior)):
-        # P(so many more yes than no, and still undecided), by what the difference is.
+        # By the lead of yes over no: probability of this lead with the question still undecided.
         walk = {0: share}
         for votes in range(1, most + 1):
             total += sum(walk.values())

@@ -324,7 +324,7 @@ class _Run:
             self._replay(np.unique(self.question[np.isin(self.who, who)]))
 
     def _replay(self, questions: Ints) -> None:
-        """Settle or reopen the questions that a blocked person answered."""
+        """Reopen the questions that a blocked person answered, for _settle."""
         self.settled[questions] = False
         self.label[questions] = -1
         if self.adaptive:

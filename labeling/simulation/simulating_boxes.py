@@ -20,17 +20,20 @@ from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
 from labeling.simulation.box_crowd import MEND, BoxCrowd, SimulatedPair, World, matched, without_box
 
-# When proposals are shown: never, always, or where their learned chance says that it saves time.
+# When proposals are shown: never, always, or for classes whose acceptance rate saves time.
 NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
 
 
 @dataclass
 class BoxRun:
-    """What came of the pairs. ious: of each finished box and its instance, 0 where it is of none;
-    proposed: the same of those that were proposals. complete: pairs in which every instance has a
-    box; reviewed: that a reviewer got. planted, noticed: boxes that were taken away at the end, and
-    what of them was missed. steps: how often each was taken. seconds: spent on each box, drawn by
-    chance; what was spent on its pair in equal shares."""
+    """The results of simulated pairs.
+
+    ious: IoU of each finished box with its best remaining instance; proposed: of those that were
+    proposals. complete: pairs in which every instance has a box. reviewed: pairs that went to a
+    reviewer. planted: boxes that were taken away at the end; noticed: those that people then
+    reported missing. steps: number of answers by step. seconds: random time of each box; the boxes
+    of a pair share the pair's time equally.
+    """
 
     pairs: int = 0
     ious: list[float] = field(default_factory=list)
@@ -44,8 +47,10 @@ class BoxRun:
 
 
 class Pairs:
-    """Takes pairs through the chain. checks: False where every box is taken as it was drawn;
-    covers: where nobody looks for more."""
+    """Takes pairs through the chain.
+
+    checks: False if every box is accepted as drawn. covers: False if nobody looks for more.
+    """
 
     def __init__(
         self,
@@ -65,7 +70,9 @@ class Pairs:
         self.found = BoxRun()
 
     def run(self, proposals: str = NEVER) -> BoxRun:
-        """Take them all; proposals: NEVER, ALWAYS or LEARNED."""
+        """Take all pairs through the chain; return the results. proposals: NEVER, ALWAYS or
+        LEARNED.
+        """
         for number, pair in enumerate(self.world.pairs):
             shows_proposals = proposals != NEVER and not is_unassisted(str(number))
             if proposals == LEARNED:
@@ -95,7 +102,7 @@ class Pairs:
     def _answer(
         self, pair: SimulatedPair, chain: Chain, boxes: list[Box]
     ) -> tuple[chains.DrawnBox | chains.CheckedBox | chains.Covered, int]:
-        """What the step comes to, and how many people it took."""
+        """Return the settled answer of the step, and how many people answered."""
         world = self.world
         if chain.step == DRAW:
             person = int(world.chance.integers(self.crowd.people))
@@ -126,7 +133,9 @@ class Pairs:
         votes: Sequence[str],
         verdict: str,
     ) -> Box | None:
-        """The mean of what those who found a proposal good have mended, as in a campaign."""
+        """Return the mean of the corrections by people who accepted a proposal, as in a campaign;
+        None without any.
+        """
         assert chain.box is not None
         if verdict != GOOD:
             return None
@@ -143,7 +152,7 @@ class Pairs:
         return float(np.exp(self.world.chance.normal(np.log(median), spread, times)).sum())
 
     def _look_for_planted(self, pair: SimulatedPair, chain: Chain) -> None:
-        """A box is taken away from some pairs of two or more, and people look for more."""
+        """Take a box away from some pairs with two or more, and let people look for more."""
         boxes = list(chain.boxes)
         if len(boxes) < 2 or self.world.chance.random() >= self.crowd.planted or not self.covers:
             return

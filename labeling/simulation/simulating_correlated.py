@@ -1,8 +1,8 @@
-"""What the learned order of scenes.py saves on images whose classes go together.
+"""Simulates what the learned order of scenes.py saves on images whose classes co-occur.
 
-People answer the graph's order (Algorithm 1) on some images; scenes are learned from those answers;
-other images are then asked by the learned order, at several prices of a question, and by Algorithm
-1, with the same answers. Pure, no Django; the seed decides everything.
+Some images are asked in the graph's order (Algorithm 1), and scenes are learned from the answers.
+The other images are asked in the learned order at several prices of a question, and by Algorithm 1,
+with the same answers. Pure, no Django; the seed determines everything.
 """
 
 import csv
@@ -22,21 +22,25 @@ from labeling.simulation.simulating_queries import Setting, leaves_below, scan
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-# Scenes, classes of each, and classes an image from anywhere, on average.
+# Number of scenes, classes of each, and mean number of further classes per image.
 GENERATORS = {"scenes-20x8": (20, 8, 0.15), "scenes-50x10": (50, 10, 0.3), "independent": (0, 0, 0)}
 IMAGES = 2_000
 LEARNED_ON = 5_000
-# In missed labels that a question must save.
+# Prices of a question: missed labels that it must save.
 PRICES = (0.0005, 0.002, 0.004, 0.006, 0.008, 0.01, 0.013, 0.017, 0.022, 0.03)
 DRAWS = 500
-# Of learned scenes, for the curve that they state of themselves.
+# Images drawn from learned scenes, for stated_curve.
 DRAWN = 300
 COLUMNS = ["image", "wnid"]
 
 
 @dataclass(frozen=True)
 class CorrelatedOutcome:
-    """Per image (B,): questions, missed and false labels, and what was stated of the last two."""
+    """Questions, missed and false labels per image, (B,) each, and the stated numbers of the last
+    two.
+
+    question_shares: (N,), how often each node was asked.
+    """
 
     questions: Floats
     missed: Floats
@@ -54,8 +58,8 @@ class CorrelatedOutcome:
 def generate(graph: QuestionGraph, name: str, present: float, images: int, seed: int) -> Bools:
     """Return (images, L): the classes in each image.
 
-    An image shows one scene. Each class of the scene occurs with the same probability, and so does
-    each class of the graph anywhere; `present` is the mean number of both together.
+    An image shows one scene. Each class of the scene occurs with the same probability. Each class
+    of the graph also occurs in any image, with a lower one. `present` is the mean number of both.
     """
     number, size, anywhere = GENERATORS[name]
     chance, leaves = np.random.default_rng([seed, 3]), len(graph.leaves)
@@ -104,13 +108,13 @@ def read_labels(graph: QuestionGraph, path: Path) -> Bools:
 
 
 def simulate(graph: QuestionGraph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
-    """Return the learned order against Algorithm 1 on these images, both with setting.error wrong
-    answers.
+    """Return the figures of the learned order and of Algorithm 1 on these images.
 
-    there: (B, L), what is in the images; `first` of them, drawn by lot, are learned from. The
-    figures are those at equal error, no more missed and no more false labels than Algorithm 1's:
-    between two neighbouring prices of the curve (each image at one of them, by lot). Where no price
-    reaches that, ratio_at_equal_error is None and they are those of the lowest price.
+    Both get the same answers, of which the share setting.error is wrong. there: (B, L), the classes
+    in the images; `first` random images are learned from. The figures are those at equal error: no
+    more missed and no more false labels than Algorithm 1. They are interpolated between two
+    neighbouring prices of the curve, as if each image had one of them at random. If no price
+    reaches equal error, ratio_at_equal_error is None and the figures are those of the lowest price.
     """
     chance = np.random.default_rng([setting.seed, 4])
     there = there[chance.permutation(len(there))][: first + setting.images]
@@ -240,10 +244,11 @@ def _outcome(
 
 
 def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
-    """(place, share): furthest along the curve within the bound, between `place` and the next.
+    """Return (position, share): the furthest point of the curve within the bound.
 
-    curve: (P, 3), questions, missed and false labels by rising price; bound: (3,). Place is -1
-    where no part of the curve is within.
+    It lies between `position` and the next price, at this share of the way. curve: (P, 3),
+    questions, missed and false labels by rising price; bound: (3,). Position is -1 if no part of
+    the curve is within the bound.
     """
     for position in range(len(curve) - 2, -1, -1):
         low, high = 0.0, 1.0
@@ -264,7 +269,8 @@ def _equal_error(curve: Floats, bound: Floats) -> tuple[int, float]:
 
 
 def _interval(rows: Floats, plain: Floats, seed: int) -> list[float] | None:
-    """95 % interval of the ratio at equal error by redrawing images; None where a draw has none.
+    """Return the 95 % interval of the ratio at equal error, by bootstrap over images; None if a
+    draw has no ratio.
 
     rows: (P, 3, B), plain: (3, B).
     """

@@ -1,7 +1,8 @@
-"""Questions an image will take, and labels that will be wrong, before anybody is asked.
+"""Simulates a question graph: expected questions and wrong labels per image.
 
-Class labels (leaves) are there independently, each with probability present / leaves; an inner
-question is truly "yes" when any class below it is there. Pure numpy; the seed decides everything.
+Classes (leaves) are present independently, each with probability present / leaves. The truth of an
+inner question is "yes" if any class below it is present. Pure numpy; the seed determines
+everything.
 """
 
 import math
@@ -21,24 +22,27 @@ Floats = npt.NDArray[np.float64]
 
 IMAGES = 20_000
 TRAINED_ON = 5_000
-# A batch of images fits the processor's cache with a graph of some hundred nodes.
+# Images per batch: with a graph of some hundred nodes they fit into the processor's cache.
 BATCH = 1_000
-# 2^parents subsets are summed for the exact figure.
+# Most parents of a node for the exact figure, which sums over 2^parents subsets.
 MAX_PARENTS = 12
 Z = 1.96
-# Half-width over mean; half of what is promised for truthful answers.
+# Simulation of truthful answers stops at this half-width over mean, or at MAX_TRUTHFUL images.
 ENOUGH = 5e-4
 MAX_TRUTHFUL = 1_000_000
-# The same where somebody waits for a page.
+# The same limits for pages, where a user waits.
 QUICK_PARENTS = 8
 QUICK_IMAGES = 2_000
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated. present: classes there on average; error: share of answers flipped;
-    quick: for a page, where every answer is right: the exact sum up to QUICK_PARENTS, else the mean
-    of QUICK_IMAGES drawn images, a few hundredths off."""
+    """Parameters of a simulation.
+
+    present: mean number of classes per image. error: share of wrong answers. quick: for pages,
+    without wrong answers: exact up to QUICK_PARENTS parents, else the mean of QUICK_IMAGES drawn
+    images, a few hundredths off.
+    """
 
     present: float = 2.8
     error: float = 0.0
@@ -52,11 +56,11 @@ class Setting:
 def simulate(graph: QuestionGraph, setting: Setting) -> dict[str, Any]:
     """Return the expected questions and wrong class labels per image.
 
-    exact: whether questions_per_image is an exact expectation; else half_width is that of its 95 %
-    interval. wrong_labels_per_image is 0 without error: a truthful "no" closes only absent classes;
-    missed_labels_per_image counts the present ones. asked: (N,) probability of each node.
-    settled_90: questions after which 90 % of the class labels are known (learned order only),
-    beside that of the breadth-first order.
+    exact: whether questions_per_image is an exact expectation; else half_width is half of its 95 %
+    interval. wrong_labels_per_image is 0 without error, since a truthful "no" closes only absent
+    classes; missed_labels_per_image counts those of present classes. asked: (N,) probability of
+    each node. settled_90, settled_90_breadth: questions until 90 % of the class labels are known,
+    in the learned and in the breadth-first order; for the learned order only.
     """
     truthful = _truthful(graph, setting)
     # What is asked in safe mode depends on the answers only, not on their order.
@@ -78,9 +82,9 @@ def expected_questions(
     order: str = "breadth",
     quick: bool = False,
 ) -> float:
-    """Return questions an image takes on average when every answer is right.
+    """Return the mean number of questions per image if every answer is right.
 
-    quick: as Setting has it.
+    quick: see Setting.
 
     >>> from labeling.question_graph.graph import shipped
     >>> round(expected_questions(shipped("ilsvrc"), 2.8, "strict"), 2)
@@ -111,11 +115,11 @@ def _summary(
 
 
 def _truthful(graph: QuestionGraph, setting: Setting) -> Floats | None:
-    """(N,): exact probability that each node is asked when all answers are right.
+    """Return (N,): exact probability that each node is asked if all answers are right.
 
     safe: any parent is "yes". strict: every parent that is asked before the node is "yes", since
-    one "no" closes it: breadth-first all parents are, depth-first only the one it is printed under
-    (the others come later, when the node has its label). None with too many parents to sum over.
+    one "no" closes it. Breadth-first these are all parents, depth-first only the parent under which
+    the node is printed. None for too many parents to sum over.
     """
     mode, order = setting.mode, setting.order
     most = QUICK_PARENTS if setting.quick else MAX_PARENTS
@@ -137,10 +141,12 @@ def _truthful(graph: QuestionGraph, setting: Setting) -> Floats | None:
 
 
 def _all_there(sets: Bools, absent: float) -> float:
-    """Probability that each of the sets of leaves has one present, by inclusion and exclusion."""
+    """Return the probability that each of the sets has a present leaf, by inclusion and
+    exclusion.
+    """
     unions, signs = [0], [1]
     for members in sets:
-        # A set as the bits of a number.
+        # The set as bits of an integer.
         leaves = int.from_bytes(np.packbits(members).tobytes(), "big")
         unions += [union | leaves for union in unions]
         signs += [-sign for sign in signs]
@@ -156,7 +162,7 @@ def leaves_below(graph: QuestionGraph) -> Bools:
 
 
 def _printed_under(graph: QuestionGraph, position: int) -> int:
-    """The parent under which an indented list first prints the node."""
+    """Return the parent under which an indented list first prints the node."""
     rank = {node_id: n for n, node_id in enumerate(graph.printed)}
     node = graph.nodes[position]
     earlier = [p for p in node.parents if rank[p] < rank[node.id]]
@@ -164,14 +170,15 @@ def _printed_under(graph: QuestionGraph, position: int) -> int:
 
 
 def _drawn(graph: QuestionGraph, setting: Setting, truthful: Floats | None) -> dict[str, Any]:
-    """The figures from drawn images.
+    """Return the figures from drawn images.
 
-    The exact truthful number is taken as a control: what is averaged is the difference to it on
-    the same images, which varies far less than the number itself. Truthful images are drawn until
-    the half-width is under its bound, or there are as many as the setting allows.
+    The exact truthful number is a control variate: the difference from it on the same images is
+    averaged, which varies far less than the number itself. Truthful images are drawn until the
+    half-width is below its bound, up to MAX_TRUTHFUL or QUICK_IMAGES.
     """
     sorter = _sorter(graph, setting) if setting.order == "learned" else None
-    # The learned order asks what breadth-first asks, but for children of several parents.
+    # The learned order asks the same questions as breadth-first, except children of several
+    # parents.
     plain = "breadth" if sorter else setting.order
     control = np.zeros(len(graph.nodes)) if truthful is None else truthful
     question_counts, wrong, missed, leaf = np.zeros(len(graph.nodes)), 0, 0, _leaf(graph)
@@ -199,11 +206,11 @@ def _drawn(graph: QuestionGraph, setting: Setting, truthful: Floats | None) -> d
 
 
 def _half_width(differences: list[npt.NDArray[np.int64]]) -> float:
-    """Half of the 95 % interval of the mean."""
+    """Return half of the mean's 95 % interval; inf for fewer than two images."""
     flat = np.concatenate(differences)
     if len(flat) < 2:
         return math.inf
-    # What was never seen in n images can still happen in 3 of n (the rule of three).
+    # Rule of three: what was never seen in n images may still have a probability of 3 / n.
     return max(Z * float(flat.std(ddof=1)) / math.sqrt(len(flat)), 3 / len(flat))
 
 
@@ -227,12 +234,12 @@ def draw(graph: QuestionGraph, setting: Setting, stream: int = 0) -> Iterator[tu
 def scan(
     graph: QuestionGraph, replies: Bools, mode: str, order: str = "breadth"
 ) -> tuple[Bools, Bools]:
-    """Return (asked, label), each (B, N) bool: the graph's order, node by node over all images at
-    once.
+    """Return (asked, label), each (B, N) bool, in the graph's order.
 
-    replies: (B, N), the answer that each question would get. Each node is visited once:
-    breadth-first, all its parents have labels by then; depth-first and strict, its first parent
-    has, and a later one cannot change a label. In safe mode the order does not matter.
+    replies: (B, N), the answer that each question would get. Each node is visited once, for all
+    images together. Breadth-first, all its parents have labels by then. Depth-first in strict mode,
+    its first parent has one, and a later parent cannot change the node's label. In safe mode the
+    order does not matter.
     """
     was_asked, label = np.zeros_like(replies), np.zeros_like(replies)
     depth_first = mode == "strict" and order == "depth"
@@ -257,7 +264,7 @@ def scan(
 def step(
     graph: QuestionGraph, replies: Bools, sorter: QuestionOrder
 ) -> tuple[Bools, Bools, npt.NDArray[np.int64], Floats]:
-    """Return (asked, label, questions, settled): every image is asked one question at a time.
+    """Ask each image one question at a time; return (asked, label, questions, settled).
 
     replies: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels known
     after s + 1 questions.
@@ -290,8 +297,8 @@ def step(
 def _choose(
     sorter: QuestionOrder, rank: Floats, open_now: Bools, settled: Bools, evidence: npt.NDArray[Any]
 ) -> npt.NDArray[np.intp]:
-    """(B,): the place of the question that the order puts first."""
-    # Scores are never negative; what has none comes after, in the graph's order.
+    """Return (B,): the position of the question that the order puts first."""
+    # Scores are never negative. Questions without one come after, in the graph's order.
     worth = np.broadcast_to(-1 - rank, open_now.shape)
     if sorter.knows:
         scores = sorter.scores(settled, evidence)
@@ -307,7 +314,9 @@ def _children(graph: QuestionGraph) -> Bools:
 
 
 def _closing(graph: QuestionGraph, mode: str) -> Any:
-    """A function (label, rows, places) that closes what a "no" to places closes, in place."""
+    """Return a function (label, rows, places) that sets the labels that a "no" to `places`
+    closes.
+    """
     reach = graph.below if mode == "strict" else graph.alone
     parents = graph.parent_positions
     shared = [
@@ -330,14 +339,16 @@ def _closing(graph: QuestionGraph, mode: str) -> Any:
 
 
 def _sorter(graph: QuestionGraph, setting: Setting) -> QuestionOrder:
-    """The order that a training sample of settled images teaches."""
+    """Return the order learned from a training sample of settled images."""
     sample = Setting(setting.present, 0, setting.mode, "learned", TRAINED_ON, setting.seed)
     truth = np.concatenate([truth for truth, _ in draw(graph, sample, stream=1)])
     return QuestionOrder(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
 
 
 def _progress(graph: QuestionGraph, setting: Setting) -> dict[str, float]:
-    """Questions until 90 % of the class labels are settled: learned, and the graph's order."""
+    """Return the questions until 90 % of the class labels are settled, learned and
+    breadth-first.
+    """
     few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
     learned, plain = _sorter(graph, setting), QuestionOrder(graph, "breadth", setting.mode)
     reached: dict[str, list[float]] = {"settled_90": [], "settled_90_breadth": []}

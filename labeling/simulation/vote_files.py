@@ -20,13 +20,13 @@ from labeling.files import BadInput, atomic_write
 ANSWER_COLUMNS = ("annotator", "image", "answer")
 TRUTH_COLUMNS = ("image", "answer")
 LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability", "error")
-# What to do where an annotator answers an image again: Dawid and Skene's own data has such rows.
+# What to do if an annotator answers an image again: Dawid and Skene's own data has such rows.
 REPEATED = ("refuse", "keep", "last")
 
 
 @dataclass(frozen=True)
 class AnswerSheet:
-    """What answers.csv holds.
+    """The content of answers.csv.
 
     topics: image → topic, empty without that column. repeats: rows that answer an image again.
     """
@@ -83,12 +83,12 @@ def read_answers(path: Path, with_topic: bool = False, repeated: str = "refuse")
 
 
 def spelling(answer: str) -> str:
-    """Return the answer without what hides a typing error: case, spaces, normal form."""
+    """Return the answer in lower case, with single spaces and in NFKC, to find typing errors."""
     return " ".join(unicodedata.normalize("NFKC", answer).casefold().split())
 
 
 def spellings(answers: Iterable[str]) -> dict[str, str]:
-    """Return spelling → answer, of answers of one spelling the first."""
+    """Return spelling → answer, the first in sorted order if several have this spelling."""
     return {spelling(answer): answer for answer in sorted(answers, reverse=True)}
 
 
