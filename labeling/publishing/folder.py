@@ -20,7 +20,10 @@ from labeling.release_files.frozen import Frozen
 
 @dataclass(kw_only=True)
 class Published(Record):
-    """Counts of a published folder. unknown_licence: images without a licence. sealed: left out."""
+    """Counts of a published folder.
+
+    unknown_licence: images without a licence. sealed: images that were left out.
+    """
 
     out: str
     images: int

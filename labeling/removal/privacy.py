@@ -102,7 +102,7 @@ def remove_everywhere(removed: RemovedImage) -> None:
 def _blank(image: Image, actor: User) -> RemovedImage:
     """Clear everything about the image in the database except the answers; queue the job."""
     rows = Image.objects.select_for_update(of=("self",)).select_related("dataset")
-    # A second click has read the row before the first removed it.
+    # A concurrent request may have removed this row after we read it.
     image = get_or_404(rows, "This image was removed for privacy.", pk=image.pk)
     try:
         with images.open_original(image) as file:

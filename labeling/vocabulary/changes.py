@@ -13,7 +13,7 @@ ORDER = "order"
 class VocabularyChange:
     """One difference.
 
-    what: added, removed or changed. part: "" for the category itself; category is "" too for the
+    kind: added, removed or changed. part: "" for the category itself. category: "" for the
     vocabulary's own fields. field, before, after: of a change.
     """
 

@@ -40,7 +40,7 @@ def build(raw: Any) -> PartVocabulary:
 
 
 def _order(path: Path) -> list[int]:
-    """Sort faults by the categories and parts of the file."""
+    """Return the sort key of a fault: the positions of its category and part in the file."""
     return [step for step in path if isinstance(step, int)]
 
 
@@ -71,7 +71,7 @@ class _VocabularyCheck:
         return ", ".join(words)
 
     def name(self, path: Path, row: Mapping[Any, Any]) -> None:
-        """Return the name of a category or part for messages."""
+        """Store the name of a category or part for messages."""
         title = next((row[k] for k in ("name", "key") if isinstance(row.get(k), str)), "")
         self.names[path] = " ".join(title.split())[:80]
 
@@ -227,7 +227,7 @@ def _check_categories(check: _VocabularyCheck, categories: list[tuple[Path, Cate
 
 
 def _check_keys_apart(check: _VocabularyCheck, categories: list[tuple[Path, Category]]) -> None:
-    """Check that keys of categories and parts differ: labels of an object have only their key."""
+    """Check that keys of categories and parts differ: a label of an object stores only the key."""
     keys = {category.key for _, category in categories}
     for path, category in categories:
         for n, part in enumerate(category.parts):
@@ -334,7 +334,7 @@ def _check_itself(check: _VocabularyCheck, path: Path, part: PartName) -> None:
 
 def _check_sources(check: _VocabularyCheck, parts: list[tuple[Path, PartName]]) -> None:
     """Check that each name belongs to one instance of one part."""
-    # First what the parts are called: another's alias is then what is at fault.
+    # Names and keys first, so that a clash is reported at the alias.
     meant = {
         folded(name): (part, "")
         for _, part in reversed(parts)
@@ -359,7 +359,7 @@ def _at_odds(
     check: _VocabularyCheck, path: Path, part: PartName, name: str, namesake: PartName
 ) -> None:
     if part.key and part.key == namesake.key:
-        return  # The key is there twice, which is said already.
+        return  # The key is there twice, which is reported already.
     field = "aliases" if name in part.aliases else "merge"
     field = "name" if name in (part.key, part.name) else field
     message = f"the name {name} means the part {namesake.key} already; give it to one of the two"

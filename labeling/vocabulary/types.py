@@ -19,7 +19,7 @@ from labeling.errors import Refusal
 from labeling.json_text import canonical_sha256
 
 FAULTS_SHOWN = 20
-# wheel_1, wheel_2: PASCAL-Part numbers what an object has several of.
+# PASCAL-Part numbers repeated parts of an object: wheel_1, wheel_2.
 NUMBERED = re.compile(r"(.+)_(\d+)")
 
 
@@ -82,7 +82,7 @@ class PartName:
     holds: tuple[str, ...] = ()
 
     def sources(self) -> Iterator[tuple[str, str]]:
-        """Return (name, instance) of all names of this part."""
+        """Yield (name, instance) of all names of this part."""
         yield self.key, ""
         yield self.name, ""
         for alias in self.aliases:
