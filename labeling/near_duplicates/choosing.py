@@ -34,8 +34,9 @@ class KnownImage:
 
 @dataclass(frozen=True)
 class Removed:
-    """An image that looks like a kept one. image, kept: their indices. why: the kept one was
-    preferred.
+    """An image that looks like a kept one.
+
+    image, kept: their indices. why: the reason for which the kept one was preferred.
     """
 
     image: int

@@ -1,10 +1,11 @@
 """The perceptual hash of an image: 64 bits of low frequencies, for the whole and slight crops.
 
-It takes the 8 × 8 lowest frequencies of a discrete cosine transform of the grey image at 32 × 32; a
-bit says whether a coefficient exceeds their median, without the mean's. Scaling, compression and
-changes of colour or brightness flip few bits; a crop of 5 % flips a dozen, so an image also has the
-bits of its crops by 5 and 10 %. Two images are near-duplicates if the whole of one is close to the
-whole or a crop of the other. Source: Zauner (2010), pHash, with a median instead of the mean.
+It takes the 8 × 8 lowest frequencies of a discrete cosine transform of the grey image at 32 × 32.
+A bit says whether a coefficient exceeds the median of all; the coefficient of the mean is set to 0.
+Scaling, compression and changes of colour or brightness flip few bits. A crop of 5 % flips a dozen,
+so an image also has the bits of its crops by 5 and 10 %. Two images are near-duplicates if the
+whole of one is close to the whole or a crop of the other. Source: Zauner (2010), pHash, with a
+median instead of the mean.
 """
 
 import numpy as np
@@ -13,7 +14,8 @@ from PIL import Image
 
 Fingerprint = NDArray[np.uint64]
 
-# Pixels of the grey image that crops are cut from, of what is transformed, and frequencies.
+# Side in pixels of the grey image that crops are cut from, and of the transformed crops; number of
+# frequencies per axis.
 SIDE, SMALL, LOW = 256, 32, 8
 BITS = LOW * LOW
 SIDES = ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (3, 0))
@@ -27,7 +29,7 @@ def _crops_of(off: float) -> tuple[tuple[float, ...], ...]:
     return ((off,) * 4, *some)
 
 
-# The first view is the whole image. The second edition lacked the last nine.
+# The first view is the whole image. Fingerprints of the second edition lack the last nine views.
 CROPS = ((0.0,) * 4, (0.025,) * 4, *_crops_of(0.05), *_crops_of(0.1))
 VIEWS = len(CROPS)
 # Bytes of a stored fingerprint.
@@ -51,7 +53,7 @@ def fingerprint(image: Image.Image) -> Fingerprint | None:
         return None
     waves = np.einsum("fy,vyx,gx->vfg", COSINES, small, COSINES).reshape(VIEWS, BITS)
     waves[:, 0] = 0
-    # Rounded: what differs in the last bits alone must fall alike everywhere.
+    # Round, so that machines whose last bits differ give the same hash.
     waves = np.round(waves, 3)
     return _packed(waves > np.median(waves, axis=1, keepdims=True))
 

@@ -22,7 +22,7 @@ DISTANCE = 6
 PROBES = np.array([0, *(1 << bit for bit in range(WIDTH))], np.int64)
 # Hashes compared at once: about 100 MB.
 CHUNK = 1 << 22
-# Of `pairs`: so many images at a time, and pairs that there is room for at first.
+# In `pairs`: images per batch, and initial room for pairs.
 BATCH, ROOM = 50_000, 1 << 20
 # Number of new hashes searched linearly before they are indexed.
 TAIL = 4096

@@ -1,7 +1,7 @@
 """unlabeled-rest: the area of an object, and of the background in its crop, that no part covers.
 
-Nobody draws it: it follows exactly, as polygons, from parts, outline and crop. As the last parts of
-a sequence it completes the crop.
+Nobody draws it: it is computed exactly, as polygons, from parts, outline and crop. As the last
+parts of an object it completes the crop.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,17 @@ import shapely
 from labeling.geometry.polygons import Polygons, Ring
 from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Box, Part, PartedObject
 
-# Square pixels. New corners at crossings are rounded to doubles, which can leave slivers along a
-# border that two parts share.
+# Rings up to this area, in square pixels, are dropped. New corners at crossings are rounded to
+# doubles, which can leave slivers along a border that two parts share.
 HAIR = 1e-6
 
 
 @dataclass(frozen=True)
 class Rest:
-    """object: the outline without the parts. background: the crop without outline and parts.
+    """The areas that no part covers.
 
-    known: False for an unknown outline. Then object is empty, and background includes the object's
+    object: the outline without the parts. background: the crop without outline and parts. known:
+    False for an unknown outline. Then object is empty, and background includes the object's
     uncovered area.
     """
 

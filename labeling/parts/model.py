@@ -6,7 +6,7 @@ from typing import IO, NotRequired, TypedDict
 
 from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_json
 
-# States of a part that is not drawn.
+# States of a part.
 STATES = ("drawn", "not_visible", "occluded")
 # Origin of a part: people, an import, or computed (unlabeled-rest).
 ORIGINS = ("explicit", "given", "made")

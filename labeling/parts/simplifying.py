@@ -29,8 +29,9 @@ from labeling.vocabulary.types import Category, PartName, folded
 if TYPE_CHECKING:
     from labeling.geometry.alpha_shapes import MergedPieces
 
-# An alpha shape of radius r joins pieces about 2 r apart: a fifth of the object's diagonal, as much
-# as a fence or a neighbour's leg hides of it. Further apart, the shape would be mostly gap.
+# Largest radius of a merge, as a share of the object's diagonal. An alpha shape of radius r joins
+# pieces about 2 r apart: here a fifth of the diagonal, as much as a fence or a neighbour's leg
+# hides. With a larger gap, the shape would be mostly gap.
 CAP = 0.1
 MADE = {REST_OBJECT, REST_BACKGROUND}
 

@@ -130,7 +130,7 @@ class Encoder:
         pixels = self.preparation.pixels(image)
         try:
             embedding = np.asarray(self.session.run(None, {self.input: pixels})[0])
-        # Its exceptions have no base of their own.
+        # onnxruntime's exceptions share no base class.
         except Exception as error:
             raise _unfit(self.path, f"fails on an image ({first_line(error)})") from None
         if embedding.ndim != 4 or embedding.shape[0] != 1 or embedding.dtype != np.float32:
@@ -206,7 +206,8 @@ class Decoder:
             "point_labels": labelled[None, :, 2],
             "mask_input": np.zeros(self.mask_shape, np.float32),
             "has_mask_input": np.zeros(1, np.float32),
-            # The masks of a frame: those of a large photograph would take its pixels four times.
+            # Masks in the encoder's frame: for a large photograph, four masks of its size would
+            # take too much memory.
             "orig_im_size": np.asarray([height, width], np.float32),
         }
         try:

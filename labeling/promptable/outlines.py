@@ -9,7 +9,8 @@ from labeling.errors import Refusal
 from labeling.geometry import polygons, regions
 from labeling.geometry.polygons import Polygons
 
-# Pixels of the image, or one of the decoder's mask where that is more: steps go, corners stay.
+# Tolerance in pixels of the image; at least one pixel of the decoder's mask is used. It removes the
+# steps of pixels and keeps corners.
 SIMPLIFIED_PX = 0.75
 # People can edit this many corners; the tolerance grows until there are no more.
 MOST_CORNERS = 200
@@ -47,7 +48,7 @@ def outline_of(
     try:
         return polygons.clean(polygons.as_json(outline), *size)
     except Refusal:
-        # What simplifying has broken nobody could send.
+        # Simplifying made the outline invalid; a drawing with it would be refused.
         return ()
 
 

@@ -100,7 +100,7 @@ def _place(value: object, width: int, height: int) -> Point:
     if not isinstance(value, list) or len(value) != 2 or not all(map(_is_number, value)):
         raise _refused("A place is [x, y] in pixels of the image.")
     x, y = value
-    # The comparison fails for what is not a number, too.
+    # The comparison also fails for NaN.
     if not (0 <= x <= width and 0 <= y <= height):
         raise _refused(f"{x}, {y} lies outside the image of {width} × {height} pixels.")
     return round(x * TENTHS) / TENTHS, round(y * TENTHS) / TENTHS

@@ -22,10 +22,10 @@ from labeling.environment import allowed
 from labeling.geometry.polygons import PolygonLists
 
 ROOT = Path(__file__).resolve().parents[2]
-# Seconds of a start and of a decoding: SAM's decoder takes a tenth of one.
+# Longest start and decoding. SAM's decoder takes a tenth of a second.
 START_SECONDS, DECODE_SECONDS = 20.0, 5.0
-# So many requests decode or wait at once, so long: each holds one of the four threads of a web
-# process, and half of them stay for everybody else.
+# Most requests that decode or wait at once, and the longest wait. Each holds one of the four
+# threads of a web process; half of the threads stay free for other requests.
 MOST_WAITING, WAIT_SECONDS = 2, 5.0
 MEMORY_BYTES = 2 << 30
 # Limit of total processor seconds, after which a process is replaced.
