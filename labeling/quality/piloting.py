@@ -71,9 +71,9 @@ def execute(job: Job) -> None:
 class PilotProgress:
     """The progress of a pilot.
 
-    questions: number that need ten votes; decided: how many of them are done. topics: number of
-    their topics; tables: how many topics have a table in the current calibration; missing_count:
-    how many have none; missing: names of some of these.
+    questions (API: asked): number that need ten votes; decided: how many of them are done. topics:
+    number of their topics; tables: how many topics have a table in the current calibration;
+    missing_count: how many have none; missing: names of some of these.
     """
 
     questions: int

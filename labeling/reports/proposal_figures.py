@@ -84,9 +84,9 @@ class ProposalFigures(Record):
     """Drawings with and without a model.
 
     time_ratio: seconds per part with the model over those without. iou_difference: of gold_iou.
-    requests: parts for which the model was queried; taken, mended: proposals that became drawings;
-    refused: the others. bad_proposals: of proposals for gold with an IoU below 0.5, those whose
-    submitted drawing stays below it.
+    requests (API: asked): parts for which the model was queried; taken, mended: proposals that
+    became drawings; refused: the others. bad_proposals: of proposals for gold with an IoU below
+    0.5, those whose submitted drawing stays below it.
     """
 
     network: Network | None
