@@ -1,4 +1,4 @@
-"""Memberships of a campaign: invitations, roles, leaving. The only writer of Membership's role."""
+"""Memberships of a campaign: invitations, roles, leaving. Only this module changes a role."""
 
 import hashlib
 import secrets

@@ -368,7 +368,7 @@ def preview(campaign: Campaign, policy: policies.WholePolicy) -> list[Stopped]:
     """Return whom this policy would train again, pause or block now, by pseudonym.
 
     The test is run again on their gold; the other signals are as last computed. Constant number of
-    queries, plus one if somebody would be trained.
+    queries, plus one for each person whom the policy would train.
     """
     rights = gold_results.rights(campaign)
     test = SequentialTest.of(policy)

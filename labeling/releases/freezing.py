@@ -115,8 +115,8 @@ def release_for(campaign: Campaign, number: int) -> Release:
 def prune(campaign: Campaign, keep: Release) -> int:
     """Remove old interim releases and return their number.
 
-    Does not remove `keep`, the newest release, or releases that a run, a benchmark or a split
-    uses. A ReplacedRelease records each removed one.
+    Keeps `keep` (the newest release) and releases that a run, a benchmark or a split uses. A
+    ReplacedRelease records each removed one.
     """
     old = [
         release

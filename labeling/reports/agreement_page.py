@@ -72,7 +72,7 @@ class _Part:
 def agreement(campaign: Campaign) -> CampaignAgreement:
     """Return the agreement on each part, from the drawings before any correction by a reviewer.
 
-    Three queries.
+    One query.
     """
     parts_by_topic: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
     objects: dict[str, set[int]] = defaultdict(set)

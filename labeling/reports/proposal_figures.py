@@ -175,7 +175,7 @@ def _seats_of(campaign: Campaign) -> QuerySet[Assistance]:
 
 
 def _read(campaign: Campaign, most: int | None) -> list[_DrawnSeat]:
-    """Return the seats. Four queries."""
+    """Return the seats with drawings. Three queries."""
     rows = (
         _seats_of(campaign)
         .order_by("-pk")

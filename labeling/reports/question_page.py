@@ -57,7 +57,7 @@ class QuestionRow:
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
-    """Return a row for each question, with five queries in total."""
+    """Return a row for each question, in a constant number of queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     page_votes = votes_on_page(pks)
