@@ -29,7 +29,7 @@ def _browser(
 
 
 def _cursor(text: str) -> int | None:
-    """Return the place that a page begins after; some are negative."""
+    """Return the cursor that a page begins after; some cursors are negative."""
     cursor = key_of(text.removeprefix("-"))
     return -cursor if cursor and text.startswith("-") else cursor
 

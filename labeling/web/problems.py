@@ -181,7 +181,7 @@ def _respond(
 
 
 def _from_refusals(refusal: Refusal) -> Iterator[RequestFault]:
-    """Return one error, or one for each fault of a refusal with many, as of a graph."""
+    """Yield one error, or one per fault for refusals with several faults, such as of a graph."""
     faults = getattr(refusal, "faults", ())
     if len(faults) < 2:
         yield _from_refusal(refusal)
@@ -192,7 +192,7 @@ def _from_refusals(refusal: Refusal) -> Iterator[RequestFault]:
 
 
 def _from_refusal(refusal: Refusal) -> RequestFault:
-    # A refusal's message ends with its cure where the cure is not plain from the fault itself.
+    # The first sentence of a message is the fault. The others, if any, are the cure.
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", refusal.message.strip(), maxsplit=1)
     fault = sentences[0]
     cure = sentences[1] if len(sentences) > 1 else _default_cure(refusal)

@@ -25,7 +25,7 @@ from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import ApiToken, User
 
 if TYPE_CHECKING:
-    # Views read this module's classes from the settings as they are imported.
+    # A real import would be circular: DRF's views import this module through the settings.
     from rest_framework.views import APIView
 
 logger = logging.getLogger(__name__)
@@ -85,10 +85,10 @@ def address_of(request: HttpRequest | Request) -> str:
 
 
 class EndTokensWithPassword:
-    """Revokes a user's tokens when their password changes, by whatever way.
+    """Revokes a user's tokens whenever their password changes.
 
-    A password validator, since Django calls validators after every change of a password. It accepts
-    every password. A login that only rehashes the password does not call it.
+    It is a password validator, because Django calls validators after every change of a password. It
+    accepts every password. A login that only rehashes the password does not call it.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:
@@ -108,7 +108,7 @@ def tokens_of(user: User):
 
 
 class ScopedTokenAuthentication(TokenAuthentication):
-    """`Authorization: Bearer <secret>`. Reading never writes; knox would delete expired tokens."""
+    """`Authorization: Bearer <secret>`. Unlike in knox, requests do not delete expired tokens."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         try:
@@ -156,7 +156,7 @@ class ScopeCoversMethod(BasePermission):
 
 
 class LoggedInBySession(BasePermission):
-    """Requires a session to create tokens: a leaked token must not outlive its revocation."""
+    """Requires a session to create tokens, so that a leaked token cannot create others."""
 
     message = "Tokens are made and revoked while logged in with a password, not by a token."
     code = "session_needed"

@@ -39,8 +39,8 @@ ORDERING = "ordering"
 class StrictJSONParser(BaseParser):
     """Parses JSON of at most the view's `max_body_bytes`; rejects NaN, NUL and lone surrogates.
 
-    Not a JSONParser: the framework passes `request.body` to those, which Django limits by
-    `DATA_UPLOAD_MAX_MEMORY_SIZE` whatever the view allows. Other parsers read the stream.
+    Not a JSONParser: the framework passes `request.body` to those, and Django limits the body to
+    `DATA_UPLOAD_MAX_MEMORY_SIZE` in every view. Other parsers read the stream.
     """
 
     media_type = "application/json"
@@ -107,7 +107,7 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class SentFile(serializers.FileField):
-    """A file of the form or, in its place, the id of an upload in parts. See `uploads/`."""
+    """An uploaded file, or the id of an upload in parts. See `uploads/`."""
 
     def to_internal_value(self, data: Any) -> File:
         if isinstance(data, str):
@@ -126,7 +126,7 @@ class SentFile(serializers.FileField):
 
 
 class Pages(CursorPagination):
-    """Cursor pages in the view's `ordering`, by one of its `ordering_fields`, or in reverse.
+    """Cursor pages, sorted by the view's `ordering` or one of its `ordering_fields`, up or down.
 
     `ordering` must end with a unique column.
     """
@@ -282,7 +282,7 @@ class BaseViewSet(viewsets.GenericViewSet):
     # Path converter of lookup_field.
     lookup_value_converter = "int"
     max_body_bytes = MIB
-    # Uploads that fields of this request name; removed once the request was carried out.
+    # Uploads in parts that this request uses; removed if the request succeeds.
     used_uploads: tuple[tuple[partial_uploads.PartialUpload, IO[bytes]], ...] = ()
 
     def finalize_response(self, *args: Any, **kwargs: Any) -> Response:

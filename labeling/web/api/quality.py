@@ -228,7 +228,7 @@ class AuditViewSet(CampaignViewSet):
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
 
 
-# Its name in the schema.
+# Share is its name in the schema.
 ShareSerializer = rows_of(proposal_figures.ProposalShare, "Share")
 ProposalFiguresSerializer = rows_of(proposal_figures.ProposalFigures, "ProposalFigures")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-# Subject → its description, and its addresses: by their first word, or by the first word below a
-# campaign, dataset or benchmark, such as campaigns/gold.
+# Subject → its description and its addresses. An address is given by its first word, or by the
+# first word below a campaign, dataset or benchmark, such as campaigns/gold.
 SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Account": ("You, your tokens, and invitations to you.", ("", "me", "tokens", "invitations")),
     "Uploads": ("Large files, sent in parts.", ("uploads",)),
@@ -135,7 +135,7 @@ def subject_of(path: str) -> str:
     nested = "/".join(words[:2])
     if words[0] in _NESTED and nested in _SUBJECT_OF:
         return _SUBJECT_OF[nested]
-    # Old addresses that create benchmarks have names of their own.
+    # Only the old addresses that create benchmarks are not in SUBJECTS.
     return _SUBJECT_OF.get(words[0], "Benchmarks")
 
 

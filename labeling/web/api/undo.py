@@ -86,7 +86,7 @@ class UndoActions(BaseViewSet):
     @extend_schema(request=None, responses={204: None})
     @action(["post"], detail=True)
     def archive(self, request: Request, name: str) -> Response:
-        """Take it from lists; it opens no work. Idempotent."""
+        """Take it out of lists and stop its work. Idempotent."""
         self.undo_of(name).archive()
         return Response(status=204)
 

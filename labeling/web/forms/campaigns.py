@@ -47,7 +47,7 @@ MAX_POLICY_BYTES = 64 * 1024
 
 
 class PresetRow(NamedTuple):
-    """A preset in the estimate. votes: answers per question. error: None without a model."""
+    """A preset in the estimate. votes: answers per question. error: None if it is not modeled."""
 
     title: str
     votes: float

@@ -88,7 +88,7 @@ class ComingForm(WordedForm):
 
 
 class UploadForm(ComingForm, KeepsFiles):
-    # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
+    # mypy takes `files` for the form's attribute of uploaded files, which a field does not hide.
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
         help_text="Up to 100 files at once; put more into a zip. Folders in a zip become part of "

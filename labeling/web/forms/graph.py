@@ -12,7 +12,7 @@ from labeling.web.forms.common import LIST, TALL, WordedForm, refusals_shown
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_BYTES = 16 * 1024 * 1024
-# Escaped or not; databases reject them.
+# NUL and half surrogate pairs, which databases reject, as characters or escapes.
 HIGH, LOW = r"\\u[dD][89abAB]..", r"\\u[dD][c-fC-F]"
 UNSTORABLE = re.compile(rf"\0|\\u0000|\\x00|\\0|{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 ACCEPTED = ".json,.yaml,.yml,application/json"
@@ -144,7 +144,7 @@ class NodeForm(WordedForm):
         guidance: str = "",
         version: int | None = None,
     ) -> None:
-        """guidance: of the class's own page, used if the graph has none."""
+        """guidance: text on the class's own page, used if the graph has none."""
         initial = {
             "question": node.question,
             "name": node.name,

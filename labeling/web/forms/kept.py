@@ -32,7 +32,7 @@ class KeptFile(UploadedFile):
 class KeptFileInput(forms.FileInput):
     """A file input that lists kept files and submits their tokens."""
 
-    # (token, name) of each.
+    # (token, file name) of each kept file.
     kept: tuple[tuple[str, str], ...] = ()
     is_optional = False
 
@@ -152,7 +152,7 @@ class KeepsFiles(forms.Form):
         data = self.data if sent is None else sent
         sent_values = data.getlist(f"{name}_kept") if hasattr(data, "getlist") else []
         rows = (value.partition(":") for value in sent_values)
-        # A name goes to messages and the database, as a browser would send it: on one line.
+        # Names go to messages and the database. Browsers send no unprintable characters.
         return [(token, "".join(filter(str.isprintable, file))) for token, _, file in rows]
 
     def _file_fields(self) -> list[str]:

@@ -64,7 +64,7 @@ LABELS = {
     "currency": "Currency",
 }
 
-# Rules for counting answers, which box campaigns replace.
+# Rules for counting answers. Box campaigns have other rules instead.
 VOTE_KEYS = (
     "method",
     "votes",
@@ -84,13 +84,13 @@ class Group(NamedTuple):
     words: str
     keys: tuple[str, ...]
     rare: tuple[str, ...] = ()
-    # `asks` of the only kinds with these rules; "" for all.
+    # The rules apply only to kinds with this `asks`; "" for all kinds.
     asks: str = ""
 
 
 class ShownGroup(NamedTuple):
-    """A group with its fields. faulty, rare_faulty: some have errors. kinds: names of the only
-    kinds with these rules.
+    """A group with its fields. faulty, rare_faulty: whether a field has an error. kinds: names of
+    the kinds that have these rules.
     """
 
     title: str
@@ -211,8 +211,8 @@ def rule_field(
 class PolicyForm(WordedForm):
     """The quality policy, with a field for each rule.
 
-    asks: of the campaign's kind, which may have further rules; None shows every rule, while the
-    kind is still to be chosen. has_target: whether a target error is offered.
+    asks: the kind's `asks`, which may add rules; None shows the rules of all kinds, before a kind
+    is chosen. has_target: whether a target error is offered.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class PolicyForm(WordedForm):
         return self.groups((*VOTE_COST_KEYS, *COST_KEYS))
 
     def fine_faults(self) -> bool:
-        """Return whether one of those has errors, so that they must be visible."""
+        """Return whether one of these groups has errors, so that all must be visible."""
         return any(group.faulty or group.rare_faulty for group in self.fine_groups())
 
     def policy(self) -> policies.WholePolicy:

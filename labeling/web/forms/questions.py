@@ -18,7 +18,7 @@ from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_tex
 
 
 class QuestionsForm(ListsForm):
-    """Questions to add to a campaign; most kinds list only images. asks: of its kind."""
+    """Questions to add to a campaign; most kinds list only images. asks: the kind's `asks`."""
 
     LINES: ClassVar[dict[str, str]] = {
         PAIRS: "image,wnid on every line, or JSON Lines",
@@ -67,7 +67,7 @@ def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tupl
 
 
 def answer_of(text: str) -> object:
-    """Return the answer of a choice's text."""
+    """Return the answer that a text of answer_choices stands for."""
     return json.loads(text) if text.startswith("{") else text
 
 

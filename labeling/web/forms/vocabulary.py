@@ -88,7 +88,7 @@ class NamesField(forms.CharField):
 
 
 class PiecesField(forms.CharField):
-    """Names to merge: a line for each instance, "left: luleg, llleg". A dict of lists."""
+    """Names to merge, a dict of lists. As text, a line per instance: "left: luleg, llleg"."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.Textarea(attrs={**LIST, "rows": 4}), **kwargs)
@@ -201,7 +201,7 @@ def part_rows(parts: BaseFormSet) -> list[Any]:
     """Return the forms of the kept parts in order. Requires valid forms."""
     kept = [form for form in parts.forms if form.has_changed() or form in parts.initial_forms]
     kept = [form for form in kept if not form.cleaned_data.get("DELETE")]
-    # A new part without a place comes last.
+    # A new part without a position comes last.
     return sorted(kept, key=lambda form: form.cleaned_data.get("ORDER") or len(parts.forms))
 
 
@@ -217,8 +217,8 @@ PartForms = formset_factory(
 
 
 class CategoryForms:
-    """The form of a category with the forms of its parts. index: of the category; None for a new
-    one.
+    """The form of a category with the forms of its parts. index: the category's; None for a new
+    category.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ class CampaignSerializer(serializers.ModelSerializer):
     settings = AnyField(read_only=True)
     choices = serializers.SerializerMethodField()
 
-    # Hidden from annotators: the share of gold and the dataset.
+    # Annotators get null: they must not know the dataset, nor the share of gold in the policy.
     HIDDEN = ("dataset", "policy", "policy_version", "nightly_audit", "created_at")
 
     class Meta:
@@ -133,7 +133,7 @@ class PolicySerializer(serializers.ModelSerializer):
 
 
 class DecisionSerializer(serializers.ModelSerializer):
-    """context: `names` of the campaign."""
+    """A decision. context: `names`, the VisibleNames of the campaign."""
 
     actor = serializers.CharField(source="actor.pseudonym", allow_null=True, default=None)
     actor_name = serializers.SerializerMethodField(help_text=NAME_HELP)

@@ -20,9 +20,6 @@ class Plain(serializers.Serializer):
     """A response row."""
 
 
-# Accounts
-
-
 class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job

@@ -22,9 +22,9 @@ ASKED = {
 
 @dataclass(frozen=True)
 class VerdictButton:
-    """A button that decides.
+    """A button for a verdict.
 
-    value: sent if there is no script. drawn: the button sends the drawing, in this state.
+    value: sent if no script runs. drawn: the button sends the drawing, with `state`.
     """
 
     value: str

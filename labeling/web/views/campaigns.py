@@ -138,7 +138,7 @@ def _create(request: SignedIn, form: NewCampaignForm) -> Campaign:
     """Create the draft with its gold. Raises Refusal; then nothing was created."""
     campaign = _draft(request, form)
     if rows := form.cleaned_data["gold_rows"]:
-        # Boxes have gold of their own beside the questions of the chains.
+        # Gold boxes never replace questions.
         try:
             add_gold(campaign, request.user, rows, replace=form.kind_asks() != CHAINS)
         except Refusal as refusal:

@@ -78,7 +78,8 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     )
 
     def change() -> HttpResponse:
-        # Made from what is in force now, which is what the form was opened with, or refused.
+        # The change is made to the graph in force. If the form was opened with an older version,
+        # `define` refuses.
         base = form.cleaned_data.pop("version") or _in_force(campaign)
         content = _changed(current, node, form)
         made = store.define(campaign, request.user, content, instead_of=base)
@@ -186,8 +187,8 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
 
 
 def _conflicts(campaign: Campaign) -> list[str]:
-    """Return the conflicts between gold and graph; None for version 1, since gold is checked when
-    added.
+    """Return the conflicts between gold and graph. Version 1 has none: gold is checked when
+    it is added.
     """
     if campaign.graph is None or campaign.graph.version == 1:
         return []

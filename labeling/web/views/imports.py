@@ -104,7 +104,7 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def imports_shown(dataset: Dataset) -> list[Import]:
-    """Return the imports for the dataset page: running, failed, and today's."""
+    """Return the imports for the dataset page: unfinished, failed, and of the last 24 hours."""
     since = timezone.now() - RECENT
     recent = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
     return list(_with_jobs(dataset).filter(recent)[:RECENT_SHOWN])
@@ -140,7 +140,7 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
         for file in data["files"]
     ]
     options = form.import_options()
-    # What is compared with may be many images: that is a job's work.
+    # A job does comparisons, because the datasets may have many images.
     if options["against"] is None and imports.are_small(files):
         words = options["licence"], options["source"]
         report = imports.add_small(dataset, files, licence=words[0], source=words[1])

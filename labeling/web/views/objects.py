@@ -25,7 +25,7 @@ from labeling.web.views.shared import SignedIn, display_response, query_of, sent
 
 TILES = 24
 METHODS = {"radius": "Exact radius", "alphashape": "alphashape package"}
-# What of the image is shown, with the key that shows it.
+# `crop` in the URL → the part of the image that is shown.
 CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
 
 
@@ -188,7 +188,7 @@ def _shown(merge: Merge) -> dict[str, object]:
     radius = made.merge.radius if made.merge.radius is not None else made.joins_at
     return {
         "merge": made,
-        # Upward: a hair below the radius that joins them, they come apart.
+        # Round up: a slightly smaller radius would not join the pieces.
         "radius": f"{math.ceil(100 * radius) / 100:g}",
         "slider_most": max(10, round(4 * made.joins_at)),
         "least": merging.LEAST_PX,

@@ -39,7 +39,7 @@ from labeling.web.views.shared import (
 )
 
 PAGE = 50
-# Topics whose quotas fit on a page; where there are more, programs set them.
+# Maximum of topics with a form of quotas; above it, only the API sets quotas.
 MOST_QUOTAS = 60
 
 
@@ -291,7 +291,7 @@ def _touched(action: str, touched: dict[str, int]) -> list[str]:
 
 def _actions_for(membership: Membership) -> list[PersonAction]:
     if membership.stage == Stage.BLOCKED:
-        # Whatever their role is by now, and whether they left: their answers are void.
+        # A block outlasts a change of role and leaving: the member's answers stay void.
         return [ACTIONS["unblock"]]
     if membership.role != Membership.Role.ANNOTATOR or membership.left_at is not None:
         return []
@@ -323,7 +323,7 @@ def _people(
     made: Invitation | None = None,
     many: InvitationsForm | None = None,
 ) -> HttpResponse:
-    # As many people as one question may need.
+    # Propose as many uses as one question may need annotators.
     most = policies.of(campaign)["max_votes"]
     everybody = progress.members(campaign)
     page = page_of(request, everybody.filter(left_at=None), PAGE)

@@ -31,7 +31,7 @@ WORDS = {
     UNKNOWN: "not labeled",
 }
 ORIGINS = {"explicit": "", "given": "given"}
-# How wide a tile is on the page: a thumbnail that shows less of the object than that is too small.
+# Width of a tile. A thumbnail is used only if the object is at least this wide in it.
 TILE_PX = 200
 
 
@@ -46,7 +46,7 @@ class StateBar:
 
 @dataclass(frozen=True)
 class PartStateRow:
-    """Counts of parts by state, of the category `key`, or of one part if it is empty."""
+    """Counts of parts by state, of the category `key`; of one part if `key` is empty."""
 
     name: str
     key: str

@@ -186,7 +186,7 @@ def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[st
             campaign,
             question.item,
             question.topic,
-            # What was refused goes on where it was.
+            # The editor continues with a rejected drawing.
             form.refused or picture.value,
             f"correction:{question.pk}:{current}",
         )

@@ -23,7 +23,7 @@ def rights(request: SignedIn) -> HttpResponse:
     """Show the accounts with the right to open campaigns, or those matching a search."""
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
-    # One more than is shown, to know whether there are more: nothing is counted.
+    # Fetch one more than is shown, to know without a count whether there are more.
     users = list(accounts(search)[: SHOWN + 1])
     context = {"accounts": users[:SHOWN], "has_more": len(users) > SHOWN, "search": search}
     return render(request, "labeling/rights.html", context | {"shown": SHOWN})

@@ -25,7 +25,7 @@ class SignedIn(HttpRequest):
     user: User
 
 
-# Whoever may look: reviewers review and look, researchers do the rest.
+# Roles that may view the pages. Reviewers may only review; researchers may do the rest.
 WATCHERS = (RESEARCHER, Membership.Role.REVIEWER)
 
 
@@ -51,7 +51,7 @@ def render_campaign(
         "is_researcher": role == RESEARCHER,
         "names": VisibleNames(campaign),
         "in_review": in_review,
-        # Reviewers label too: what is made of their answers might tell them what to say.
+        # Reviewers answer questions too; these pages could influence their answers.
         "links": links_of(campaign) if role == RESEARCHER else [],
     }
     return render(request, template, frame | context)
@@ -90,7 +90,7 @@ def report_page(
         return render(request, page, context)
     response = render(request, progress, context)
     if ended:
-        # htmx then loads the page again: it has its report now.
+        # htmx then loads the page again, which now has the report.
         response["HX-Refresh"] = "true"
     return response
 
@@ -105,7 +105,7 @@ def query_of(request: SignedIn, *names: str) -> str:
 
 def key_of(text: str) -> int | None:
     """Return the primary key that a form sent; None if invalid."""
-    # Longer ones fit no column, and Python refuses to read very long ones.
+    # Longer numbers fit no column, and Python refuses to parse very long ones.
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 

@@ -140,7 +140,7 @@ def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> H
     counts = vocabulary_store.objects_by_category(dataset, vocabulary) if vocabulary else {}
     initial: dict[str, object] = {}
     if vocabulary and version:
-        # Writing it takes half of the page's time; two versions of one hash have one text.
+        # Writing YAML takes half of the page's time. Versions of the same hash have the same text.
         key = f"vocabulary-{version.sha256}"
         text = caches["local"].get_or_set(key, vocabulary.as_yaml)
         initial = {"text": text, "version": version.version}
@@ -161,7 +161,7 @@ def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> H
 
 
 def _opened_with(request: SignedIn, dataset: Dataset) -> Version | None:
-    """Return the version that a form was opened with: the latest, unless it changed since."""
+    """Return the version that the form was opened with; the latest if none was sent."""
     number = key_of(sent(request, "version")) if request.method == "POST" else None
     version = dataset.vocabularies.filter(version=number).first() if number else None
     return version or vocabulary_store.current(dataset)
@@ -237,7 +237,7 @@ def _rows(vocabulary: PartVocabulary, objects: dict[str, int]) -> list[dict[str,
         {
             "category": category,
             "meant": meant.get(category.key, ""),
-            # Where WordNet is not installed nothing is known of any.
+            # Without WordNet there are no definitions, so no key counts as unknown.
             "unknown": bool(meant)
             and category.key not in meant
             and bool(WNID.fullmatch(category.key)),

@@ -34,10 +34,9 @@ PAGE = 50
 def jobs(request: SignedIn, name: str) -> HttpResponse:
     """Show the campaign's jobs, with the reasons of failed ones."""
     campaign = own_campaign(request, name)
-    # Everybody is watched after every ten answers, and every night has its steps: what went well
-    # would bury all else.
+    # Hide finished routine jobs; they are so many that they would bury all others.
     routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
-    # What a freeze is made of, whose own row says how far it is.
+    # Hide the ranges of a freeze unless they failed; the freeze's own row has the progress.
     routine |= Q(kind="freeze range") & ~Q(state=Job.State.FAILED)
     rows = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
