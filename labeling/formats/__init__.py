@@ -1,8 +1,8 @@
 """Labels in the formats that other tools speak, a file for each.
 
 Every format is a module with `read(reading) -> Pages`, which checks as it reads, and
-`write(pages, folder, about)`, which writes whole files. Pages give (Photograph, its labels); an
-image may come in several of them.
+`write(pages, folder, release_info)`, which writes whole files. A page is (Photograph, its labels);
+an image may have several pages.
 
 | format | what is written | what carries an image's labels |
 |---|---|---|

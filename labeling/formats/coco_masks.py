@@ -142,7 +142,7 @@ class Canvas:
         edge, row, column = crossings(start - origin, end - origin, *self.sizes[region].T)
         pixels = (row + 1) * shape[1] + self.columns[region[edge]] + column
         flips = np.bincount(pixels, minlength=shape[0] * shape[1]).astype(np.uint8) & 1
-        # Every row of a region turns an even number of times: the next one begins outside.
+        # Every row of a region has an even number of flips, so the next row begins outside.
         return np.bitwise_xor.accumulate(flips.reshape(shape), axis=1)
 
     def masks(self) -> list[Placed]:
@@ -197,14 +197,14 @@ def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
     """
     around = pixels[:-1, :-1] | pixels[:-1, 1:] << 1 | pixels[1:, :-1] << 2 | pixels[1:, 1:] << 3
     kinds = around.ravel()
-    # Mostly all four or none; fast test by wraparound: 0 − 1 is 255.
+    # Keep corners with one to three pixels. One comparison suffices: 0 − 1 wraps around to 255.
     at = np.flatnonzero(kinds - np.uint8(1) < 14)
-    # Where two pixels meet at a corner, each turns there.
+    # Where two pixels meet only at this corner, it is a turn of each.
     at = np.repeat(at, _TURNS[kinds[at]])
     kinds = kinds[at]
     ys, xs = np.divmod(at, around.shape[1])
-    # Along a row, every other stretch between turns is an edge; so too down a column, where the
-    # pixels that meet come the other way round when the upper one is the right one.
+    # In a row, turns 2n and 2n + 1 are the ends of an edge; in a column as well. Of two pixels that
+    # meet at a corner, the upper one turns first down the column, even if it is the right one (6).
     down = np.argsort(xs, kind="stable")
     later = np.flatnonzero((at[1:] == at[:-1]) & (kinds[1:] == 6)) + 1
     if len(later):
@@ -244,7 +244,8 @@ def _walks(
     along = np.array(order, np.int64)
     both = np.stack([along, along ^ 1], axis=1)
     points = np.stack([xs[both], ys[both]], axis=2).ravel().tolist()
-    # The first corner of a ring is its highest, leftmost: below right of a hole's is no pixel.
+    # A ring begins at its highest, then leftmost corner. For a hole, only the pixel below right
+    # of it is empty (7).
     begins = [0, *ends[:-1]]
     holes = (kinds[along[begins]] == 7).tolist()
     owners = region[along[begins]].tolist()

@@ -63,7 +63,7 @@ class _CocoImage:
                 yield made
 
     def _found(self) -> dict[str | int, _ObjectRows]:
-        """Return the objects in the order of their annotations; those without one by category."""
+        """Return the objects in order, by annotation number; those without one, by category."""
         objects: dict[str | int, _ObjectRows] = {}
         parts = []
         for row in self.rows:
@@ -82,7 +82,7 @@ class _CocoImage:
         return objects
 
     def _root(self, row: AnnotationRow) -> AnnotationRow:
-        """Return the annotation of the part's object; itself for an object."""
+        """Return the annotation of a part's object; for an object, the same annotation."""
         seen = {row.number}
         while (link := self._link(row)) is not None:
             above = self.by_id.get(link) if isinstance(link, str | int | float) else None

@@ -46,7 +46,7 @@ from labeling.parts.model import (
 
 __all__ = ["read", "write"]
 
-# Compute what no part covers as pixels, a fifth of the work of exact polygons.
+# This format computes what no part covers, as pixels: a fifth of the work of exact polygons.
 MAKES_REST = True
 # Pixels of the canvas on which parts are rasterized together.
 MOST_TOGETHER = 500_000
@@ -268,8 +268,8 @@ def _whole(
 def _rest(
     parted: PartedObject, parts: list[Placed], outline: list[Placed], size: tuple[int, int]
 ) -> list[tuple[str, Placed]]:
-    """Return the pixels that no part covers, of the object, if it has an outline, and of its crop's
-    background.
+    """Return the pixels that no part covers: those in the object's outline, if it has one, and
+    the others in its crop.
     """
     x0, y0, x1, y1 = parted.crop or parted.box
     corners: Polygons = ((((x0, y0), (x1, y0), (x1, y1), (x0, y1)),),)

@@ -42,7 +42,7 @@ Id = str | float
 
 
 class CocoCategory(NamedTuple):
-    """A category. key: of the class or the part. whole: of the part's class, "" for an object."""
+    """A category. key: the class or part. whole: the class of a part, "" for an object."""
 
     key: str
     name: str
@@ -50,7 +50,7 @@ class CocoCategory(NamedTuple):
 
 
 class ImageRow(NamedTuple):
-    """An image. size: None if the file does not state it. labels: those of our own exports."""
+    """An image. size: None if not stated. labels: (offset, length) of our exports' labels."""
 
     name: str
     size: Size | None
@@ -168,13 +168,13 @@ class CocoFile:
     copy: IO[bytes]
     images: dict[Id, ImageRow] = field(default_factory=dict)
     categories: dict[Id, CocoCategory] = field(default_factory=dict)
-    # By image the offset, the length and the number of each of its annotations.
+    # Image → offset, length and number of each of its annotations, one after the other.
     places: "dict[Id, array[int]]" = field(default_factory=lambda: defaultdict(_places))
     ids: set[Id] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
 
     def rows(self, image: Id) -> list[AnnotationRow]:
-        """Yield the annotations of an image; on_fault receives those without a category."""
+        """Return the annotations of an image; on_fault receives those without a category."""
         rows: list[AnnotationRow] = []
         places = self.places.pop(image, ())
         for at in range(0, len(places), 3):
@@ -303,7 +303,7 @@ def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) ->
         keys.setdefault(name, wnid)
         file.categories[key] = _category(row, name, wnid, entry, reading)
     for key, category in file.categories.items():
-        # A supercategory is a name; objects go by their class.
+        # A supercategory is the name of a category; use its key.
         if category.whole:
             file.categories[key] = category._replace(whole=keys.get(category.whole, category.whole))
 

@@ -32,7 +32,7 @@ from labeling.parts.model import (
 )
 
 FOLDER = "masks"
-# In folders of others: {"category", "parts"} of all masks.
+# In folders that other tools wrote: {"category", "parts"} of all masks.
 SHARED = "labels.json"
 # VOC's index of object borders.
 VOID = 255
@@ -95,7 +95,7 @@ def _write_object(
 
 
 def _pixels(polygons: Polygons, photo: Photograph) -> tuple[Mask, Slices]:
-    """Return the mask of the polygons in their bounding box, and its origin."""
+    """Return the mask of the polygons in their bounding box, and the box as slices (y, x)."""
     x0, y0, x1, y1 = box = box_within(polygons, (photo.width, photo.height))
     return mask_of(polygons, box), (slice(y0, y1), slice(x0, x1))
 
@@ -143,7 +143,7 @@ PALETTE = _palette()
 def read(reading: LabelReading) -> Iterator[PartedObject]:
     """Yield the objects in a folder of masks and its subfolders, by the .json of each mask.
 
-    Masks of others need a .json of the same name with "image", "category" and "parts", or a
+    Masks of other tools need a .json of the same name with "image", "category" and "parts", or a
     labels.json in their folder for all masks without one; "image" defaults to the mask's name.
     Several objects of one mask are listed under "objects". A single mask works too. Raises
     BadInput, which names the file; skips masks without pixels or without a .json.

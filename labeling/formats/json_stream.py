@@ -2,7 +2,7 @@
 
 We tried ijson 3.6.0 and rejected it: it returns lone surrogates as "?", refuses NaN and a BOM,
 names no line, does not bound values or nesting, and does not return a value's text, which
-coco_reading.py copies to disk.
+coco_rows.py copies to disk.
 """
 
 import json
@@ -63,7 +63,7 @@ def members(path: StrPath) -> Iterator[Row]:
 def has_half_character(text: str, value: Any) -> bool:
     r"""Return whether a value has a lone surrogate, which cannot be printed or stored.
 
-    text: the value as written, in ASCII if it has any.
+    text: the value's JSON. A file in UTF-8 can have a lone surrogate only as an escape.
 
     >>> has_half_character(r'"\ud800"', "\ud800"), has_half_character(r'"\ud83d\ude00"', "😀")
     (True, False)
@@ -146,8 +146,8 @@ class _Text:
                     raise self.broken() from None
 
     def _more(self) -> bool:
-        """Read as much again as is held and return whether there was more; doubling keeps long
-        values linear.
+        """Double the held text and return whether the file had more. Doubling makes the time for
+        long values linear.
         """
         if self.whole:
             return False

@@ -79,9 +79,9 @@ class Label:
 class Geometry(TypedDict, total=False):
     """Instances of a label in JSON, for GivenLabel and JSON Lines.
 
-    boxes: of instances without an outline. polygons: of the others: a ring [x, y, x, y, …] each, or
-    a list of rings by the even-odd rule. flags: of every instance, boxes first; absent if there are
-    none.
+    boxes: of instances without an outline. polygons: of each other instance, a ring [x, y, x, y, …]
+    or a list of rings by the even-odd rule. flags: of every instance, boxes first; absent if there
+    are none.
     """
 
     boxes: list[list[float]]
@@ -156,8 +156,7 @@ class ExportContext:
     makes_rest: the format computes what no part covers. names: of COCO's categories, one of NAMES.
     image_base: prefix of image addresses for Label Studio. has_errors: whether the error of labels
     was measured. has_undecided: questions may have been kept without a label. images: names of all
-    images, for formats
-    that need them first.
+    images, for formats that need them first.
     """
 
     title: str

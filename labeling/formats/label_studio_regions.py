@@ -14,20 +14,21 @@ from labeling.geometry.regions import box_of, polygons_of
 from labeling.parts.model import OUTLINE, Box, Part, PartedObject
 
 RECTANGLE, POLYGON, BRUSH, ELLIPSE = SHAPES = ("rectangle", "polygon", "brush", "ellipse")
-# Results that hold a shape with its labels, a shape alone, or the labels of a shape of the same id.
+# Result types of a shape with its labels, and of a shape alone. A result of the type LABELS has the
+# labels of the shape with the same id.
 KINDS = {f"{shape}labels": shape for shape in SHAPES} | {shape: shape for shape in SHAPES}
 LABELS = "labels"
-# The key of a value that tells its shape, where a result holds only its labels.
+# Key of a value → its shape, for results that have only labels.
 SHAPE_OF_KEY = {"points": POLYGON, "rle": BRUSH, "radiusX": ELLIPSE, "width": RECTANGLE}
 ELLIPSE_CORNERS = 64
-# A hole in a piece of a part of an object has depth four; deeper tasks are not man-made.
+# Limit of nesting. A hole in a piece of a part of an object has depth four.
 DEEPEST = 20
 Points = list[tuple[float, float]]
 
 
 @dataclass
 class Region:
-    """A shape and its labels. shape: of SHAPES. above: its parent."""
+    """A shape and its labels. shape: one of SHAPES. above: its parent."""
 
     key: str
     shape: str
@@ -287,7 +288,7 @@ class LabelStudioTask:
     def _listed_parts(
         self, row: dict[str, object], regions: list[Region], whole: Region
     ) -> list[Part]:
-        """Return the parts in the task's data, each with its remaining regions."""
+        """Return the parts in the task's data with their regions, then the parts drawn since."""
         parts = []
         left = {region.key: region for region in regions}
         for part_row in rows(row, "parts", self.reading, whole.entry):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from labeling.files import BadInput, StrPath
 
-# Unpacked; a photograph with a hundred masks of ten megapixels has as much.
+# Limit of unpacked bytes, enough for a hundred masks of ten megapixels.
 MOST_BYTES = 1 << 30
 MOST_ELEMENTS = 1_000_000
 DEEPEST = 20
@@ -31,7 +31,7 @@ OTHERS = {
     17: "an opaque object",
     18: "an object",
 }
-# How numbers are stored, whatever their class: numpy's types by the element's.
+# Type of an element → numpy's type. The class of the matrix may be another.
 NUMBERS = {
     1: "i1",
     2: "u1",
@@ -98,7 +98,7 @@ def _damaged(path: StrPath) -> BadInput:
 
 
 class _Element(NamedTuple):
-    """kind: its type. data: start and end of its bytes. after: start of the next element."""
+    """kind: its type. begin, end: of its bytes. after: start of the next element."""
 
     kind: int
     begin: int
@@ -130,7 +130,7 @@ class _Tree:
             inside = raw
             at = element.after
             if element.kind == COMPRESSED:
-                # Alone among elements it is not filled up to eight bytes.
+                # Only compressed elements are not padded to eight bytes.
                 at = element.end
                 inside = zlib.decompressobj().decompress(raw[element.begin : element.end], left + 1)
                 left -= len(inside)

@@ -1,7 +1,8 @@
 """Formats of objects with parts, one module each.
 
 Every format has `read(reading) -> Iterator[PartedObject]`, which checks as it reads, and
-`write(scenes, folder, about)`, which writes whole files. `scenes` yields (Photograph, its objects).
+`write(scenes, folder, release_info)`, which writes whole files. `scenes` yields (Photograph, its
+objects).
 What each can express: docs/reference/label-formats.md.
 
 | format | what is written | geometry |

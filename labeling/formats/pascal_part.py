@@ -150,7 +150,7 @@ def _save(goal: Path, anno: dict[str, object]) -> None:
 
 
 def _row(parted: PartedObject) -> dict[str, object]:
-    """Return an object's data for the .json, without masks. mask: its index in the file."""
+    """Return an object's data for the .json. mask: the number of a part's mask in the file."""
     parts, count = [], 0
     for part in parted.parts:
         row = part_details(part)

@@ -26,7 +26,8 @@ from labeling.parts.model import (
     Scenes,
 )
 
-# Sasha Trubetskoy's distinct colours, those that stand out on a photograph; then from the start.
+# Sasha Trubetskoy's distinct colours, those that stand out on a photograph. Further parts reuse
+# them.
 COLOURS = (
     "#e6194b",
     "#3cb44b",

@@ -236,7 +236,7 @@ class LabelReading:
     def part(
         self, row: Mapping[str, object], polygons: Polygons, size: Size | None, entry: str
     ) -> Part:
-        """Return the part of part_details(), with its polygons. Raises BadInput."""
+        """Return the part of a row by part_details(), with its polygons. Raises BadInput."""
         merges = [self._merge(merge, size, entry) for merge in self._list(row, "merges", entry)]
         fields = of_merges(merges)
         if "radius" in row:
@@ -308,9 +308,9 @@ class LabelReading:
         size: Size | None,
         entry: str,
     ) -> PartedObject:
-        """Return the object of object_details(), with its parts. Raises BadInput.
+        """Return the object of a row by object_details(), with its parts. Raises BadInput.
 
-        For other formats than ours the row is {}; the box then encloses outline or parts.
+        Files of others have no such row: it is {}, and the box encloses the outline or the parts.
         """
         regions = [part.polygons for part in parts if part.polygons]
         known = [box_of(region) for region in ([outline] if outline else regions)]

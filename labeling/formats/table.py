@@ -21,9 +21,10 @@ CLASS = ("class", "wnid", "topic", "category")
 # Support of a probability: the number of people, and the 95 % interval of the share.
 SUPPORT = ("votes", "low", "high")
 COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
-# The most probable answer where people did not agree; the last column where a policy keeps those.
+# The most probable answer if people did not agree. It is the last column of campaigns that keep
+# such questions.
 LIKELY = "likely"
-# name: of an object.
+# Columns that are read. name: the name of an object.
 READ = (
     *CLASS,
     *(name for name in COLUMNS if name not in {"image", "class"}),

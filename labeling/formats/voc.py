@@ -23,7 +23,7 @@ from labeling.formats.reading import LabelReading, Size
 from labeling.formats.sidecar import file_name, file_path
 from labeling.parts.model import Box, Photograph
 
-# The flags of VOC that are written of every object, and those where people were asked for boxes.
+# Flags written for every object, and flags written for objects whose flags are known.
 VOC_FLAGS = ("difficult",)
 STATED_FLAGS = ("truncated", "occluded", "difficult", "group")
 # The colour of the background and of borders in masks, as CVAT and Datumaro write them.
@@ -147,8 +147,8 @@ def _write_image(
         _add(stated, "source", label.source)
     ET.indent(root)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    # Written plainly: the folder appears when it is whole, and syncing each file of ten thousand
-    # took five times as long as writing them.
+    # Not atomically: the folder appears only when complete. Syncing each of ten thousand files took
+    # five times as long as writing them.
     with open(goal, "w", encoding="utf-8", newline="\n") as file:
         file.write(ET.tostring(root, encoding="unicode") + "\n")
 

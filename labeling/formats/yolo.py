@@ -1,8 +1,8 @@
 """YOLO as Ultralytics reads it: a file of boxes for each image. Written, not read.
 
 A line is `class x y width height`: the class's number in data.yaml, then the box's centre and size
-as fractions of the image. Outlines become their boxes. Images of folders stand beside the others,
-because readers such as Datumaro and supervision look into no folders.
+as fractions of the image. Outlines become their boxes. Images of subfolders are beside the others,
+because readers such as Datumaro and supervision ignore subfolders.
 """
 
 from pathlib import Path, PurePosixPath
