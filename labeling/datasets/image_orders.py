@@ -30,7 +30,7 @@ MOST_CAMPAIGNS = 50
 
 
 class Place(NamedTuple):
-    """An image in an order. key: its values of the order's columns. cursor: what pages call it.
+    """An image in an order. key: its values of the order's columns. cursor: its number in URLs.
 
     is_first: False if the image has an earlier place in the same order.
     """
@@ -133,8 +133,8 @@ class RankOrder:
     """An order by stored sort keys: those of some campaigns, and those without a campaign.
 
     An image's first place is that of its smallest key in the campaigns or, without one, that of its
-    key without a campaign. Its cursor is the image's id there, and elsewhere minus the id of the
-    sort key.
+    key without a campaign. The cursor of the first place is the image's id; the cursor of any other
+    place is minus the id of the sort key.
     """
 
     is_stored = True

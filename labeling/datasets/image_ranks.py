@@ -99,7 +99,7 @@ def disputed() -> Exists:
 
 
 def known_images(dataset: Dataset, after: int = 0) -> QuerySet[Image, KnownImage]:
-    """Return the images by id."""
+    """Return the images after this id, in order."""
     labels = GivenLabel.objects.filter(item__image=OuterRef("pk"), value="yes")
     first = labels.order_by(Lower("key")).values(text=Lower("key"))[:1]
     rows = dataset.images.filter(pk__gt=after).order_by("pk")

@@ -40,10 +40,11 @@ MAX_ENTRIES = 1_000_000
 SMALLEST_IMAGE_BYTES, MAX_TINY = 26, 10_000
 # Errors of zipfile for the content of a damaged entry. bzip2 raises OSError without a number.
 DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
-# Signature of an entry in a zip's directory; a larger zip has two more records before its end.
+# Signature of an entry in a zip's directory.
 ENTRY_SIGNATURE = b"PK\1\2"
-# Unpacked size, and the lengths of name, extra field and comment after the 46 bytes.
+# The first 46 bytes of an entry: signature, unpacked size, lengths of name, extra field, comment.
 ENTRY = struct.Struct("<4s20xIHHH12x")
+# A zip64 has two more records before its end.
 ZIP64_RECORDS_BYTES = 56 + 20
 SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
 ENCRYPTED = 0x1
@@ -118,8 +119,8 @@ def clean_name(name: str) -> str:
 
 
 def printable(name: str) -> str:
-    r"""Return the name for a report: what is not UTF-8 in it becomes \x escapes, and so does NUL,
-    which PostgreSQL keeps in no text.
+    r"""Return the name for a report, with \x escapes for bytes that are not UTF-8, and for NUL,
+    which PostgreSQL rejects in text.
     """
     return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
@@ -274,7 +275,7 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():
-        # ZipFile goes by the size: the stated count may be wrong.
+        # ZipFile reads by the directory's size. The stated count may be wrong.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if end is None:
             raise zipfile.BadZipFile("File is not a zip file")

@@ -63,7 +63,7 @@ class Upload(TypedDict):
 
 @dataclass(frozen=True)
 class NamedUpload:
-    """An uploaded file with its future name; a zip counts by its content."""
+    """An uploaded file. name: of the future image, or of the zip."""
 
     name: str
     file: File

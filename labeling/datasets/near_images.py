@@ -32,7 +32,7 @@ from labeling.near_duplicates.fingerprints import (
 )
 from labeling.near_duplicates.search import DISTANCE, Growing
 
-# Files processed ahead of the first one.
+# Files whose fingerprints are computed together.
 AHEAD = 64
 CHUNK = 1000
 Watch = Callable[[int], object]

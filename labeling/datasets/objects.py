@@ -75,7 +75,7 @@ def content_of(part: Part) -> dict[str, object]:
     if merges:
         content["merges"] = [merge_content(merge) for merge in merges]
     if any(merge.apart for merge in merges):
-        # Also outside the JSON, where a query can use it.
+        # Also outside of the merges, where a query can use it.
         content["apart"] = True
     return content
 
@@ -107,12 +107,11 @@ def put(
 
     An object is identified by image and name. Without a name it is the image's object of the same
     category and box, or a new one with the next free name: the category's word in `words` (else its
-    wnid) and a number. The labels that this source (the object's own, if it names one) wrote for an
-    object are replaced, except that a radius which a person chose for the same pieces stays.
-    Writing twice changes nothing. Answers from elsewhere (origin "explicit") are marked in their
-    source. on_put: called with every object and its item. Raises Refusal for the first fault, with
-    its place and what to do, and changes nothing; with on_fault, faults are passed to it and other
-    objects are written.
+    wnid) and a number. An object's earlier labels of the same source (its own, else `source`) are
+    replaced; a radius that a person chose for the same pieces stays. Writing twice changes nothing.
+    Answered labels (origin "explicit") get their own source. on_put: called with every
+    object and its item. Raises Refusal for the first fault, with its position and cure, and changes
+    nothing; with on_fault, faults are passed to it and other objects are written.
     """
     with transaction.atomic():
         goal = _Goal(dataset, objects, words or {})
@@ -144,7 +143,7 @@ class _Goal:
     words: Mapping[str, str]
     images: dict[str, Image] = field(init=False)
     wholes: dict[int, Item] = field(init=False)
-    # By image, then by name.
+    # Existing objects by image, then by name.
     there: dict[int, dict[str, Item]] = field(init=False, default_factory=dict)
     labels: dict[int, list[GivenLabel]] = field(init=False, default_factory=dict)
     categories: dict[tuple[int, str], str] = field(init=False, default_factory=dict)
@@ -274,7 +273,7 @@ def _wholes(images: Sequence[int]) -> dict[int, Item]:
 def _write(
     items: Sequence[tuple[Item, PartedObject]], labels: Mapping[int, list[GivenLabel]], source: str
 ) -> int:
-    """Write labels and return how many: unchanged ones stay, missing ones are deleted."""
+    """Write new and changed labels and delete missing ones; return the number of both."""
     now = timezone.now()
     fresh: list[GivenLabel] = []
     gone: list[int] = []
@@ -448,7 +447,7 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
 
 
 def place_of(parted: PartedObject) -> str:
-    """Return where a fault is: the place in the file, or image and name."""
+    """Return the position of an object: its entry in the file, if known, image and name."""
     description = f"{parted.image}, {parted.name}" if parted.name else parted.image
     return (
         f"{parted.entry}: {description}"
