@@ -1,8 +1,8 @@
 """The kinds of question (base.py), and how votes become a verdict (deciding.py) under a campaign's
 policy (policies.py). Pure; imports estimators, geometry, parts and question_graph.
 
-By majority deciding.judge calls the kind's `settle`; for fixed words that is votes.plurality. The
-setting ASSAY_QUESTION_KINDS lists the kinds; labeling/apps.py passes it on.
+For majority votes, deciding.judge calls the kind's `settle`; for fixed words that is
+votes.plurality. The setting ASSAY_QUESTION_KINDS lists the kinds; labeling/apps.py passes it on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

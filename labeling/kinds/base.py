@@ -30,9 +30,9 @@ PAIRS, IMAGES, GRAPH, OBJECTS, CHAINS, CANDIDATES = ASKS = (
     "chains",
     "candidates",
 )
-# What a settled question says in a release: whether the image contains the class that was asked
-# for, which class it shows, the first with the question graph beside it, where the parts of an
-# object are, how right the class is that was asked about, or where every instance of it is.
+# What a settled question says in a release, in the order of RELEASES: whether the image contains
+# the class that was asked for; which class it shows; as the first, for a question graph; where the
+# parts of an object are; how right the class is that was asked about; where every instance is.
 JUDGED, BOXES = "judged", "boxes"
 CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS, JUDGED, BOXES)
 REQUIRED = ("name", "title", "asks", "release")
@@ -53,8 +53,8 @@ class GivenProposal(NamedTuple):
 class DrawingContext:
     """The context of a drawing: the object's category and the image size in upright pixels.
 
-    For a step: its name and what it shows beside the image. proposals: the model's on this seat, by
-    token.
+    For a step: its name and what it shows beside the image. proposals: the model's outlines on this
+    seat, by token.
     """
 
     topic: str
@@ -89,7 +89,7 @@ class Kind(ABC):
     steps: ClassVar[Mapping[str, "Kind"]] = {}
     # The settings contain the vocabulary of classes.
     has_vocabulary: ClassVar[bool] = False
-    # Abstentions.
+    # Tally names of abstentions.
     abstentions: ClassVar[frozenset[str]] = frozenset()
     # The policy methods that can judge the votes; None for all.
     methods: ClassVar[tuple[str, ...] | None] = None

@@ -1,10 +1,10 @@
 """Replays a pair of image and class from its settlements, which alone determine the next question.
 Pure.
 
-The first question of a pair has number 0, and its content holds the proposed boxes. Each other one
-holds its number and its content. If a settlement changes (somebody is blocked or unblocked),
-questions whose content no longer holds are withdrawn with their answers, and reopen if it holds
-again.
+The first question of a pair has number 0, and its content holds the proposed boxes. The content of
+each later question holds its number and what it shows. If a settlement changes (somebody is
+blocked or unblocked), questions whose content no longer holds are withdrawn with their answers, and
+reopen if it holds again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ __all__ = [
     "replay",
 ]
 
-# Marks the content of a question that was withdrawn by replay and may reopen. One that a researcher
-# withdrew does not.
+# Marks the content of a question that replay withdrew and may reopen. A question that a researcher
+# withdrew has no mark.
 ASIDE = "aside"
 # Keys of the content besides what is shown, which identifies the question.
 UNSHOWN = (ASIDE, "proposals", "unshown")
@@ -50,7 +50,7 @@ class PairContent(TypedDict, total=False):
     # Of the first question: the proposed boxes, and those that it hides.
     proposals: list[list[float]]
     unshown: list[list[float]]
-    # Of a reviewer's unrequested decision: overlapping boxes.
+    # Whether a reviewer decides without a request, about overlapping boxes.
     again: bool
     aside: bool
 

@@ -1,12 +1,12 @@
 """Boxes: three steps, repeated until each instance of a class has a box.
 
-A question is one step of a pair of image and class (boxes/chain.py chooses the next), and
-`content` what it shows: {"boxes": accepted ones, "box": the one to check or None, "came",
-"rejected": the last attempt with its reason or None, "at": a point in an instance or None}.
-Answers by step; boxes are upright pixels [x0, y0, x1, y1] on tenths:
+A question is one step of a pair of image and class; boxes/chain.py chooses the next. Its `content`
+is what it shows: {"boxes": accepted ones, "box": the one to check, "came", "flags", "rejected": the
+last attempt with its reason, "at": a point in an instance}, without keys that do not apply.
+Answers by step; boxes are [x0, y0, x1, y1] in upright pixels, to tenths:
 
     draw    {"box": […], "how": "drag" or "clicks", "points": four of them, "flags": […]} or "none"
-    check   "good", a reason, {"reason", "sides": […]}, or of a proposal {"box", "flags"} as mended
+    check   "good", a reason, {"reason", "sides": […]}, or {"box", "flags"}: a corrected proposal
     cover   "complete", or {"missing": [[x, y], …]}: a point in each instance without a box
     review  {"boxes": [{"box", "flags"}, …], "state": "complete", "absent", "partial" or "look"}
 """
@@ -198,7 +198,7 @@ class DrawStep(Step):
         """Return the mean box of the largest group that drew the same object, once enough people
         drew.
 
-        The first of equal groups; "none" if more than half drew nothing.
+        If groups are equal, the first counts. "none" if more than half drew nothing.
         """
         if len(values) < policy["draws"]:
             return Verdict("open", more=policy["draws"] - len(values))
@@ -242,7 +242,7 @@ class DrawStep(Step):
     def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:
         """Return whether the best IoU reaches the policy's threshold.
 
-        It is lower for small objects, by the usual disagreement between people.
+        The threshold is lower for small objects, by the usual disagreement between people.
         """
         known = KnownDrawing.from_json(gold)
         if not known.boxes or value == NONE:
@@ -282,8 +282,8 @@ class CheckStep(Step):
     def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         """Return the result that enough checks agree on.
 
-        For good, the mean of all corrections; else the most frequent reason, with the sides named
-        by most who gave it.
+        For good, the mean of all corrections; else the most frequent reason, with the sides that at
+        least half of those who gave it name.
         """
         words = [self.tally_name(value) for value in values]
         rules = BoxRules.of(policy)

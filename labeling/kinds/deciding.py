@@ -53,9 +53,9 @@ class Skills:
     """What a calibration states about people and topics; NONE before the first one.
 
     classes: two for yes and no, else as many as there are. gains: for two classes, by annotator,
-    what their no and their yes add to the log odds of yes. accuracy: for many classes. prior:
-    P(yes) by topic, "*" for all others. error: measured on known answers. voided: people whose
-    votes do not count. since: time of the calibration; no verdict can be older.
+    what their no and their yes add to the log odds of yes. accuracy: by annotator, for many
+    classes. prior: P(yes) by topic, "*" for all others. error: measured on known answers. voided:
+    people whose votes do not count. since: time of the calibration; no verdict can be older.
     """
 
     classes: tuple[str, ...] = BINARY
@@ -126,7 +126,7 @@ def _first_look(cast: Sequence[Vote], policy: WholePolicy, since: datetime | Non
     """Return the number of votes when this policy was first applied with these skills."""
     first = policies.first_votes(policy)
     if since is not None:
-        # Skills learned while the question was open judged it first with the vote after.
+        # Skills that were learned while the question was open were first applied at the next vote.
         first = max(first, bisect_right(cast, since, key=lambda vote: vote.at) + 1)
     return min(len(cast), first)
 
@@ -151,7 +151,7 @@ def _weigh(
         return kind.settle_weighted(values, weights, policy)
     words = [kind.vote(value) for value in values]
     able = [(who, word) for who, word in zip(people, words, strict=True) if word is not None]
-    # As many abstentions as would drop it by majority: two of two must not be enough.
+    # As by majority: two abstentions of two must not be enough to drop it.
     expected_votes = max(len(values), min(policy["votes"], policy["max_votes"]))
     if len(values) - len(able) > Fraction(str(policy["drop_share"])) * expected_votes:
         return Verdict("dropped", value="dropped")
@@ -241,7 +241,7 @@ def gains_of_accuracy(accuracy: float) -> tuple[float, float]:
 
 
 def gains_of_confusion(confusion: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the same from rows [P(no | no), P(yes | no)] and [P(no | yes), P(yes | yes)]."""
+    """Return the gains from rows [P(no | no), P(yes | no)] and [P(no | yes), P(yes | yes)]."""
     yes, no = vote_gains(clip(confusion[1][1]), clip(confusion[0][1]))
     return no, yes
 

@@ -36,10 +36,10 @@ WORD = "drawn"
 FLAGS = {"ask_half": True, "ask_outline": False}
 # Limit of all parts together; each has a limit of its own.
 MOST_CORNERS = 60_000
-# Pseudo-drawings of everyone, with the assumed accuracy of newcomers.
+# Pseudo-drawings per person, with the assumed accuracy of newcomers.
 ASSUMED_DRAWINGS = 3.0
-# IoU with a proposal: from the first on it was taken as it was, but for corners that a neighbour
-# shares; below the second it was drawn anew.
+# IoU of a drawing with its proposal. From the first on, it counts as unchanged: neighbours may have
+# moved shared corners. Below the second, it counts as drawn anew.
 SAME_DRAWING, ANOTHER_DRAWING = 0.99, 0.2
 MOST_EDITS = 100_000
 DIGITS = 6
@@ -86,7 +86,7 @@ class Parts(DrawnKind):
     abstentions = frozenset(word for word, _, _ in SKIPS)
     methods = ("majority", "posterior")
     longest_work_ms = 30 * 60 * 1000
-    # Of the vocabulary: part_campaigns.adopt changes them.
+    # From the vocabulary; part_campaigns.adopt changes them.
     kept_settings = ("categories",)
     # Drawing takes minutes, and a reviewer checks everything.
     policy_defaults = {
@@ -154,7 +154,7 @@ class Parts(DrawnKind):
         return cleaned
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Return how right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings.
+        """Return how right the answer is, in [0, 1]: the mean IoU with the drawn parts of gold.
 
         A state, and skipping the object, is right or wrong.
         """
@@ -192,13 +192,12 @@ class Parts(DrawnKind):
     def settle_weighted(
         self, values: Sequence[Any], weights: Sequence[float], policy: WholePolicy
     ) -> Verdict:
-        """Return the joined drawing (joining.joined), once any two people agree on each part.
+        """Return the joined drawing (joining.joined), once all people agree on each part.
 
         More skips than policy["drop_share"] drop the object. If two drawings of a part have an IoU
-        below policy["agree_iou"], or nobody drew, one more person is asked up to
-        policy["max_votes"]; then a reviewer, with the drawing of most as a proposal. The same
-        applies if nobody drew without the model. No probability: overlap is none. The order of the
-        votes does not matter.
+        below policy["agree_iou"], or nobody drew without the model, one more person is asked, up to
+        policy["max_votes"]; then a reviewer, with the joined drawing as a proposal. There is no
+        probability: overlap is none. The order of the votes does not matter.
         """
         least_votes = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
         if len(values) < least_votes:
@@ -220,7 +219,7 @@ class Parts(DrawnKind):
     def learn(
         self, votes: Iterable[tuple[dict[int, Any], Any]], policy: WholePolicy
     ) -> dict[str, dict[str, DrawingSkill]]:
-        """Return {"annotators": {id: Skill}} with accuracies in (0, 1).
+        """Return {"annotators": {id: DrawingSkill}} with accuracies in (0, 1).
 
         votes: for each question the answers by person id, and the known answer or None. On gold a
         drawing counts with its grade, elsewhere with its agreement with others

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class PolicyRule:
     """A numeric key of a policy with its meaning and range.
 
-    optional: new policies lack it, and null is a value; `default` is that of older policies.
+    optional: null is allowed, and is the default of new policies; `default` is that of older ones.
     """
 
     default: float
@@ -191,7 +191,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
     "seconds_per_answer": PolicyRule(4.0, 0.1, 3600, "Used to estimate time and cost."),
     "cost_per_hour": PolicyRule(0.0, 0, 10_000, "Used to estimate the cost."),
 }
-# By what kinds ask: rules that policies of others do not have.
+# `asks` of a kind → rules that only policies of such kinds have.
 RULES_OF: dict[str, dict[str, PolicyRule]] = {
     CHAINS: {
         "draws": PolicyRule(1, 1, 9),
@@ -300,7 +300,7 @@ def clean_new(content: Mapping[str, object] | None, kind: Kind | None = None) ->
 def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> WholePolicy:
     """Return the campaign's next whole policy; like clean.
 
-    Keys that only new policies have keep their values unless content has them.
+    The keys in NEW_DEFAULTS keep their values unless content has them.
     """
     current: Mapping[str, object] = of(campaign)
     kept = {key: current[key] for key in NEW_DEFAULTS}

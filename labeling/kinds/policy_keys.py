@@ -53,7 +53,7 @@ class WholePolicy(TypedDict):
     seconds_per_answer: float
     cost_per_hour: float
     currency: str
-    # Of kinds that ask by chains alone.
+    # Only in policies of kinds that ask by chains.
     draws: NotRequired[int]
     checks: NotRequired[int]
     second_looks: NotRequired[float]

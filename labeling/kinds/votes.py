@@ -54,7 +54,7 @@ def plurality(votes: Sequence[str | None], policy: WholePolicy) -> Verdict:
             return Verdict("open", more=1)
         if not ranked:
             return Verdict("review")
-        # Of those in front the smaller word, so that the order of votes does not matter.
+        # Of tied words take the smallest, so that the order of votes does not matter.
         word = min(word for word, count in able.items() if count == ranked[0][1])
         return Verdict("review", word, ranked[0][1] / able.total())
     winner, count = ranked[0]
