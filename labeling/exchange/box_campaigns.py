@@ -26,8 +26,8 @@ from labeling.release_files.frozen import Frozen
 
 Pairs = Sequence[tuple[str, str]]
 BATCH = 2_000
-# Detectors repeat boxes and return uncertain ones: of boxes that overlap by half
-# the most confident is shown, with this limit per pair.
+# Detectors repeat boxes and return uncertain ones. Of boxes that overlap by half, only the most
+# confident is shown; each pair shows at most MOST_A_PAIR.
 SAME_IOU = 0.5
 MOST_A_PAIR = 10
 # Files count pixels from 0 or 1 and round: boxes this far outside are clipped.
@@ -70,8 +70,8 @@ def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tu
 def begin_with(campaign: Campaign, release: Release) -> None:
     """Record the release that supplied the campaign's labels.
 
-    Its absent classes are absent here, even if nobody is asked about them. Raises Refusal for a
-    release on another dataset.
+    Classes that are absent in the release are absent here, even if nobody is asked about them.
+    Raises Refusal for a release on another dataset.
     """
     theirs = release.campaign.dataset
     if theirs != campaign.dataset:

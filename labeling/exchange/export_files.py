@@ -41,7 +41,7 @@ OTHERWISE = 400
 A_PHOTOGRAPH = 200
 # Lifetime of a job's zip; later it is rebuilt on request.
 KEPT = timedelta(days=7)
-# Their folder in the store.
+# Folder of the zips in the object store.
 STORED = "labels"
 # The strongest compression of labels takes three times as long to save a tenth.
 LEVEL = 3
@@ -273,7 +273,7 @@ def _folder() -> Path:
 def _place(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
     content: list[Any] = [LAYOUT, options.of(format_name, release.campaign.kind)]
     if format_name == PUBLISHED:
-        # A part that is sealed after a zip was made needs another zip.
+        # If a split is sealed after a zip was made, another zip is needed.
         content.append(sorted(publishing_options(release)["sealed"]))
     how = _digest(content)
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"

@@ -19,8 +19,7 @@ from labeling.kinds.base import CHAINS, Answer
 
 MAX_LINES = 1_000_000
 SHOWN = 60
-# Lengths of the database columns. Checked here, since names are cut and SQLite
-# has no lengths.
+# Lengths of the database columns, checked here because SQLite does not check them.
 LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
 # Columns that may be numbers in JSON.
 NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
@@ -45,7 +44,7 @@ class VocabularyRow(TypedDict):
 
 
 class ProposalRow(NamedTuple):
-    """A detected box. line, place: position as number and in words. box: in pixels, as given."""
+    """A detected box. line, prefix: position as number and in words. box: in pixels, as given."""
 
     line: int
     image: str

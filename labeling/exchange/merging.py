@@ -97,7 +97,7 @@ def choose(
         part = objects.part_of(key, label.geometry or {})
         at = place_of(part, instance)
         changed = with_radius(part.merges[at], radius, method)
-        # Of all instances together, since they may lie apart.
+        # Merge all instances of the part again, since they may lie apart.
         merges = [changed if nth == at else merge for nth, merge in enumerate(part.merges)]
         part = simplifying.remerged(part, merges)
         label.geometry = objects.content_of(part)

@@ -49,7 +49,7 @@ READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --parts."
 
 Keep = Callable[[PartImportReport], None]
-# Entries for the report, written once the batch before is in.
+# Entries for the report, added when their batch is written.
 ReportSteps = list[Callable[[], None]]
 Mine = tuple[PartedObject | None, Callable[[], None]]
 
@@ -206,7 +206,7 @@ class Bringing:
         as a whole; objects before it are stored.
         """
         root = root or path.parent
-        # An earlier run reported entries before the first new object.
+        # An earlier run reported all entries before the first new object.
         passing = self.report.read
 
         def on_fault(bad: BadInput) -> None:

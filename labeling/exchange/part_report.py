@@ -109,7 +109,7 @@ class PartImportReport:
         return bool(self.unknown or self.refused_count)
 
     def content(self) -> dict[str, object]:
-        """Return the report as JSON; Report(**content) reads it."""
+        """Return the report as JSON; PartImportReport(**content) reads it."""
         return {column.name: getattr(self, column.name) for column in fields(self) if column.init}
 
 

@@ -162,7 +162,7 @@ class _Merged:
         self.labels[key] = label
 
     def rows(self, names: ImageNames, reading: LabelReading) -> dict[str, list[Row]]:
-        """Yield rows for add(), by source, for the images of the dataset."""
+        """Return rows for add(), by source, for the images of the dataset."""
         known = names.find(sorted(self.images))
         rows: dict[str, list[Row]] = defaultdict(list)
         for (origin, image, key), label in self.labels.items():
