@@ -58,7 +58,7 @@ class Campaign(models.Model):
     vocabulary = models.ForeignKey(
         "labeling.Vocabulary", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
-    # The last ticket given out; claiming.py and lifecycle.py take from it.
+    # The last ticket given out (take_tickets in db/sql.py).
     last_ticket = models.BigIntegerField(default=0)
     # No question at or below these tickets has a free seat: newcomers start reading here.
     floor_returned = models.BigIntegerField(default=0)
@@ -160,7 +160,7 @@ class Graph(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="graphs")
     version = models.PositiveIntegerField()
-    # The canonical content of questions.Graph, and its digest.
+    # The canonical content of question_graph.QuestionGraph, and its digest.
     content = models.JSONField(default=dict)
     sha256 = models.CharField(max_length=64)
     created_by = models.ForeignKey(

@@ -27,7 +27,7 @@ class Dataset(models.Model):
     # Archived datasets are not in lists.
     archived_at = models.DateTimeField(null=True, blank=True)
     # When the job that sorts the images of a large dataset (datasets/image_ranks.py) was last
-    # queued, and when the last one that is done began.
+    # queued, and when its last finished run began.
     sort_queued_at = models.DateTimeField(null=True, blank=True)
     sorted_at = models.DateTimeField(null=True, blank=True)
 
@@ -38,7 +38,7 @@ class Dataset(models.Model):
 
 
 class ImageManager(models.Manager["Image"]):
-    """Images without those removed for privacy, whose rows are only reached from questions."""
+    """All images except those removed for privacy, which are reached only from their questions."""
 
     def get_queryset(self) -> models.QuerySet["Image"]:
         return super().get_queryset().filter(removed_at=None)
@@ -265,7 +265,7 @@ class GivenLabel(models.Model):
     key = models.CharField(max_length=64)
     value = models.CharField(max_length=3, choices=[("yes", "yes"), ("no", "no")], default="yes")
     # As in the file ({"boxes": [[x0, y0, x1, y1]]}, {"polygons": …}); null for the whole item. For
-    # parts: {"polygons", "pieces", "radius", "apart", "state"}.
+    # parts: {"polygons", "state", "names", "merges", "apart"}.
     geometry = models.JSONField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -289,7 +289,7 @@ class Vocabulary(models.Model):
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="vocabularies")
     version = models.PositiveIntegerField()
-    # The canonical content of vocabulary.Vocabulary, and its digest.
+    # The canonical content of vocabulary.PartVocabulary, and its digest.
     content = models.JSONField(default=dict)
     sha256 = models.CharField(max_length=64)
     created_by = models.ForeignKey(

@@ -197,8 +197,8 @@ class SeatState(models.TextChoices):
 class Seat(models.Model):
     """A person's lease on a question; it holds their answers.
 
-    Unique on (annotator, subject) only: the question determines the subject, so this also allows
-    one seat per annotator and question, with one index fewer on the most written table.
+    Unique on (annotator, subject). The question determines the subject, so this also allows only
+    one seat per annotator and question, and saves an index of the most written table.
     """
 
     State = SeatState
@@ -374,7 +374,7 @@ class Settlement(models.Model):
 
 class AuditQuerySet(models.QuerySet["Audit"]):
     def measuring(self) -> "AuditQuerySet":
-        """Return the answers that measure the error: gold that a person retired has no draw."""
+        """Return the answers that measure the error; gold that a person retired measures none."""
         return self.filter(
             models.Q(for_gold=False) | models.Q(gold__isnull=False), answered_at__isnull=False
         )

@@ -88,7 +88,7 @@ class Release(models.Model):
 
     @property
     def stated_error(self) -> dict[str, object] | None:
-        """Return the error of its labels as in release.json; None in older ones, of drawings."""
+        """Return the labels' error as in release.json; None for older releases and drawings."""
         stated: dict[str, object] | None = self.counts.get("stated_error")
         return stated
 
