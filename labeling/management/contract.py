@@ -135,7 +135,7 @@ class ContractCommand(BaseCommand):
                 )
             )
         except BrokenPipeError:
-            # Who read us has gone (`| head`). Point stdout elsewhere, or Python complains at exit.
+            # Nobody reads our output any more (`| head`). Redirect stdout, or Python complains.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OSError as error:

@@ -24,7 +24,7 @@ DATASET = "dataset:"
 
 @dataclass
 class ComparedImages:
-    """The images that `near` compares. found: of the files, by their index in `known`."""
+    """The images that `near` compares. fingerprints: the files, by their index in `known`."""
 
     known: list[KnownImage] = field(default_factory=list)
     fingerprints: list[SourceFile] = field(default_factory=list)
@@ -162,7 +162,7 @@ def _files(
     watch: Callable[[int], object],
     opened: ExitStack,
 ) -> Iterator[tuple[SourceFile, KnownImage]]:
-    """Yield every image at the path. Raises BadInput for a path without images."""
+    """Yield every image at the path. Raises BadInput for a path that cannot be read."""
     if not Path(path).exists():
         raise BadInput("does not exist", path, None, "check the path")
     with refusals(path):

@@ -92,7 +92,7 @@ class Command(ContractCommand):
         people = PRESETS.get(str(options.crowd)) or (
             _checked(options.crowd, clean_crowd) if options.crowd else Crowd()
         )
-        # A crowd of the second edition keeps its results.
+        # Crowds of the second edition use the old target, so that their results stay the same.
         old = people.accuracy is not None
         defaults = policies.OLD_TARGET if old else {}
         rules = _checked(options.policy, lambda content: policies.clean_new(defaults | content))
