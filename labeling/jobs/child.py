@@ -128,8 +128,8 @@ def run(
             if limits.seconds is not None and time.monotonic() - begun > limits.seconds:
                 raise Refusal(f"It took over {limits.seconds:,} seconds.")
     finally:
-        # The whole group, also what a command that has ended left behind. Its leader is not waited
-        # for yet, so that its number is no other's.
+        # Kill the whole group, also what an ended command left behind. Nobody has waited for its
+        # leader yet, so no other process can have its id.
         os.killpg(process.pid, signal.SIGKILL)
         code = process.wait()
         output.read_rest()
@@ -142,7 +142,7 @@ def run(
 
 
 def _environment(folder: Path, further: Mapping[str, str]) -> dict[str, str]:
-    # ASSAY_CHILD: the settings read no .env. ASSAY_DATA: neither database nor key lies there.
+    # ASSAY_CHILD: settings skip .env. ASSAY_DATA: a folder without database and key.
     variables = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
     return {**allowed(os.environ), **variables, **further}
 

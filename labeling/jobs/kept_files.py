@@ -24,7 +24,7 @@ MAX_BYTES = 256 * 1024 * 1024
 # Limit per person; a larger file, which some forms allow, is kept alone.
 MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
-# Their folder in the store.
+# Folder of the kept files in the store.
 STORED = "uploads"
 GONE = "The uploaded file was kept for a day and is gone. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -107,7 +107,7 @@ class _Kept(NamedTuple):
 def _kept(folder: Path) -> Iterator[_Kept]:
     """Return every kept file once, whether local, in the store or both."""
     stored = set()
-    # The store first, since a local copy is newer than its original.
+    # List the store first: its time is that of the upload, a local copy may be newer.
     for row in shared_files.list_files(STORED) if shared_files.is_shared() else ():
         stored.add(folder / row.name.rpartition("/")[2])
         yield _Kept(row.written.timestamp(), row.bytes, folder / row.name.rpartition("/")[2])

@@ -1,6 +1,6 @@
 """A program, not a module: `python -I launcher.py LIMITS COMMAND…` runs the command under limits.
 
-LIMITS: JSON, name of a resource (RLIMIT_…) → bound. Exits as the command does, with 128 + the
+LIMITS: JSON, name of a resource (RLIMIT_…) → bound. Exits with the command's status, or 128 + the
 signal that killed it. It leads the command's process group and kills the whole group when its stdin
 closes, so a command ends even if its worker is killed. Standard library only: whatever it imports
 is loaded in each child.

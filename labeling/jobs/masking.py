@@ -33,7 +33,7 @@ def _secrets() -> Iterator[str]:
 
 
 def _values(items: Iterable[tuple[Any, Any]], secret: bool = False) -> Iterator[str]:
-    """Return values whose name, or whose group's name, marks a secret, and passwords in URLs."""
+    """Yield values whose name, or whose group's name, marks a secret, and passwords in URLs."""
     for name, value in items:
         hidden = secret or bool(SECRET.search(str(name)))
         if isinstance(value, Mapping):

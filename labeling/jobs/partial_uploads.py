@@ -30,7 +30,7 @@ from labeling.models import User
 
 KEPT = timedelta(days=3)
 MAX_PARTS = 10_000
-# Their folder in the store.
+# Folder of the parts in the store.
 STORED = "partial_uploads"
 GONE = "There is no such upload, or it was removed after three days. Begin it again."
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -138,7 +138,7 @@ class PartialUpload:
 
 
 def begin(user: User, sha256: str, name: str, size: int) -> PartialUpload:
-    """Return the person's upload of this file: a new one, or one that ends in the middle."""
+    """Return the person's upload of this file: a new one, or the interrupted one."""
     name = "".join(filter(str.isprintable, re.split(r"[/\\]", name)[-1]))
     if not _SHA256.fullmatch(sha256) or name in ("", ".", ".."):
         raise Refusal(
@@ -164,7 +164,7 @@ def find(user: User, sha256: str) -> PartialUpload:
 
 
 def forget_old() -> None:
-    """Remove uploads of which nothing came for the time KEPT."""
+    """Remove uploads that received nothing for the time KEPT."""
     limit = timezone.now() - KEPT
     with suppress(FileNotFoundError):
         for folder in storages["data"].listdir(STORED)[0]:

@@ -69,7 +69,7 @@ def has(name: str) -> bool:
 def find(path: Path, name: str) -> Path:
     """Return the local path of the file or folder, fetching a copy if needed.
 
-    It is `path` if this machine wrote it, and if it does not exist.
+    Returns `path` if this machine wrote it, or if it exists nowhere.
     """
     return path if path.exists() else copy_of(name) or path
 
@@ -180,7 +180,7 @@ def _copies() -> Path:
 
 
 def _scratch() -> Path:
-    """Return a temporary folder on the disk of the goal."""
+    """Return the folder for temporary files, on the disk of the copies."""
     _copies().mkdir(parents=True, exist_ok=True)
     return _copies()
 

@@ -17,7 +17,7 @@ from labeling.jobs import shared_files
 from labeling.jobs.image_store import storing
 from labeling.models import Job
 
-# How long an upload is kept whose job failed or reported faults.
+# How long the upload of a job that failed or reported faults is kept.
 KEPT = timedelta(days=7)
 
 
