@@ -193,8 +193,7 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
 
     Only the missing votes are requested.
     """
-    # Somebody else may have brought some back since they were looked for, and people may have seats
-    # on those.
+    # A concurrent call may have reopened some of them already, and people may hold seats on those.
     locked = sql.lock_questions(question_ids)
     back = [row for row in locked if row.state == Question.State.WITHDRAWN]
     again = [row._replace(state=Question.State.OPEN.value) for row in back]
@@ -210,7 +209,7 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
 
 @transaction.atomic
 def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]) -> list[int]:
-    """Withdraw those of the questions that are in one of the states, and return them.
+    """Withdraw the questions that are in one of the states, and return their ids.
 
     Their answers are kept; leased seats are closed.
     """

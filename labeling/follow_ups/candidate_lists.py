@@ -21,7 +21,7 @@ BATCH = 2_000
 
 
 class CandidateRow(NamedTuple):
-    """An image that a query found for a class. place: its position in the list, in words."""
+    """An image that a query found for a class. prefix: its position in the list, in words."""
 
     image: str
     topic: str
@@ -66,7 +66,7 @@ def ask(
     Verification.objects.bulk_create(
         [Verification(topic=topic) for topic in classes], batch_size=BATCH, ignore_conflicts=True
     )
-    # Its page has figures after the first check.
+    # The page of the classes has figures after the first check.
     queue.enqueue("verify", str(campaign.pk), campaign=campaign)
     return added
 

@@ -115,7 +115,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
                 for *row, content in rows
             )
             count = execute(
-                # Named after INSERT: Python counts no rows of a statement that begins with WITH.
+                # WITH follows INSERT: sqlite3 counts no rows of a statement that begins with WITH.
                 "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
                 "seats_free, state, policy_id, follow_up, step, content) "
                 f"WITH topics (place, topic) AS (VALUES {marks(topic_cells, 2)}), "
@@ -168,7 +168,7 @@ def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, PairPlan]
 
 
 def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, ReplayedPair]]:
-    """Return (item, topic) → state of the pair, in a fixed number of queries."""
+    """Return item → topic → state of the pair, in a fixed number of queries."""
     rows = list(
         Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)
         .exclude(state=State.GOLD)
@@ -287,7 +287,7 @@ def _next_rounds(campaign: Campaign, items: Collection[int]) -> dict[tuple[int, 
 
 
 def bar(rows: Iterable[tuple[int, Iterable[int]]]) -> None:
-    """Keep these people (ids) from each question (id)."""
+    """Bar these people (ids) from each question (id)."""
     now = timezone.now()
     Seat.objects.bulk_create(
         Seat(

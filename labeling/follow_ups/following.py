@@ -83,10 +83,10 @@ def open_images(
 ) -> int:
     """Open the first questions of these images, by default of all, and return their number.
 
-    These are the roots without the known labels and gold. Existing questions are unchanged, so
-    repeat an interrupted call to complete it. Tickets are numbered topic by topic, so that a page
-    with images of one question reads adjacent rows. Raises Refusal for missing images before
-    anything is opened.
+    These are the graph's roots; known labels and gold are not asked. Existing questions are
+    unchanged, so repeat an interrupted call to complete it. Tickets are numbered topic by topic, so
+    that a page with images of one question reads adjacent rows. Raises Refusal for missing images
+    before anything is opened.
     """
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
@@ -279,7 +279,7 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
             f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
             [],
         )
-        # Last, since questions that settle again when they reopen set their flag.
+        # Last, because a question that settles as it reopens sets its flag again.
         done.returned = _bring_back([locked[pk] for _, plan in planned for pk in plan.reopen])
         return done
 

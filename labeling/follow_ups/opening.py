@@ -98,7 +98,7 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicFields] = ()) ->
 
 
 def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicFields] = ()) -> None:
-    """Define the classes of these pairs from the list; new ones else from the site's glossary."""
+    """Define the listed classes, and the other new ones of these pairs by the site's glossary."""
     known = set(campaign.topics.values_list("key", flat=True))
     topics_by_key = {topic["key"]: topic for topic in topics}
     topic_keys = dict.fromkeys(topic for _, topic in pairs)
