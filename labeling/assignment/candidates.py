@@ -27,7 +27,7 @@ NOT_A_MEMBER = gettext_noop("There is no such campaign, or you were not invited 
 FRESH_EVERY = 4
 # Candidates read per missing seat, since others may take some first.
 OVERSAMPLE = 3
-# The window grows while this person has seen nearly all of it.
+# Most rows of a window. It grows while the person has seen nearly all of its rows.
 WIDEST_WINDOW = 5_000
 # Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
 ENOUGH_ROWS = 800
@@ -247,8 +247,8 @@ UNSEEN = (None, "closed")
 # they have seen are returned too, so that the cursor can pass them. States are literals, not
 # parameters: SQLite uses a partial index only for literals. A seat given back on another question
 # with the same subject does not exclude this question, except for subjects below 0, where both show
-# a part of one thing (subjects.py). Looks: a first box to draw shows nothing, a later one the
-# boxes; a proposed box may be corrected.
+# a part of one thing (subjects.py). LOOK tells how the page looks: the first box to draw comes
+# without boxes, a later one with them, and a proposed box may be corrected.
 LOOK = """CASE WHEN q.content IS NULL OR q.content ->> 'unshown' IS NOT NULL THEN q.step
         WHEN q.content ->> 'came' = 'proposed' THEN q.step || '*' ELSE q.step || '+' END"""
 COLUMNS = f"""q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic, {LOOK} AS look,

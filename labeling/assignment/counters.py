@@ -40,7 +40,7 @@ def raise_floors(person: LaneReader, scans: Sequence[Scan]) -> None:
         floor = person.floors[lane]
         if scan.start != floor:
             continue
-        # Read before the lane: everything with a ticket by then was visible.
+        # last_ticket was read before the lane, so all questions up to it were visible.
         empty = person.last_ticket if scan.exhausted else floor
         reached = empty if scan.first is None else scan.first - 1
         if reached - floor >= FLOOR_STEP:
