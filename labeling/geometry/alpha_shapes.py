@@ -40,7 +40,7 @@ MOST_CORNERS = 200_000
 METHODS = ("radius", "alphashape")
 MOST_CORNERS_OF_PACKAGE = 20_000
 # The package takes circumradii below 1 / alpha, and computes them to 4e-8 in the worst case (half a
-# pixel, 20,000 pixels from the origin). A radius longer by so much takes those that are equal too.
+# pixel, 20,000 pixels from the origin). A radius longer by this share includes equal circumradii.
 PACKAGE_MARGIN = 1e-6
 
 
@@ -59,7 +59,7 @@ class MergedPieces:
     radius: float | None
     joins_at: float
     apart: bool
-    # What the areas are counted of: the pieces' pixels, and where they begin.
+    # The pieces' pixels and their origin, from which the areas are counted.
     _mask: Mask = field(repr=False, compare=False)
     _origin: tuple[int, int] = field(repr=False, compare=False)
     _points: Ints = field(repr=False, compare=False)
@@ -218,7 +218,7 @@ def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
             "be merged. Make the masks smaller."
         )
     triangles = delaunay.triangulate(np.stack([x, y], axis=1).astype(np.int64))
-    # The middle of a triangle lies inside it, so the pixel it falls in tells for all of it.
+    # Each triangle lies in or outside the mask as a whole, so the pixel of its middle decides.
     at_x, at_y = (triangles.points[triangles.corners].sum(axis=1) // 3).T
     return triangles, mask[at_y, at_x]
 

@@ -38,15 +38,16 @@ def around_pixels(mask: NDArray[np.bool_]) -> Border:
     height, width = mask.shape
     padded = np.zeros((height + 2, width + 2), np.int8)
     padded[1:-1, 1:-1] = mask
-    # +1 over a pixel (walked to the right), −1 under one (to the left); then right of, left of.
+    # level: +1 above a pixel (walked to the right), −1 below one (to the left). upright: +1 right
+    # of a pixel, −1 left of one.
     level = np.diff(padded, axis=0)
     upright = -np.diff(padded, axis=1).T
     corner, side, sign, touching = _turns(level)
     up_corner, up_side, up_sign, _ = _turns(upright)
     y, x = np.divmod(corner, width + 1)
     up_x, up_y = np.divmod(up_corner, height + 1)
-    # Where two pixels touch, each edge goes on along its own pixel: left or right of the corner,
-    # and the upright edge that belongs to it, the lower one where the pixel on the left is below.
+    # Where two pixels touch only at a corner, each level edge joins the upright edge of its own
+    # pixel: the left edge joins the lower one if the pixel on the left lies below the corner.
     falls = np.zeros((height + 1) * (width + 1), np.bool_)
     falls[corner[touching & (side == 0) & (sign > 0)]] = True
     same_corner = up_y * (width + 1) + up_x
@@ -88,7 +89,7 @@ def _turns(edges: NDArray[np.int8]) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]
 
 
 def _follow(after: Ints, slots: Ints, sign: Ints) -> None:
-    """Return the next slot of each; runs are pairs of slots, walked forwards or backwards."""
+    """Set the next slot in `after`; runs are pairs of slots, walked forwards or backwards."""
     first, last = slots[::2], slots[1::2]
     forwards = sign[::2] > 0
     after[np.where(forwards, first, last)] = np.where(forwards, last, first)
@@ -123,7 +124,7 @@ def polygons_along(border: Border, origin: tuple[int, int] = (0, 0)) -> Polygons
 
 
 def _walks(after: list[int], corners: list[int]) -> list[list[int]]:
-    """Yield the slots of every ring; no ring visits a corner twice."""
+    """Return the slots of every ring; no ring visits a corner twice."""
     count: dict[int, int] = {}
     for corner in corners:
         count[corner] = count.get(corner, 0) + 1

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 Crop = tuple[int, int, int, int]
-# Of the width and of the height, as in Sarvadevabhatla et al. 2016, Supplement A §1.
+# Context as a share of width and height, as in Sarvadevabhatla et al. 2016, Supplement A §1.
 SHARE = 0.18
 
 

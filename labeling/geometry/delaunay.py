@@ -156,7 +156,7 @@ def _joined(points: Ints, corners: Ints) -> Delaunay | None:
     corners = np.where((doubled < 0)[:, None], corners[:, ::-1], corners)
     count = len(points)
     start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
-    # Both ways along an edge have one key; sorted, they stand side by side.
+    # Both directions of an edge have the same key, so sorting makes them neighbours.
     key = np.minimum(start, end) * count + np.maximum(start, end)
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order][1:] == key[order][:-1])

@@ -31,8 +31,8 @@ PolygonLists = list[list[list[list[float]]]]
 
 # Limit of vertices: drawings have hundreds, pixel edges of ragged masks thousands.
 MOST_VERTICES = 20_000
-# Pairs of edges whose boxes meet, each pair counted twice: shapely looks at every one. A hand's
-# drawing has a few for each corner; so many take it most of a second.
+# Limit of pairs of edges whose boxes meet, each counted twice; shapely tests every pair. A drawing
+# by hand has a few per corner. This many take shapely most of a second.
 MOST_MEETINGS = 20_000_000
 TENTHS = 10
 
