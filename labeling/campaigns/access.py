@@ -34,7 +34,7 @@ def campaign_for(user: User, name: str, *roles: str) -> Campaign:
 
 
 def check_role(user: User, campaign: Campaign, *roles: str) -> None:
-    """Raise as campaign_for does unless the person holds one of the roles."""
+    """Raise NotYours or NotAllowed, like campaign_for, unless the person holds one of the roles."""
     if user.is_staff:
         return
     role_and_stage = (

@@ -98,7 +98,7 @@ def check_at_work(campaign: Campaign) -> None:
 
 
 def check_not_archived(dataset: Dataset) -> None:
-    """Raise Conflict for an archived dataset, which opens no campaign."""
+    """Raise Conflict for an archived dataset, on which no campaign can be created."""
     if dataset.archived_at:
         raise Conflict(
             f"The dataset {dataset.name} is archived. Take it out of the archive first.",

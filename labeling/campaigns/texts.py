@@ -95,8 +95,9 @@ def of(campaign: Campaign) -> Texts:
 
 
 def with_gaps(campaign: Campaign) -> Texts:
-    """Return the texts with every missing one as "", for each language but the default, as a file
-    to fill in.
+    """Return a file to fill in: the texts of each language, with "" for missing ones.
+
+    The default language is left out if it has no texts.
     """
     contents, keys = of(campaign), list(_wanted(campaign))
     filled: Texts = {}
