@@ -131,7 +131,7 @@ def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answe
 
 
 def _value_of(text: object, missing: str) -> object:
-    """Return a word, or the object of a list's option or a drawing."""
+    """Return the answer in a form: a word, or an object for a drawing or an option of a list."""
     if isinstance(text, dict):
         # A value that a kind's page has combined from several fields.
         return text

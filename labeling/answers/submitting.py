@@ -105,7 +105,7 @@ class _SubmittedSeat:
     context: DrawingContext | None = None
     revisions: int = 0
     first_at: datetime | None = None
-    # The first answer came when the question had no free seat.
+    # The first answer is late: the question had no free seat, or the person was stopped.
     late: bool = False
     changed: bool = False
 

@@ -19,7 +19,7 @@ class Answered(NamedTuple):
     """The answers on a seat. revisions: how many; late: whether the first one was late.
 
     first_at: start of the window. None before the first answer, from being sent back until the next
-    answer, and once the person has seen what models name.
+    answer, and once the person has seen the classes that models predict.
     """
 
     revisions: int = 0
@@ -56,7 +56,7 @@ def answered_on(seats: Collection[int]) -> dict[int, Answered]:
 def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answered:
     """Return the state of a seat. answers: (time, late, time it was sent back or None) by revision.
 
-    The revision sent back is the one that counted; later revisions may also be older than that.
+    After an answer was sent back, the window starts with the first revision since then.
     """
     back = max((at for *_, at in answers if at is not None), default=None)
     since = [at for at, *_ in answers if back is None or at > back]
