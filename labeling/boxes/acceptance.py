@@ -13,7 +13,7 @@ from labeling.boxes.chain import CHECK, DRAW, share_of
 # Grid of the Beta distribution of acceptance rates: mean and strength.
 MEANS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98)
 STRENGTHS = (0.5, 1.0, 3.0, 10.0, 100.0)
-# Proposals shown in any case for classes without data.
+# Until so many proposals were shown in total, classes without data show theirs.
 TRIALS = 30
 # Median seconds of a drawing by four clicks and of a check, until enough are measured.
 SECONDS = {DRAW: 7.0, CHECK: 1.8}

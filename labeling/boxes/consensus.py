@@ -123,9 +123,10 @@ def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -
 
 
 def expected_error(box: Box, sigma: float) -> Error:
-    """Return the error of 1 − IoU of a box whose sides have independent normal errors of deviation
-    `sigma` (pixels), over SAMPLES samples that are the same for every box.
+    """Return mean and deviation of 1 − IoU of a box with a normal error of each side.
 
+    sigma: deviation of the errors in pixels; they are independent. Computed over SAMPLES samples
+    that are the same for every box.
     To first order the mean is the four sides' mean distances over the area: σ √(2/π) (2/w + 2/h).
 
     >>> [round(one, 3) for one in expected_error((0, 0, 100, 100), 1)]

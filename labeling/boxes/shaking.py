@@ -36,8 +36,8 @@ def point(box: Box, chance: random.Random) -> list[float]:
 
 
 def bad(box: Box, width: int, height: int, chance: random.Random) -> Box | None:
-    """Return the box with sides moved in a random direction until it overlaps the original by a
-    random wanted amount; None if the image has no room for that.
+    """Return the box with sides moved in a random direction until its overlap with the original is
+    a random number in BAD; None if the image has no room for that.
     """
     for _ in range(STEPS):
         overlap = chance.uniform(*BAD[chance.random() < 0.5])
