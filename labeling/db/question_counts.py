@@ -75,7 +75,7 @@ def opened(campaign_id: int, questions: int, seats: int) -> None:
 
 
 def add(campaign_id: int, more: Mapping[str, int]) -> None:
-    """Add to the campaign's counters; keys are fields of Counts."""
+    """Add to the campaign's counters; keys are fields of StateCounts."""
     changes = {name: more[name] for name in StateCounts._fields if more.get(name)}
     if not changes:
         return
