@@ -26,7 +26,7 @@ from labeling.models import Campaign, Image, ImageEmbedding, Job, SegmentationNe
 
 KIND = "embed images"
 STORED = "embeddings"
-# Images per start of the encoder, which a killed job repeats at most.
+# Images per start of the encoder; a killed job repeats at most these.
 BATCH = 32
 WORK = ".work"
 
