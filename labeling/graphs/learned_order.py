@@ -1,7 +1,7 @@
 """The learned order of questions: learned from a campaign's settled images, and used.
 
-Each calibration stores the statistics, or with a price the scenes, so the next question never
-depends on the moment. ordering.py and scenes.py define them.
+Each calibration stores the statistics, or with a price the scenes, so that the next question
+depends on the calibration, not on the time. ordering.py and scenes.py define them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,8 @@ CHUNK = 500
 LONGEST_MS = 60_000
 # Scenes are learned from this many finished images on, and again after half as many more.
 FIRST_SCENES, GROWTH = 200, 1.5
-# Stated probabilities of answers say more of people than of mistakes outside of this range.
+# Limits of the learned error. Stated probabilities beyond them tell more about people than about
+# mistakes.
 ERRORS = (0.001, 0.2)
 # Orders kept in a process: one holds some matrices of nodes by nodes.
 KEPT = 2
@@ -92,7 +93,7 @@ def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedSce
     error = _error(campaign)
     known = scenes.learn(graph, answers, error)
     learned = LearnedScenes.of(graph, known, error, len(finished))
-    # The curve is of the scenes as they are kept.
+    # Compute the curve from the scenes as they are stored.
     curve = simulating_correlated.stated_curve(
         graph, learned.scenes(graph), error, campaign.settings["price"]
     )
@@ -169,7 +170,7 @@ def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
 
 
 def choice(campaign: Campaign) -> Choice:
-    """Ask an image's best question at a time; all at once before anything was learned."""
+    """Return the choice of the best question, one at a time; of all before anything was learned."""
     order = order_of(campaign)
     if not order.knows:
         return planning.breadth
