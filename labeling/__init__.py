@@ -1,9 +1,8 @@
 """The campaign domain: campaigns, questions, answers, consensus, quality and releases.
 
-Packages in one order; each imports only from those above it: errors, files, plurals,
-strict_yaml, image_files, records and numba_cache (no package), models, db, jobs, estimators,
-geometry, vocabulary, parts, formats, question_graph, kinds, release_files, simulation, campaigns,
-graphs, datasets, assignment, consensus, answers, follow_ups, quality, releases, exchange, reports,
-web.
-tests/test_architecture.py holds it.
+The packages have an order; each imports only from earlier ones: the modules without a package
+(errors, files, …), models, db, jobs, estimators, geometry, vocabulary, parts, formats,
+near_duplicates, boxes, promptable, question_graph, kinds, release_files, publishing, simulation,
+campaigns, graphs, datasets, assignment, consensus, assistance, answers, follow_ups, quality,
+releases, exchange, removal, reports, web. tests/test_architecture.py checks it.
 """

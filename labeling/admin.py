@@ -105,7 +105,7 @@ class MembershipAdmin(ReadOnlyAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    # The digest is of no use to anybody; the secret is nowhere.
+    # The digest is of no use to anybody, and the secret is not stored.
     exclude = ("digest",)
     list_display = ("campaign", "role", "note", "uses", "max_uses", "expires_at", "revoked_at")
     list_select_related = ("campaign",)

@@ -13,7 +13,8 @@ from labeling.files import BadInput
 
 # Longer lines are no rows; reading them whole would let a wrong file fill the memory.
 LONGEST_LINE = 1 << 20
-# What a spreadsheet would run begins with one of these; a quote before it is taken off when read.
+# A spreadsheet would run a cell that begins with one of these. It gets a leading quote, which is
+# removed when the file is read.
 RUN = ("=", "+", "-", "@", "\t", "\r")
 nfc = partial(unicodedata.normalize, "NFC")
 QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))

@@ -96,7 +96,7 @@ def check(file: IO[bytes], *, max_pixels: int, first_frame: bool = False) -> Che
             file.seek(0)
             image = Image.open(file, formats=FORMATS)
         size = image.size
-        # A quarter of the work for large photographs; the whole stream is read all the same.
+        # Decode at lower resolution, a quarter of the work. The whole stream is still read.
         image.draft("RGB", (max(1, size[0] // 8), max(1, size[1] // 8)))
         image.load()
         if media_type == "image/tiff":
@@ -195,8 +195,8 @@ def _shown(image: Image.Image) -> Image.Image:
 @contextmanager
 def _opened(file: IO[bytes], max_pixels: int) -> Iterator[Image.Image]:
     """Yield the image with a checked header; convert decoder exceptions into BadImage."""
-    # Pillow's own guard warns above its limit and raises above twice that. Ours is the one set by
-    # whoever runs the site; Pillow's is only ever raised to it.
+    # Pillow warns above its own limit and raises above twice that. The site's operator sets our
+    # limit; Pillow's is raised to it if it is lower.
     if Image.MAX_IMAGE_PIXELS is not None and max_pixels > Image.MAX_IMAGE_PIXELS:
         Image.MAX_IMAGE_PIXELS = max_pixels
     file.seek(0)

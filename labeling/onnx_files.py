@@ -1,8 +1,8 @@
 """Inspects an ONNX file before a runtime opens it. No Django, no ONNX library.
 
 `check` parses the messages (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) of a mapped
-file and skips tensor data. So a file is refused by name if it declares more memory than it has
-numbers, external data, or foreign code.
+file and skips tensor data. A file with too large tensors, external data or foreign operators is
+refused before any runtime loads it.
 """
 
 import math
@@ -16,13 +16,13 @@ from labeling.files import BadInput
 GIB = 1 << 30
 # The largest message that protobuf writes.
 MOST_FILE = 2 * GIB
-# Of all tensors as they are computed with: sparse ones are written with far fewer bytes.
+# Bytes of all tensors in memory; sparse ones take far fewer bytes in the file.
 MOST_TENSORS = 4 * GIB
 MOST_PARTS = 5_000_000
 DEEPEST = 32
 # The standard's operators, and those that are built into onnxruntime.
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
-# Bits of an element by TensorProto.DataType; of a string (8) its bytes in the file count.
+# Bits of an element by TensorProto.DataType. Strings (8) count 0: their bytes are in the file.
 BITS = {
     1: 32,
     2: 8,
@@ -76,7 +76,7 @@ def check(path: Path, most_parts: int | None = None) -> None:
     if size == 0:
         raise _damaged(path)
     with path.open("rb") as file:
-        # Closed when nothing holds a piece of it any more, tracebacks among them.
+        # It closes once nothing refers to it, tracebacks included.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     _OnnxCheck(path, most_parts or MOST_PARTS).model(memoryview(content))
 

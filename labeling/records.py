@@ -48,7 +48,7 @@ class Record:
         known = {
             reader.name: reader.read(value[key]) for key, reader in readers.items() if key in value
         }
-        # A null that could be left out is written again, or a kept object had another hash.
+        # A null of an optional key is written again, so that a stored object keeps its hash.
         unknown = {
             key: value[key]
             for key in value

@@ -13,7 +13,7 @@ def run_job(job_id: int) -> None:
 @shared_task(name="labeling.sweep", ignore_result=True)
 def sweep() -> dict[str, int]:
     """Return counts of resent and failed jobs, and of expired seats."""
-    # Here: beat has the tasks, too, and needs none of it.
+    # Imported here: beat loads the tasks too, and needs none of these modules.
     from labeling.assignment import claiming, counters
 
     rounds.record("sweep")
