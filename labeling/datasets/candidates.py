@@ -1,4 +1,4 @@
-"""The list of candidates, which query found which image, as `wnid,image,query` rows."""
+"""The list of candidates: which query found which image, as `wnid,image,query` rows."""
 
 import itertools
 from collections.abc import Iterable, Iterator

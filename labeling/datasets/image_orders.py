@@ -56,7 +56,7 @@ class ImageOrder(Protocol):
         """Return the place that a page ended with; None if it is gone."""
 
     def window(self, start: Place | None, back: bool, size: int) -> list[Place]:
-        """Return up to `size` places after `start`, or before it; by default the first or last."""
+        """Return up to `size` places after or before `start`; without it, the first or last."""
 
 
 class ColumnOrder:

@@ -115,7 +115,7 @@ def _blocks(dataset: Dataset) -> Iterator[list[KnownImage]]:
 
 @retried
 def _sort(dataset: Dataset, images: Sequence[KnownImage], campaigns: Collection[int]) -> None:
-    """Store the keys of these images, which are in order, where they have changed."""
+    """Store the changed keys of these images, which are in order of id."""
     keys = keys_of(images, campaigns)
     first, last = images[0][0], images[-1][0]
     outdated = []

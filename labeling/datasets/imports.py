@@ -294,7 +294,7 @@ def _write(job: Job, row: Import, report: ImageReport, finished_at: datetime | N
 
 @contextmanager
 def _stream_of(row: Import) -> Iterator[images.Stream]:
-    """Return a function that yields the import's files from the start each time."""
+    """Yield a function that yields the import's files from the start each time."""
     with ExitStack() as opened:
         if row.path:
             yield images.stream_at(import_root_path(row.path), opened)

@@ -1,4 +1,4 @@
-"""Reads COCO files of objects and parts, ours and those of others, without holding them.
+"""Reads COCO files of objects and parts, ours and those of others, without loading them whole.
 
 In files of others, the object of a part is the first of:
 

@@ -20,7 +20,7 @@ from labeling.formats.reading import LabelReading, is_number
 from labeling.formats.sidecar import rows
 from labeling.parts.model import Photograph
 
-# The control whose choices are classes, here and in files of others that have several.
+# The control whose choices are classes, in our exports and in files with several controls.
 CLASSES = "classes"
 
 

@@ -226,7 +226,7 @@ def _origin_note(part: Part) -> str:
 
 
 def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
-    """Return a sentence for each state of parts that are not drawn, and for unknown parts."""
+    """Yield a sentence for each state of parts that are not drawn, and for unknown parts."""
     states = {part.key: part.state for part in thing.parts}
     for state, words in WORDS.items():
         part_names = [names[key] for key in places if states.get(key, "") == state]

@@ -105,7 +105,7 @@ class _Kept(NamedTuple):
 
 
 def _kept(folder: Path) -> Iterator[_Kept]:
-    """Return every kept file once, whether local, in the store or both."""
+    """Yield every kept file once, whether local, in the store or both."""
     stored = set()
     # List the store first: its time is that of the upload, a local copy may be newer.
     for row in shared_files.list_files(STORED) if shared_files.is_shared() else ():

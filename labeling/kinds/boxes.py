@@ -311,7 +311,7 @@ class CheckStep(Step):
         return chain.CheckedBox(GOOD, box=as_box(value["box"]), flags=tuple(value["flags"]))
 
     def grade(self, value: Any, gold: Any) -> float:
-        """Return whether "good" was answered for a good box. gold: "good" or "bad"."""
+        """Return 1 if a good box was accepted or a bad one rejected. gold: "good" or "bad"."""
         return float((self.tally_name(value) == GOOD) == (gold == GOOD))
 
 
@@ -525,7 +525,7 @@ def _clean_reason(value: Mapping[str, Any]) -> Answer:
 
 
 def _clean_mended(value: Mapping[str, Any], context: DrawingContext) -> Answer:
-    """Return an accepted box; for a proposal with corrected edges and flags."""
+    """Return GOOD, or the corrected box and flags of a proposal."""
     statement = value.get(GOOD, value)
     if not isinstance(statement, dict) or set(statement) - {"box", "flags"}:
         raise refusal(f'A check that mends a box is {{"box", "flags"}}, or just "{GOOD}".')

@@ -206,7 +206,7 @@ def _default_cure(refusal: Refusal) -> str:
 
 
 def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[RequestFault]:
-    """Return an error for every leaf of the framework's nested details."""
+    """Yield an error for every leaf of the framework's nested details."""
     if isinstance(detail, dict):
         for key, inner in detail.items():
             name = field if key == NON_FIELD else f"{field}.{key}".lstrip(".")
