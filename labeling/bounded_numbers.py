@@ -47,7 +47,7 @@ def ious(text: str) -> tuple[float, ...]:
     steps = round((high - low) / 0.05)
     if steps < 0 or abs(low + 0.05 * steps - high) > 1e-9:
         raise ValueError(text)
-    # As pycocotools makes them, to the last bit.
+    # Equal to pycocotools' values to the last bit.
     return tuple(np.linspace(low, high, steps + 1).tolist())
 
 

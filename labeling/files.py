@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
-# What no database takes as text: a NUL, or half a surrogate pair.
+# Characters that no database accepts in text: NUL and half a surrogate pair.
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 ADDRESS = re.compile(r"(s3|gs|https?):/")
-# A full disk, a quota that is used up, a file longer than the system lets it be.
+# A full disk, a quota that is used up, a file longer than the system allows.
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 

@@ -30,7 +30,7 @@ def assisted(
 ) -> dict[int, bool]:
     """Return by primary key whether each of one person's seats on a page draws with the model.
 
-    Seats of training are left out, and answered ones from before there was a network. The number of
+    Seats of training are left out, and those answered before there was a network. The number of
     queries is constant, also for gold.
     """
     known = _known([seat.pk for seat in seats])

@@ -1,4 +1,4 @@
-"""Open, change, pause and close campaigns."""
+"""Opens, changes, pauses and closes campaigns."""
 
 import re
 from collections.abc import Iterable, Mapping

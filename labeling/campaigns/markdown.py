@@ -1,4 +1,4 @@
-"""Render Markdown of researchers as HTML; its pictures are images of the campaign's dataset."""
+"""Renders researchers' Markdown as HTML; its pictures are images of the campaign's dataset."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Labels in the formats that other tools speak, a file for each.
+"""Labels in the formats of other tools, a module for each.
 
 Every format is a module with `read(reading) -> Pages`, which checks as it reads, and
 `write(pages, folder, release_info)`, which writes whole files. A page is (Photograph, its labels);

@@ -240,7 +240,7 @@ def _walks(
             order.append(corner)
             corner = after[corner]
         ends.append(len(order))
-    # Of every edge along a row, both ends.
+    # Both ends of every edge along a row.
     along = np.array(order, np.int64)
     both = np.stack([along, along ^ 1], axis=1)
     points = np.stack([xs[both], ys[both]], axis=2).ravel().tolist()

@@ -1,4 +1,4 @@
-"""Reads and checks images, categories and annotations of a COCO file without holding the file."""
+"""Reads and checks images, categories and annotations of a COCO file without loading it whole."""
 
 import json
 import math

@@ -28,10 +28,9 @@ MAX_IMAGES = 5_000
 CHUNK = 500
 # An answer that took longer was interrupted.
 LONGEST_MS = 60_000
-# Scenes are learned from this many finished images on, and again after half as many more.
+# Scenes are learned from this many finished images on, and again after growth by half.
 FIRST_SCENES, GROWTH = 200, 1.5
-# Limits of the learned error. Stated probabilities beyond them tell more about people than about
-# mistakes.
+# Limits of the error that is derived from stated probabilities.
 ERRORS = (0.001, 0.2)
 # Orders kept in a process: one holds some matrices of nodes by nodes.
 KEPT = 2
@@ -81,7 +80,7 @@ def _finished(campaign: Campaign) -> list[int]:
 def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedScenes | None:
     """Return the scenes of the campaign's finished images; None if there are too few.
 
-    Returns `before` unless there are half as many more images since.
+    Returns `before` until the number of images has grown by half.
     """
     if campaign.graph_id is None:
         return before
@@ -121,7 +120,7 @@ def _answers(
 
 
 def _error(campaign: Campaign) -> float:
-    """Return the stated error of settled answers; shares of votes state none."""
+    """Return the mean stated error of settled answers; scenes.ERROR if none is stated."""
     if policies.of(campaign)["method"] == "majority":
         return scenes.ERROR
     stated = Settlement.objects.filter(question__campaign=campaign, reviewed=False)

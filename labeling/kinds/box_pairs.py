@@ -50,7 +50,7 @@ class PairContent(TypedDict, total=False):
     # Of the first question: the proposed boxes, and those that it hides.
     proposals: list[list[float]]
     unshown: list[list[float]]
-    # Whether a reviewer decides without a request, about overlapping boxes.
+    # Whether a reviewer decides unasked, about overlapping boxes.
     again: bool
     aside: bool
 

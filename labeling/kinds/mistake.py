@@ -24,8 +24,8 @@ class Tag(NamedTuple):
     words: str
 
 
-# Types of errors in the order of §6.4.2, the miscellaneous ones apart; in words that do not say who
-# named the class.
+# Types of errors in the order of §6.4.2, without the miscellaneous ones. The words do not reveal
+# who named the class.
 TAGS = (
     Tag(
         "multiple_objects",
