@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evaluation.scoring.cds.result import AnsweredSequence
 from labeling.release_files.line_index import Line, ObjectLines, written
 
-# The start of a line is short; quotes in names are escaped, so this is the key.
+# Finds the key `answers`, near the start of a line. Names cannot match: their quotes are escaped.
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
 
 

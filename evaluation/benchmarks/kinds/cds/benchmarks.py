@@ -1,10 +1,9 @@
 """CDS benchmarks: objects of a release revealed part by part, and their submissions.
 
 The only writer of their Submission rows, and of their Benchmark rows except `naming` (people.py). A
-benchmark's folder has sequences.jsonl (the frames), `versions/<number>/` (what a later truth
-changes), `predictions/` (a file per classifier, named
-by its hash), `runs/<pk>/` (the scores of each sequence), `frames/` (a cache of drawn frames) and
-`people/` (what people are asked).
+benchmark's folder has sequences.jsonl (the frames), `versions/<number>/` (the changes of a later
+truth), `predictions/` (a file per classifier, named by its hash), `runs/<pk>/` (the scores of each
+sequence), `frames/` (a cache of drawn frames) and `people/` (the frames that people name).
 """
 
 import contextlib
@@ -149,7 +148,10 @@ def _predictions_place(row: Submission) -> Path:
 
 
 def _predictions_name(benchmark: Benchmark, sha256: str) -> str:
-    """Return the name in the shared store. A file names its classifier, so names are unique."""
+    """Return the name in the shared store.
+
+    The hash is unique for each classifier, because the file contains the classifier's name.
+    """
     return stored_name(benchmark, f"predictions/{sha256}.csv")
 
 
@@ -159,9 +161,9 @@ def add_predictions(
     """Return the names of the classifiers that were added or changed by a file of one or more.
 
     name: the user's name for the file, for messages. New predictions replace a classifier's old
-    ones; the same file again changes nothing. Frames of the newest truth that it lacks count as
-    wrong; it may have frames of older ones. All or nothing. Raises BadInput with the line, or for a
-    classifier without any frame of the newest truth, Refusal for invalid names or too many
+    ones; the same file again changes nothing. Frames of the newest truth that the file lacks count
+    as wrong; it may have frames of older truths. All or nothing. Raises BadInput with the line, or
+    for a classifier without any frame of the newest truth; Refusal for invalid names or too many
     classifiers.
     """
     history = SequenceHistory.of(benchmark)
@@ -195,7 +197,7 @@ def add_predictions(
 def _split(path: Path, into: Path) -> dict[str, Path]:
     """Split a checked file into one CSV per classifier; return their paths by name.
 
-    All columns are kept. One file per classifier is open at a time.
+    All columns are kept. The files of all classifiers are open at once.
     """
     paths: dict[str, Path] = {}
     with contextlib.ExitStack() as files:

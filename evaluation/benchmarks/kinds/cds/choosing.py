@@ -75,7 +75,7 @@ def parts_asked(campaign: Campaign) -> dict[str, list[str]]:
 
 
 class CountedLines:
-    """One pass over the lines of a choice, counted on the way."""
+    """Iterable of the sequences of a choice that counts them; works once."""
 
     def __init__(self, frozen: Frozen, choice: CdsChoice) -> None:
         self.choice = choice

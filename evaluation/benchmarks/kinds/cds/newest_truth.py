@@ -1,4 +1,4 @@
-"""Mean CDS by the newest truth, beside the scores by the opening."""
+"""Mean CDS by the newest truth, beside the scores by the opening truth."""
 
 import json
 from collections import Counter, defaultdict
@@ -29,13 +29,13 @@ MOST_LISTED = 20
 CLASSIFIERS = "classifiers"
 # Classifier → the mean CDS of each object that it was asked about.
 Means = Mapping[str, Mapping[ObjectKey, float]]
-# Scores lines by the predictions for a version; None without predictions.
+# Function that scores the lines of a version; None without predictions.
 Score = Callable[[Sequence[SequenceLine]], CdsScores] | None
 
 
 @dataclass(frozen=True)
 class KeptScores:
-    """Scores by this newest truth that a run takes over from the last one. names: whose."""
+    """Scores by the same newest truth in the last run. names: classifiers whose scores are kept."""
 
     newest: NewestSequences
     names: frozenset[str]
@@ -70,7 +70,7 @@ def score(
     scored: Score,
     kept: KeptScores | None,
 ) -> NewestSequences:
-    """Return every classifier by the newest truth. sequences: sequences.jsonl by the opening."""
+    """Return all scores by the newest truth. sequences: sequences.jsonl by the opening truth."""
     version = newest(history.benchmark)
     assert version is not None, "there is a later version"
     lines, known = history.lines_at(history.newest), set(map(object_of, history.opening))
@@ -182,7 +182,7 @@ def _stored(path: Path) -> Iterator[SequenceScores]:
 
 
 def _means(rows: Iterable[SequenceScores], lines: Iterable[SequenceLine]) -> Means:
-    """Return the means of the objects of which a classifier was asked about every sequence."""
+    """Return the mean CDS of objects, without objects of which a sequence was not asked."""
     sequences = Counter(map(object_of, lines))
     scores: defaultdict[str, defaultdict[ObjectKey, list[float]]]
     scores = defaultdict(lambda: defaultdict(list))

@@ -52,8 +52,9 @@ FEWEST, MOST_VOTES = 1, 25
 
 @dataclass(frozen=True)
 class AskedFrames:
-    """What people are asked. objects: the most to ask about, drawn by the benchmark's seed; None
-    for all.
+    """The frames that people are asked about.
+
+    objects: the largest number of objects, drawn by the benchmark's seed; None for all.
     """
 
     part_schemes: tuple[str, ...]
@@ -94,9 +95,9 @@ def asked_of(
 
 
 def lines_of(benchmark: Benchmark, selection: AskedFrames) -> list[SequenceLine]:
-    """Return the sequences that people are asked about: of the opening, then of the newest truth.
+    """Return the sequences that people are asked about: the opening's, then those of later truths.
 
-    Objects of the newest truth come after those drawn from the opening.
+    With a limit, objects drawn from the opening come before objects of later truths.
     """
     by_release = [
         [
@@ -216,7 +217,7 @@ def ask_again(benchmark: Benchmark, version: int) -> None:
 def frames_path(benchmark: Benchmark) -> Path:
     """Return the path of the JSONL file of frames: {"frame": id, "image": name} per line.
 
-    Each job writes another, so that no other machine's copy is out of date.
+    Each job writes a new file, so that copies on other machines stay valid.
     """
     done = Job.objects.filter(kind=JOB, key=str(benchmark.pk), state=Job.State.DONE)
     job = done.order_by("pk").last()

@@ -40,8 +40,8 @@ def execute(job: Job) -> None:
     """Add the frames to the campaign's dataset as images and create the questions. May run again.
 
     Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}, and "version" of
-    the truth if a new one needs more frames. Raises Refusal and
-    BadInput for a photograph that is missing or differs from the released one.
+    the truth if a new one needs more frames. Raises Refusal and BadInput for a photograph that is
+    missing or differs from the released one.
     """
     rows = Benchmark.objects.select_related(
         "campaign__dataset", "naming__dataset", "release__campaign__dataset"
@@ -106,7 +106,7 @@ def _made(
     """Yield (frame, image name) for every new frame of a release, after adding its image."""
     assert benchmark.naming is not None, "people.ask made it"
     of = {frame: object_of(line) for line in lines for frame in line.frames}
-    # By the id that the release gives it.
+    # Plain id of a missing frame → its id.
     left = {plain_id(frame): frame for frame in of if frame not in known}
     chosen = benchmark.settings
     frames = sequencing.frames_of(
@@ -139,7 +139,7 @@ def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: ObjectK
 def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
     """Create one question per image in random order.
 
-    So the order tells nothing, and a page shows frames of many objects.
+    The random order reveals nothing, and mixes frames of many objects on a page.
     """
     topic = opening.NAMING_TOPIC | {"name": people.QUESTION}
     lifecycle.define_topics(campaign, [topic])
@@ -151,8 +151,8 @@ def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
 def _items(dataset: Dataset, objects: set[ObjectKey]) -> dict[ObjectKey, int]:
     """Return the item of each object in the dataset of its photographs, by image and name.
 
-    An object that has been renamed is represented by its whole photograph: then one person sees one
-    frame of all such objects in it. Raises Refusal for a missing photograph.
+    A renamed object is represented by its whole photograph: each person then sees one frame of all
+    renamed objects in the photograph. Raises Refusal for a missing photograph.
     """
     names = sorted({image for image, _ in objects})
     item_ids: dict[ObjectKey, int] = {}

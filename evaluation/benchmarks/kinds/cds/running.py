@@ -1,6 +1,6 @@
 """Scoring of a CDS benchmark.
 
-The rows of each sequence go to files in the run's folder, the tables into the Run.
+Rows of sequences are stored in files of the run's folder, tables in the Run.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,8 +51,8 @@ class CdsScoring(BenchmarkKind[CdsResult]):
     def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         """Return the tables, and write sequences.jsonl and answers.jsonl to the run's folder.
 
-        If only the newest truth changed since the last run, everything else is copied from it; the
-        scores of unchanged submissions by the same newest truth are kept. Raises one of `refusals`.
+        If only the newest truth changed, the other results are copied from the last run; scores of
+        unchanged submissions by the same newest truth are kept. Raises one of `refusals`.
         """
         before = self.scored_before(benchmark, (NEWEST_TRUTH, CLASSIFIERS), SEQUENCES)
         classifiers = self.fingerprint(benchmark)[CLASSIFIERS]
@@ -109,7 +109,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
         super().remove_interim(run, gone)
-        # Interim releases of what people named, which no run uses any more.
+        # Also remove interim releases of the naming campaign that no run uses any more.
         naming = run.benchmark.naming
         newest = people.latest(naming)
         if naming is not None and newest is not None:
@@ -192,7 +192,7 @@ def _each(
 ) -> Iterator[FramePredictions]:
     """Yield the predictions of every file, then people's; only one is held in memory.
 
-    A classifier was not asked about frames that the version lacks with which it was checked.
+    Frames that are not in the version that a file was checked against count as not asked.
     """
     benchmark, lines = history.benchmark, history.lines_at(number)
     frames = frame_places(lines)

@@ -25,7 +25,7 @@ from labeling.reports.image_page import ImageUse
 
 PAGE = 30
 CAPTCHAS = 24
-# Width of a tile on the page: a thumbnail whose crop of the object is narrower is too small.
+# Size of a tile on the page. Tiles use the thumbnail unless the object is smaller than this in it.
 TILE_PX = 150
 GALLERIES = ("easiest", "median", "hardest")
 NOTHING = "nothing"
@@ -35,8 +35,10 @@ Photographs = Mapping[tuple[str | None, str | None], Item]
 
 @dataclass(frozen=True)
 class ObjectRow:
-    """An object in the list. number: its line in answers.jsonl; None, like `line`, without a
-    sequence of these schemes. cells: by classifier; None if it was not asked.
+    """An object in the list.
+
+    number, line: its sequence with the chosen schemes, and the number of its line in answers.jsonl;
+    None if it has no such sequence. cells: by classifier; None if it was not asked.
     """
 
     thing: Thing
@@ -130,7 +132,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class CaptchaFrame:
-    """A frame of a CAPTCHA. picture: its address; None if the frame is not drawn."""
+    """A frame of a CAPTCHA. url: in the viewer. picture: its file; None if it is not drawn yet."""
 
     number: int
     url: str
@@ -281,7 +283,7 @@ def _frames(row: Benchmark, run: Run, number: int, line: AnsweredSequence) -> li
     repeats = [index > 0 and ids[index] == ids[index - 1] for index in range(count)]
     lacking = [*repeats]
     if line.parts is not None and line.present is not None and not row.settings["include_empty"]:
-        # If the first part is missing, there is no previous frame to repeat.
+        # The first frame has none to repeat: its part is missing if too few other frames repeat.
         lacking[0] = sum(repeats) < line.parts - line.present
     return [
         Frame(

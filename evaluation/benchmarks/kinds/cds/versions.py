@@ -35,7 +35,7 @@ SEQUENCES_GONE = (
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """An object in a version. masks: the hash of its masks. Without lines and hash it is gone."""
+    """An object in a version. masks: hash of its masks. Both are empty if the object is gone."""
 
     masks: str = ""
     lines: tuple[SequenceLine, ...] = ()

@@ -47,7 +47,7 @@ GONE = ".gone-"
 MOST = 10**9
 # Most waiting sequences per user: some ten seconds of work.
 MOST_WAITING = 10
-# Views are recorded at most this often.
+# Least seconds between two recorded views of a sequence.
 NOTED_SECONDS = 60
 # WebP's fastest lossless method: 45 ms for 500 × 375 pixels, a tenth larger than the next.
 WEBP = {"lossless": True, "method": 0}

@@ -94,7 +94,7 @@ def create(
     """Create a benchmark on the labels of a release: by default the campaign's latest kept one, or
     one frozen now.
 
-    settings: of DEFAULTS[kind] and Following. All or nothing; the same arguments by the same user
+    settings: keys of DEFAULTS[kind] and FOLLOWING. All or nothing; the same arguments by one user
     return the same benchmark. Raises Refusal with the field; BadInput for damaged files.
     """
     following = Following.taken(settings)

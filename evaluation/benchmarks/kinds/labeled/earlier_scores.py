@@ -80,7 +80,7 @@ class EarlierScores:
         return self.submissions == [[row.name, row.sha256, row.attempts] for row in rows]
 
     def has(self, row: Submission) -> bool:
-        """Return whether the submission has the predictions that were scored."""
+        """Return whether the last run has scores of the submission's present predictions."""
         scored = self._scored.get(row.name)
         known = scored and [row.name, row.sha256, scored.attempts] in self.submissions
         return bool(known) and (self.folder / ERRORS).is_file()

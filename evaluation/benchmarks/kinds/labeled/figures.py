@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More classes are drawn as a curve, without names.
+# Most classes drawn by name; more are drawn as a curve.
 NAMED_CLASSES = 30
 BINS = 20
 
@@ -205,7 +205,7 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     drawn_as = styles([row.name for row in number_rows], theme)
     for index, (row, (words, colour, mark)) in enumerate(zip(number_rows, drawn_as, strict=True)):
         for at, cell in enumerate(row.cells):
-            # Jitter, so that equal values do not overlap.
+            # Offset each measure, so that equal values do not overlap.
             y = at + (index - (len(number_rows) - 1) / 2) * step
             dot(axes, vars(cell), y, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=words)

@@ -122,7 +122,7 @@ def score(
                 lines = [*scored.outcomes()]
                 outcomes = {line["image"]: line["outcome"] for line in lines}
             if every and every <= covered:
-                # With equal images, the scores above are those of all images too.
+                # If all images are shared, the scores above are also those of all images.
                 if every != shared:
                     scored = scored_by(history, truth, number, row, settings, device)
                     lines = [*scored.outcomes()]
@@ -237,14 +237,14 @@ def _effect(
     before: Iterator[tuple[str, Outcome | None]],
     after: Outcomes,
 ) -> TruthEffect:
-    """Return what changed from one truth to the other on the images of both."""
+    """Return the effect of the newest truth on a submission, on the images of both truths."""
     changed: list[str] = []
     differences: list[float] = []
     for image, outcome in before:
         later = after.get(image)
         if image not in after or outcome is None or later is None:
             continue
-        # Stored and read again, so that both have the same types.
+        # Convert through JSON, so that both have the same types.
         if json.loads(json.dumps(later)) != outcome:
             changed.append(image)
         if opening.kind != DETECTION:

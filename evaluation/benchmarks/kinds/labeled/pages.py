@@ -40,9 +40,9 @@ from labeling.files import BadInput
 from labeling.models import Campaign, Release
 from labeling.releases import freezing
 
-# Of the example, where the truth has or shows none.
+# Image and class of the example if the truth is missing or hidden.
 INVENTED = ("cats/1.jpg", "n02121620")
-# More classes are only in the CSV file.
+# Most classes in the page's table; the CSV file has all.
 MOST_CLASSES = 200
 
 
@@ -67,7 +67,7 @@ class LabeledPages(BenchmarkKind[LabeledResult]):
         return result
 
     def filled_tables(self, result: LabeledResult) -> list[Table]:
-        """Return the tables that this result has any row of."""
+        """Return the tables that have a row."""
         return [table for table in self.tables if next(iter(table.rows(result)), None) is not None]
 
     def page(
@@ -197,8 +197,10 @@ def conventions(result: LabeledResult) -> list[tuple[str, object]]:
 
 @dataclass(frozen=True)
 class KindChoice:
-    """A kind with its truth in a campaign, or why it is impossible. truth, release: None if the
-    campaign has no release yet; then one is frozen with the benchmark.
+    """A kind of benchmark for a campaign.
+
+    truth, release: None if the campaign has no release yet; then one is frozen with the benchmark.
+    fault: why the kind is impossible, or "".
     """
 
     kind: str

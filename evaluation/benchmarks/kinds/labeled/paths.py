@@ -19,7 +19,7 @@ TRUTH_GONE = (
     "benchmarks from a backup, or create the benchmark again under another name."
 )
 ASKED, APPLIED = "asked", "applied"
-# Which images of a review are reviewed.
+# The stratum of each image of a review: disagreement, sampled or agreement.
 STRATA = "strata.csv"
 # This much of a hash distinguishes the files of one classifier.
 _DIGITS = 12
@@ -70,6 +70,6 @@ def review_name(review: MistakeReview, part: str) -> str:
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:
-    """Zip the files of the folder below a folder of that name; equal files give equal bytes."""
+    """Zip the files of `folder` under the top folder `name`; equal files give equal bytes."""
     with goal.open("wb") as file:
         zip_into(folder, file, name)

@@ -52,8 +52,9 @@ class KindCurves(Record):
 
 @dataclass(kw_only=True)
 class ScoredColumn(Record):
-    """Submissions by the newest truth, on the first `images` or on all; those that do not cover the
-    images are missing.
+    """Scores by the newest truth, on the opening's images or on all. images: their number.
+
+    Submissions that do not cover the images are missing.
     """
 
     images: int
@@ -64,11 +65,11 @@ class ScoredColumn(Record):
 class TruthEffect(Record):
     """What the newest truth changes for a submission.
 
-    version: the truth that it was checked against. images: of the newest truth that it covers;
-    ignored: that it covers and the newest truth lacks. outcomes_changed: images with another
-    outcome, the first of them in changed_images. ranks: by the opening truth, by the newest on the
-    opening's images, by the newest on all; None without a rank. difference: newest − opening on
-    the images of both; its interval pairs the images, and is unknown for detection.
+    version: the truth that it was checked against. images: number of images of the newest truth
+    that it covers. ignored: covered images that the newest truth lacks. outcomes_changed: number of
+    images with another outcome; changed_images has the first of them. ranks: by the opening truth,
+    by the newest on the opening's images, by the newest on all; None without a rank. difference:
+    newest − opening on the images of both, with a paired interval; unknown for detection.
     """
 
     name: str
@@ -103,8 +104,8 @@ class LabeledResult(Record):
     comparison: of several submissions; None for wsol. objects: of true boxes. device, versions: see
     devices.with_device; older results lack them. label_sets: every version with the submissions'
     scores, if a review of mistakes was applied. truth_versions: the opening and the newest; older
-    results lack them. curves (by submission) and class_names are not
-    stored; LabeledPages.result_of adds them.
+    results lack them. curves (by submission) and class_names are not stored;
+    LabeledPages.result_of adds them.
     """
 
     kind: str

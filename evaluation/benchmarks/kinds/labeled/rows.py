@@ -24,7 +24,7 @@ from evaluation.scoring.wsol.results import LEVEL, Best, BoxResult, Curves, Wsol
 from labeling.estimators.intervals import clopper_pearson
 
 LISTED = 10
-# The threshold that earlier papers fix (Choe et al. 2022, Fig. 1), and the accuracies there.
+# The fixed threshold of earlier papers (Choe et al. 2022, Fig. 1), and the accuracies at it.
 FIXED_TAU = 0.2
 FIXED = {
     "box_acc": "MaxBoxAcc at the fixed threshold of earlier papers",
@@ -40,9 +40,9 @@ HISTOGRAMS = {
 
 @dataclass(frozen=True)
 class MeasureCell:
-    """A number with its interval, and the threshold of an accuracy.
+    """A number with its interval and, for an accuracy, its threshold.
 
-    best: no other is significantly better. selection: the images that it links to.
+    best: no other cell of the column is significantly better. selection: the images to link to.
     """
 
     value: float | None
@@ -54,7 +54,7 @@ class MeasureCell:
 
     @property
     def query(self) -> str:
-        """Return the query of the page of its images; "" if it has none."""
+        """Return the query string of the page of its images; "" without a selection."""
         return self.selection.query() if self.selection else ""
 
 
@@ -74,7 +74,7 @@ class SubmissionMeasures:
 
 @dataclass(frozen=True)
 class LeadingSubmission:
-    """Who leads by the first main number, who comes next, and which ranks are confirmed."""
+    """The first and the second by the first main number, and the confirmed ranks."""
 
     measure: wording.Measure
     best: SubmissionMeasures
@@ -121,7 +121,7 @@ class ClassValuesRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far apart a submission's class values are."""
+    """The range of a submission's class values."""
 
     name: str
     classes: int
@@ -205,7 +205,7 @@ def cell_of(estimate: IntervalEstimate) -> MeasureCell:
 
 
 def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | None] | None:
-    """Return the interval of a share of images; the oldest results did not store it."""
+    """Return the interval of a WSOL number; compute it for the oldest results, which lack it."""
     if not isinstance(scored, BoxResult) or not scored.images:
         return None
     interval = getattr(scored.intervals or intervals(scored), path[0], None)
@@ -218,8 +218,9 @@ def level(result: LabeledResult) -> float:
 
 
 def sure(result: LabeledResult, measure: wording.Measure) -> bands.ConfirmedOrder:
-    """Return which ranks by a measure are confirmed: by the paired tests if there are any for the
-    measure, else by intervals that do not overlap.
+    """Return which ranks by a measure are confirmed.
+
+    The first main number uses the paired tests, if any; else intervals must not overlap.
     """
     column = dict(zip(names(result), _column(result, measure), strict=True))
     values = {name: cell.value for name, cell in column.items() if cell.value is not None}
@@ -248,7 +249,8 @@ def _column(result: LabeledResult, measure: wording.Measure) -> list[MeasureCell
 def submission_rows(result: LabeledResult) -> list[SubmissionMeasures]:
     """Return every submission, best by the first main number first.
 
-    `best` marks the cells of a column that no other cell beats significantly, unless all are such.
+    `best` marks the cells of a column that no other cell beats significantly; if these are all
+    cells, none is marked.
     """
     leading = measures(result)
     columns = []
@@ -377,7 +379,7 @@ def _at_fixed_threshold(result: LabeledResult) -> list[MeasureRow]:
 
 
 def _at_tau(curves_of_boxes: Curves, key: str) -> float | None:
-    """Return the accuracy at the threshold nearest to FIXED_TAU; of several IoUs the mean."""
+    """Return the accuracy at the threshold nearest to FIXED_TAU, averaged over the IoUs."""
     curve = getattr(curves_of_boxes, key)
     if not curve:
         return None
@@ -390,7 +392,7 @@ def _at_tau(curves_of_boxes: Curves, key: str) -> float | None:
 
 
 def numbered(result: LabeledResult) -> list[MeasureRow]:
-    """Return the rows whose cells link to images."""
+    """Return the rows of `thresholds` whose cells link to images."""
     return [row for row in thresholds(result) if row.number]
 
 
@@ -411,7 +413,7 @@ def by_class(scored: KindResult) -> dict[str, ClassValue]:
 
 
 def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
-    """Return what detection counts in each class besides its AP; {} for other kinds."""
+    """Return class → AP and counts of a detection; {} for other kinds."""
     return scored.per_class if isinstance(scored, DetectionResult) else {}
 
 
@@ -532,7 +534,7 @@ def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
 
 
 def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
-    """Return the counts in bins; the last position, for scores of exactly 1, joins the last bin."""
+    """Return the counts in bins; scores of exactly 1 (the last position) are in the last bin."""
     count = max(1, len(counts) - 1)
     bins = min(SCORE_BINS, count)
     sums = [0] * bins
@@ -547,7 +549,7 @@ def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
 
 @dataclass(frozen=True)
 class TruthEffectRow:
-    """A submission's cells by the opening truth, the newest on its images, the newest on all."""
+    """A submission's cells: opening truth; newest truth on the opening's images; and on all."""
 
     effect: TruthEffect
     cells: tuple[MeasureCell | None, ...]
@@ -565,7 +567,7 @@ class TruthEffectRow:
 
 
 def effects(result: LabeledResult) -> list[TruthEffectRow]:
-    """Return what the newest truth changes for every submission, best by the opening first."""
+    """Return the newest truth's effect on each submission, best by the opening truth first."""
     newest = result.newest
     if newest is None or not measures(result):
         return []

@@ -1,6 +1,6 @@
 """Scoring of a benchmark on released labels, as `score KIND` scores the files of its truth.
 
-The outcome of each image goes to files in the run's folder, the figures into the Run.
+Outcomes of images are stored in files of the run's folder, scores in the Run.
 """
 
 import json
@@ -124,7 +124,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
                 list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
             ],
         }
-        # Absent if there are none, as in older runs.
+        # Leave these keys out if they are empty: fingerprints of older runs lack them.
         if sets := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
             inputs[LABEL_SETS] = sets
         if sha256 := truth_versions.later_sha256(benchmark):
@@ -201,7 +201,7 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
 class Analyst:
     """Analyses the results of several classifiers on one truth.
 
-    objects: of the true boxes; None if the truth has none.
+    objects: of the true boxes; None for kinds other than localization and detection.
     """
 
     def __init__(self, kind: str, truth: Path, settings: LabeledSettings) -> None:
@@ -217,13 +217,11 @@ class Analyst:
         )
 
     def of(self, scored: scoring.SubmissionScores) -> Analysis | None:
-        """Return the analysis of one classifier's result; None for wsol, which has pixels
-        by class.
-        """
+        """Return the analysis of one classifier's result; None for wsol."""
         images: Mapping[str, int] = scored.having
         if isinstance(scored.result, DetectionResult):
             aps = {wnid: row.ap for wnid, row in scored.result.per_class.items()}
-            # A class without objects has none.
+            # A class without objects has no AP.
             values = {wnid: ap for wnid, ap in aps.items() if ap is not None}
         elif scored.wrong is not None and scored.classes is not None:
             values, images = accuracies(scored.wrong, scored.classes)
@@ -234,7 +232,7 @@ class Analyst:
 
 
 class _Scores:
-    """Results collected while the classifiers are scored one by one. device: the one used."""
+    """Results collected while the classifiers are scored one by one. device: used for them."""
 
     def __init__(self, analyst: Analyst) -> None:
         self.analyst = analyst
@@ -253,7 +251,7 @@ class _Scores:
         self._add(ScoredSubmission(name=row.name, attempts=row.attempts, result=scored.result))
 
     def keep(self, rows: Iterable[Submission], earlier: EarlierScores) -> None:
-        """Add what the last run has of these submissions."""
+        """Add the results of these submissions from the last run."""
         curves, errors = read_curves(earlier.folder / CURVES), earlier.errors()
         for row in rows:
             self._add(earlier.scored(row))
@@ -311,7 +309,7 @@ def _compared(
     for name, scored in scored_by_name.items():
         kept = np.ones(len(scored.wrong), bool)
         if common is not None:
-            # Among the images that people settled, or all.
+            # Mask over the images of scored.wrong: those that people settled, or all.
             kept = common if scored.settled is None else common[scored.settled]
         wrong[name] = scored.wrong[kept]
         classes = [scored.classes[index] for index in np.flatnonzero(kept).tolist()]
@@ -371,8 +369,9 @@ def _written(
 
 
 def _merged(names: list[str], parts: list[Path]) -> Iterator[OutcomesLine]:
-    """Yield the outcomes of every classifier image by image; one line per file is held in
-    memory. Outcomes of later files replace those of earlier ones.
+    """Yield the outcomes of every classifier image by image.
+
+    One line per file is held in memory. Outcomes of later files replace those of earlier ones.
     """
     with ExitStack() as files:
         opened = [files.enter_context(part.open(encoding="utf-8")) for part in parts]

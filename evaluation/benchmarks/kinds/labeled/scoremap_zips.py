@@ -1,4 +1,4 @@
-"""Uploaded score maps: a zip or folder of <id>.npy, copied to a folder of ours.
+"""Uploaded score maps: a zip or folder of <id>.npy, copied to the benchmark's folder.
 
 Beside them there may be predictions.csv, the `id,class` rows of a classifier.
 """
@@ -13,13 +13,13 @@ from labeling.datasets.image_sources import Refused, in_zip, open_zip
 from labeling.errors import Refusal
 from labeling.files import BadInput
 
-# Ten thousand maps of 224 × 224 in float64 take four.
+# Ten thousand maps of 224 × 224 in float64 take 4 GB.
 MAX_UNPACKED_BYTES = 16 * 1024**3
 # The zip may contain a few other files, such as a readme.
 MORE_FILES = 1000
 ENDING = ".npy"
 PREDICTIONS = "predictions.csv"
-# Most bytes of it: it is read as a whole.
+# Most bytes of predictions.csv, which is read as a whole.
 MOST_PREDICTIONS = 64 * 1024**2
 # A folder with only this file stands for the center-Gaussian baseline.
 BASELINE = "center-gaussian.txt"
@@ -27,11 +27,9 @@ BASELINE_FOLDER = Path(__file__).parent / "baseline"
 
 
 def unpack(path: Path, folder: Path, images: int) -> Path:
-    """Return the folder of a zip's maps, which is in `folder`, a new one. Raises Refusal naming the
-    file in the zip.
+    """Unpack the maps of a zip into `folder`, a new one, and return it.
 
-    images: the number of expected maps. If all maps are in one folder of the zip, that folder is
-    returned.
+    images: the number of expected maps. Raises Refusal that names the file in the zip.
     """
     _check_entries(path, 2 * (images + MORE_FILES))
     limits = archives.ZipLimits(

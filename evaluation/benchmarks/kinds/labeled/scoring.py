@@ -41,14 +41,13 @@ Part = frozenset[str] | None
 
 @dataclass(frozen=True)
 class SubmissionScores:
-    """The scores of a submission. result: as printed by `score KIND`; for wsol, boxes and masks
-    together, without curves.
+    """The scores of a submission.
 
+    result: as printed by `score KIND`; for wsol, boxes and masks together, without curves.
     outcomes: each image's outcome in the order of the truth; can be called once. wrong, classes:
     (N,) whether each image is an error, and its class, for kinds with errors. having: class →
-    number of its images, for detection. settled: which images of the truth people settled, if the
-    submission is a release of theirs: `wrong` and `classes` cover only these. curves: for wsol,
-    under "boxes" and "masks".
+    number of its images, for detection. settled: for a submitted release, which images of the truth
+    people settled; `wrong` and `classes` cover only these. curves: for wsol, of boxes and of masks.
     """
 
     result: KindResult
@@ -68,9 +67,10 @@ def score(
     device: str = devices.CPU,
     part: Part = None,
 ) -> SubmissionScores:
-    """Return the scores. device: a usable one; a wsol result states the one that was used. part:
-    the images of the truth that count, in NFC; None for all.
+    """Return the scores.
 
+    device: a usable one; a wsol result states the one that was used. part: the images of the truth
+    that count, in NFC; None for all.
     Raises BadInput for predictions that do not fit the truth, and for missing files.
     """
     if kind == WSOL:
@@ -84,7 +84,7 @@ def check(kind: str, truth: Path, path: Path, settings: LabeledSettings, part: P
 
 
 def check_truth(kind: str, truth: Path, settings: LabeledSettings) -> None:
-    """Raise Refusal for a truth that cannot be scored: labels may be more than files can hold."""
+    """Raise Refusal for a truth that the readers of `score KIND` do not accept."""
     if kind != WSOL:
         _check_classes(truth / TRUTH)
     try:
@@ -125,7 +125,7 @@ def _check_classes(truth: Path) -> None:
 
 
 def options_of(truth: Path, settings: LabeledSettings, part: Part = None) -> box_files.BoxReading:
-    """Return how to read and score the boxes of a truth (localization, detection)."""
+    """Return the options for reading and scoring the boxes of a truth (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.BoxReading(
         images=truth / IMAGES,
@@ -288,9 +288,7 @@ def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
 
 
 def _where(file: str | None, sent: Path, name: str) -> str:
-    """Return the user's name for a file: below the uploaded folder, or its own name in the
-    truth.
-    """
+    """Return the user's name for a file: its path in the upload, or its file name in the truth."""
     if file is None or Path(file) == sent:
         return name
     if Path(file).is_relative_to(sent):

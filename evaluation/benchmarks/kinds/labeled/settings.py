@@ -47,7 +47,7 @@ _RANGES = {
 class LabeledSettings(Record):
     """Stored settings of a benchmark, only those of its kind.
 
-    part: SPLIT:PART of a split of the release, whose images alone count; None for all images.
+    part: SPLIT:PART of a split of the release; only its images count. None for all images.
     truth: its counts. earlier_attempts: attempts of classifiers that were removed.
     """
 

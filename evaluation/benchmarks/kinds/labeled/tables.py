@@ -1,6 +1,6 @@
 """Tables of a result on released labels: columns of its pages and CSV files. Pure.
 
-A number of each submission is a column on a page and a row of a CSV file.
+Pages have a column per number or per submission; CSV files have a row per number and submission.
 """
 
 from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ def _class_columns(result: LabeledResult) -> tuple[Column, ...]:
 
 
 def _significant(key: str) -> Callable[[SubmissionPair], str | None]:
-    """Return a p-value with three digits."""
+    """Return a function that formats a p-value of a pair with three digits."""
 
     def read(pair: SubmissionPair) -> str | None:
         value = getattr(pair, key)

@@ -1,7 +1,7 @@
 """Versions of a truth made of labels. Only the changes are stored; files are written on demand.
 
-A version is made of a release, and then has that release's labels, or of a review of mistakes
-(classification), which corrects single images until people answer them again.
+A version made of a release has the release's labels. A version made of a review of mistakes
+(classification) corrects single images; a correction holds until people answer the image again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -111,8 +111,9 @@ class TruthHistory:
         return corrected
 
     def sets_at(self, number: int) -> dict[str, frozenset[str]]:
-        """Return the right classes of every image of the versions up to this one, those of the
-        opening first; empty for images that the version lacks.
+        """Return image → right classes in a version, for the images of all versions up to it.
+
+        Images of the opening come first. An image that this version lacks has no classes.
         """
         sets = dict.fromkeys(self.opening.images, NO_CLASS)
         for version in range(FIRST + 1, number + 1):

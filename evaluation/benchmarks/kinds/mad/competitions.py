@@ -1,8 +1,8 @@
 """MAD competitions: from a selection to questions, replacements and new classifiers.
 
-Only this module writes Selection, and the Benchmark and Submission rows of this kind. The images of
-a pair follow the same rule as in `mad rank` (ranking.images_in_place): the first n images of its
-list that were not dropped, where n is the number of its images within top_k.
+Only this module writes Selection, and the Benchmark and Submission rows of this kind. A pair uses
+the first n images of its list that were not dropped; n is how many images of the list have a rank
+up to top_k. `mad rank` has the same rule (ranking.images_in_place).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -407,7 +407,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
     ]
     Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
     taken, waiting = _fill(benchmark)
-    # Withdraw before asking, which locks the campaign's row: questions are locked first (sql.py).
+    # Withdraw first: it locks questions, and asking locks the campaign's row (order: sql.py).
     _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
     _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
     Decision.objects.bulk_create(
@@ -452,7 +452,7 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
                 taken.append(row)
                 needed -= 1
             else:
-                # The order of the list is part of the method: the next one must not replace it.
+                # Do not skip to the next reserve: the method takes reserves in order.
                 waiting.append(row.image)
                 break
         Selection.objects.bulk_update([r for r in rows if r.state != reserve], ["state"])

@@ -34,10 +34,10 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class TagCount:
-    """How many of a classifier's `tagged` images have this tag, by anybody.
+    """The number of a classifier's images that any researcher gave this tag.
 
-    wrong: images on which people called the classifier wrong. share: images / tagged, with its
-    Clopper-Pearson interval [low, high] at 95 %; None without tagged images.
+    tagged: its images with any tag. wrong: images on which people called it wrong. share: images /
+    tagged, with its Clopper-Pearson interval [low, high] at 95 %; None without tagged images.
     """
 
     classifier: str
@@ -73,8 +73,9 @@ def vocabulary(benchmark: Benchmark) -> list[str]:
 
 
 def set_vocabulary(benchmark: Benchmark, tags: Iterable[str]) -> list[str]:
-    """Set the tags to choose from, and return them. Raises Refusal, and Conflict if one of those
-    left out is on an image.
+    """Set the tags to choose from, and return them.
+
+    Raises Refusal, and Conflict if an image has a tag that is left out.
     """
     chosen = list(dict.fromkeys(text for tag in tags if (text := " ".join(tag.split()))))
     if not 1 <= len(chosen) <= MOST_TAGS:
@@ -161,7 +162,7 @@ def wrong_images(benchmark: Benchmark, images: Sequence[str] | None = None) -> d
 
 
 def counts(benchmark: Benchmark) -> list[TagCount]:
-    """Return a row per classifier and tag, in their orders."""
+    """Return a row per classifier and tag, in the order of the vocabulary for each classifier."""
     images_of: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
     rows = benchmark.failure_tags.order_by().values_list("submission", "tag", "image").distinct()
     for submission, tag, image in rows:

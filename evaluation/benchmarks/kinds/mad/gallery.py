@@ -38,7 +38,7 @@ class Prediction:
     confidence: float
     question: int | None = None
     state: str = ""
-    # True and False once settled.
+    # None until people settled it as yes or no.
     right: bool | None = None
     votes: list[tuple[str, int]] = field(default_factory=list)
     distance_to_truth: float | None = None

@@ -99,10 +99,10 @@ def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
 def distances_to(
     truth: str, labels: Sequence[str], distance: str, wordnet: WordNet | None
 ) -> list[float | None]:
-    """Return each label's distance from the true one, by the competition's distance; None without
-    one.
+    """Return each label's distance from the true one, by the competition's distance.
 
-    A distance from a user's file is not stored, so it gives None too.
+    None if there is no true class or no WordNet, and for distances of a user's file: they are not
+    stored.
     """
     if truth not in ("none", "dropped") and distance == "zero-one":
         return [float(label != truth) for label in labels]

@@ -60,8 +60,7 @@ Drawn = Iterator[tuple[Sequence[float] | None, str, str]]
 def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> BoxShape:
     x0, y0, x1, y1 = (round(float(value), 2) for value in box[:4])
     above = y0 - 0.3 * letters if y0 > 1.3 * letters else y0 + 1.1 * letters
-    # True boxes are labeled at the lower edge, predicted ones, which may be close, at the upper
-    # edge.
+    # Label true boxes at the lower edge and predicted boxes at the upper edge: they may be close.
     is_true = tone in ("truth", "missed")
     text = max(y0 + letters, y1 - 0.4 * letters) if is_true else above
     width, height = (round(max(0.0, end - start), 2) for start, end in ((x0, x1), (y0, y1)))

@@ -1,6 +1,6 @@
 """Index of images.jsonl: which images contribute to a number, so that a page reads only those.
-Pure.
 
+No Django.
 The file is read once, line by line. The index holds where each line begins, and the cases of every
 image by class and classifier, at some 20 bytes per entry. It is stored beside the file as
 images.index.npz for other processes.
@@ -23,7 +23,7 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import atomic_write
 from labeling.release_files.line_index import ObjectLines, written
 
-# Raised when the arrays change meaning; older files are rebuilt.
+# Increase it when the arrays change meaning: older files are then rebuilt.
 FORM = 1
 SUFFIX = ".index.npz"
 ARRAYS = ("starts", "image", "name", "classifier", "bits")
@@ -70,9 +70,10 @@ class ImageIndex:
     def images(
         self, classifier: str, number: str, case: str = "", name: str = ""
     ) -> NDArray[np.uint32]:
-        """Return the images of the case in file order; without a case, those of any case.
+        """Return the images with this case and class, in file order.
 
-        name: a class; without one, all images, including those without a case.
+        case: "" for any case of the number. name: a class; "" for any. Without case and name, all
+        images are returned, even those without a case.
         """
         if not case and not name:
             return np.arange(len(self), dtype=np.uint32)
@@ -81,7 +82,7 @@ class ImageIndex:
         return _different(self.image[mine & (self.bits & mask > 0)])
 
     def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
-        """Return the number of images of every case; "" for all. Cases may share images."""
+        """Return case → number of images, with "" for all images. Cases may share images."""
         mine = self._of(classifier, name)
         image, bits = self.image[mine], self.bits[mine]
         counts = {"": len(_different(image)) if name else len(self)}

@@ -1,7 +1,7 @@
 """Cases of the numbers of a result: which images contribute to a number, and how. Pure.
 
 A kind of benchmark has numbers (NUMBERS), and a number has cases. A classifier's outcome of an
-image is classified per class, so that both the number and its share of one class link to images.
+image is classified per class, so that a number and its value for one class can link to images.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ Classify = Callable[[OutcomesLine, Outcome], Iterator[tuple[str, str]]]
 
 KS = (1, 2, 5, 10, 20)
 DELTAS = ("0.3", "0.5", "0.7")
-# A false detection with less overlap with an object of its class is on background.
+# A false detection whose IoU with every object of its class is lower is on background.
 NEAR_IOU = 0.1
 # Cases by height above the right class, and by share of pixels.
 HEIGHTS = ((1, 3), (4, 7), (8, None))
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number of a result. cases: keys of the cases that `classify` can return."""
+    """A number of a result. cases: those whose keys `classify` can yield."""
 
     key: str
     words: str

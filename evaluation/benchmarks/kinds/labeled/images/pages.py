@@ -1,4 +1,4 @@
-"""Context of the pages about single images: cards of a number's images, and one large image."""
+"""Context of the pages about images: cards of the images of a number, and one large image."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,8 +77,9 @@ class Viewed:
         return f"{path}?{self.selection.query()}"
 
     def map_address(self, number: int, classifier: str | None = None) -> str | None:
-        """Return the address of an image's score map by a classifier, else by the chosen one; None
-        if there is none.
+        """Return the address of an image's score map; None if there is none.
+
+        classifier: by default the one of the query.
         """
         classifier = classifier or self.selection.classifier
         if classifier not in self.with_maps:
@@ -322,7 +323,7 @@ def images_predicted(
 
 
 def _class_numbers(index: PredictionIndex, name: class_names.Namer, text: str) -> set[int] | None:
-    """Return the numbers of the classes of this key or name; None without any."""
+    """Return the numbers of the classes of this key or name; None for an empty text."""
     if not text:
         return None
     return {

@@ -1,7 +1,6 @@
-"""Index of images.jsonl by prediction: which of some images have a class predicted, right or wrong.
-Pure.
+"""Index of images.jsonl by prediction: find images by predicted class, right or wrong. No Django.
 
-The index is a file beside images.jsonl, a line of JSON before three columns, and is mapped into
+The index is a file beside images.jsonl: a line of JSON, then three columns. It is mapped into
 memory. A look-up of W images reads about W log2(N) of its entries.
 """
 
@@ -23,7 +22,7 @@ from evaluation.scoring.image_lines import Outcome, OutcomesLine
 from labeling.files import atomic_write
 from labeling.release_files.line_index import written
 
-# Raised when the columns change meaning; older files are rebuilt.
+# Increase it when the columns change meaning: older files are then rebuilt.
 FORM = 1
 SUFFIX = ".predictions.bin"
 COLUMNS = (("image", "<u8"), ("name", "<u4"), ("right", "i1"))
@@ -35,8 +34,8 @@ OUTCOMES = {"right": RIGHT, "wrong": WRONG}
 class PredictionIndex:
     """The predictions of a run, sorted by classifier and image.
 
-    names: classes. classifiers: first and last entry of each. image: digests; name: an index into
-    `names`; right: RIGHT, WRONG or NEITHER.
+    names: classes. classifiers: (start, end) of each one's entries, end exclusive. image: digests.
+    name: indices into `names`. right: RIGHT, WRONG or NEITHER.
     """
 
     names: list[str]
@@ -48,7 +47,7 @@ class PredictionIndex:
     def matching(
         self, images: Sequence[str], classifier: str, names: Iterable[int] | None, right: int | None
     ) -> set[str]:
-        """Return those of the images for which this classifier predicts one of these classes.
+        """Return the images for which this classifier predicts one of these classes.
 
         names: indices into `names`; None for all. right: as in the column; None for all.
         """
@@ -75,8 +74,8 @@ def digest(image: str) -> int:
 def predictions(kind: str, line: OutcomesLine, outcome: Outcome | None) -> dict[str, int]:
     """Return RIGHT, WRONG or NEITHER by predicted class; empty if the image is not covered.
 
-    The first class of a classification, every box of a localization or detection, and the class of
-    a score map.
+    Predictions are the first class of a classification, each box of a localization or detection,
+    and the class of a score map.
 
     >>> line = {"classes": ["n1"], "truth": []}
     >>> predictions("classification", line, {"labels": ["n2", "n1"], "top1": False})

@@ -115,7 +115,7 @@ def _predictions(row: Benchmark, run: Run) -> tuple[dict[str, str], list[Stateme
         for classifier, outcome in line["outcomes"].items():
             first = ((outcome or {}).get("labels") or [None])[0]
             if first is not None:
-                # Every class of the image is right.
+                # Any class of the image is right, so it counts as the label.
                 name = line["classes"][0] if first in line["classes"] else first
                 statements.append(Statement(classifier, line["image"], name))
     return labels, statements

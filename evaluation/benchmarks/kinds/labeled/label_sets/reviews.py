@@ -42,7 +42,7 @@ from labeling.release_files import frozen
 from labeling.releases import freezing
 
 QUEUE, ANSWERS = "queue.jsonl", "answers.csv"
-# Of the agreements.
+# Default share of the agreements to ask about.
 SHARE = 0.1
 KIND = "mistake"
 HOW_TO_JUDGE = (
@@ -155,9 +155,9 @@ def apply(
 ) -> MistakeReview:
     """Return the review after making its version of the label sets from its release.
 
-    release: of its campaign; by default settled answers are frozen now. The images whose label
-    changed since the review was opened keep that label. Applying again changes nothing. Raises
-    Refusal while answers are missing.
+    release: of its campaign; by default settled answers are frozen now. Images whose label changed
+    after the review was opened keep the newer label. Applying again changes nothing. Raises Refusal
+    while answers are missing.
     """
     if review.version is not None:
         return review
@@ -222,8 +222,9 @@ def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
 
 
 def synsets_at(history: TruthHistory, number: int, wordnet: WordNet) -> dict[str, frozenset[int]]:
-    """Return the classes of every image of the versions up to this one, those of the opening
-    first; empty for images that it lacks.
+    """Return image → its classes in a version, for the images of all versions up to this one.
+
+    Images of the opening come first. An image that this version lacks has no classes.
     """
     return {
         nfc(image): frozenset(map(wordnet.find, classes))
@@ -291,7 +292,7 @@ def read_submissions(
 
 
 def _inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
-    """Return the submissions on the images of the opening, and the newest label sets."""
+    """Return the submissions' labels on the opening's images, and the newest label sets."""
     benchmark = history.benchmark
     with read_here(benchmark):
         classified = read_submissions(history, rows)
@@ -307,9 +308,9 @@ def _inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet)
 
 
 def _newest_inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet) -> Inputs:
-    """Return the newest truth, and the submissions on those of its images that all of them cover.
+    """Return the newest truth, and the submissions' labels on its images that all of them cover.
 
-    Raises BadInput if there are none.
+    Raises BadInput if there are no such images.
     """
     newest = history.newest
     version = history.benchmark.truth_versions.get(number=newest)

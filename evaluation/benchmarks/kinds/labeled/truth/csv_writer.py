@@ -35,7 +35,7 @@ class Sheets:
         if self.folder is not None:
             new = name not in self._open
             text = ",".join(map(plain, cells))
-            # Readers skip a byte order mark at the start of the file.
+            # Readers skip a byte order mark at the start of a file: double one of the first cell.
             text = BOM + text if new and text.startswith(BOM) else text
             self._file(name).write(text + "\n")
 

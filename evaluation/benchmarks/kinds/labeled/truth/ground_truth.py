@@ -52,7 +52,7 @@ class ReleaseName(Record):
 @dataclass(kw_only=True)
 class TruthCounts(Record):
     """Counts of a truth. objects: boxes; 0 for classification. masks: whether there are any.
-    release: where a command writes the truth.
+    release: set only by commands.
     """
 
     release: ReleaseName | None = None
@@ -75,10 +75,10 @@ def write(
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
     images.csv (image,width,height). detection: these, including images without objects, and
-    excluded.csv (image,wnid) of undecided pairs. inclusive: x1 and y1 are the last pixel. wsol: the
-    folder layout of WSOL; for releases with parts also masks/, the same with masks, and cues.csv.
-    part: names of the only images that count. Raises Refusal if the release has nothing of this
-    kind.
+    excluded.csv (image,wnid) of pairs that are undecided or may lack a box. inclusive: x1 and y1
+    are the last pixel. wsol: the folder layout of WSOL; for releases with parts also cues.csv and
+    masks/ (the same layout with masks). part: names in NFC of the images to use; None for all.
+    Raises Refusal if the release has nothing of this kind.
     """
     return _made(frozen, kind, folder, inclusive, part)
 
@@ -113,9 +113,8 @@ class TruthTally:
         self.images = self.objects = self.masks = 0
         self.classes: set[str] = set()
         self.left_out: Counter[str] = Counter()
-        # Kept images with another undecided class; pairs that detection leaves out,
-        # and their images;
-        # unsettled objects in kept images.
+        # undecided: kept images with another undecided class. excluded: pairs that detection leaves
+        # out. lacking: images with such pairs. unsettled: unsettled objects in kept images.
         self.undecided = self.excluded = self.lacking = self.unsettled = 0
         # Objects whose row had no box.
         self.unboxed = 0

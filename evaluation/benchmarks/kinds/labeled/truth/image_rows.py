@@ -120,7 +120,7 @@ class RowsByImage:
 
 @dataclass(frozen=True)
 class TruthChanges:
-    """From one version to the next: the rows of each image that differs, None if it is removed."""
+    """Changes to the next version. rows: image → its new rows, None if it is removed."""
 
     rows: dict[str, ImageRows | None]
 
@@ -140,7 +140,7 @@ class TruthChanges:
                 truth.images[image] = rows
 
     def write(self, path: Path) -> None:
-        """Write a line an image; equal changes give equal bytes."""
+        """Write a line per image; equal changes give equal bytes."""
         write_changes(path, ({"image": image, "rows": rows} for image, rows in self.rows.items()))
 
     @classmethod

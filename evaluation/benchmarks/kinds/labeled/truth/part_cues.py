@@ -31,8 +31,8 @@ class PartCues:
                 self.in_images[key].update(drawn)
 
     def rows(self) -> Iterator[tuple[str | int, ...]]:
-        """Yield the header and the cues of each class that has some of both regions; nothing where
-        no class has.
+        """Yield the header and the cues of each class with cues in both regions; nothing without
+        such a class.
 
         A part of the class's own objects is foreground, any other background.
         """

@@ -24,8 +24,7 @@ class LabeledScene:
     y1 exclusive, clipped to the image; empty if nobody drew any. undecided: classes of the release
     that are undecided. objects: those whose parts are settled, if parts were asked. unsettled:
     class → boxes of the objects whose parts were asked but not settled. partial: classes of which
-    some instance may lack a box of its own, where people were asked for boxes or an object's row
-    had no box. unboxed: the number of such objects.
+    some instance may lack a box of its own. unboxed: number of objects whose row had no box.
     """
 
     photo: Photograph
@@ -59,7 +58,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[LabeledScene]
         partial, unboxed = set(_partial(labels)), 0
         for line in answers.of(photo.name):
             key, whole = str(line["wnid"]), [0, 0, photo.width, photo.height]
-            # Older releases do not state this for a box as large as the image.
+            # Older releases lack `boxed`; there, a box as large as the image stands for none.
             is_boxed = line.get("boxed", list(line["box"] or ()) != whole)
             if line["contains"] is None and line["box"] is not None:
                 unsettled.setdefault(key, []).extend(inside([line["box"]], photo))
