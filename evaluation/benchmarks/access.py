@@ -19,8 +19,8 @@ def benchmarks_for(user: User) -> QuerySet[Benchmark]:
 def benchmark_for(user: User, name: str, family: str = "") -> Benchmark:
     """Return the benchmark of that name if this user researches in its campaign.
 
-    Sets hides_images for this user.
-    family: if given, the family that its kind must have. Raises NotYours.
+    Sets hides_images for this user. family: if given, the family that its kind must have. Raises
+    NotYours.
     """
     refusal = NotYours("There is no such benchmark, or it is not yours.")
     benchmark = (

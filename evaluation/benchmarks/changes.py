@@ -12,7 +12,7 @@ CHANGES = "changes.jsonl.gz"
 
 
 def write_changes(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write a line a row; equal rows give equal bytes."""
+    """Write a line per row; equal rows give equal bytes."""
     with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
         for row in rows:
             file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())

@@ -1,7 +1,7 @@
-"""Folders of benchmarks: one each below the data folder, with one per run.
+"""Folders of benchmarks in the data folder, each with a folder per run.
 
-Other machines share (labeling/jobs/shared_files.py) the folder as it was created, each
-submission and each run's folder.
+Machines share (labeling/jobs/shared_files.py) the folder as created, and every later submission,
+run, version and review.
 """
 
 import os
@@ -126,7 +126,7 @@ def scratch() -> Iterator[Path]:
 
 
 def zip_into(folder: Path, goal: IO[bytes], name: str) -> None:
-    """Zip the files of the folder below a folder of that name; equal files give equal bytes."""
+    """Zip the files of `folder` under the top folder `name`; equal files give equal bytes."""
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")

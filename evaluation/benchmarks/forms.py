@@ -125,7 +125,7 @@ class SubmissionForm(KeepsFiles):
     """The predictions of one or more classifiers."""
 
     file = forms.FileField(label="Predictions", widget=KeptFileInput(attrs={"data-key": "u"}))
-    # The field with the file. Names of old forms stay valid for pages that are still open.
+    # The field with the file. Subclasses keep its old name: older pages may still be open.
     file_field = "file"
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

@@ -43,7 +43,7 @@ REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", 
 class Moving:
     """What changes on a benchmark's page between runs.
 
-    mark: strings that change with it. is_moving: whether the page polls. context: for its
+    mark: values that differ after a change. is_moving: whether the page polls. context: for the
     templates.
     """
 
@@ -53,16 +53,16 @@ class Moving:
 
 
 class BenchmarkKind(Generic[ResultT]):
-    """The kind of one value of Benchmark.kind; a class may serve several."""
+    """A kind of benchmark: an instance per value of Benchmark.kind; a class may serve several."""
 
-    # Its part of the address for new benchmarks; the values of Benchmark.kind; its name for people.
+    # family: in the address for new benchmarks. names: values of Benchmark.kind. title: for people.
     family: ClassVar[str] = ""
     names: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str] = ""
     # On the page of all benchmarks: the button's key, and the purpose of such a benchmark.
     key: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
-    # What its truth counts: image, object or, without versions, question.
+    # The unit that its truth counts: image, object or, without versions, question.
     counted: ClassVar[str] = "image"
     # Its templates; missing ones fall back to the framework's (evaluation/{part}.html).
     templates: ClassVar[str] = "evaluation/{part}.html"
@@ -80,8 +80,8 @@ class BenchmarkKind(Generic[ResultT]):
     made: ClassVar[str] = "Benchmark created. Add submissions."
     # Shown while a run is being scored.
     scoring: ClassVar[str] = "Every submission is compared with the ground truth."
-    # Whether a submitted file names its classifiers; whether one can be removed; whether a
-    # new one is scored at once.
+    # Whether a submitted file names its classifiers, whether a classifier can be removed, and
+    # whether a submission is scored at once.
     names_in_file: ClassVar[bool] = False
     can_remove: ClassVar[bool] = False
     scores_at_once: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class BenchmarkKind(Generic[ResultT]):
     tables: ClassVar[Sequence[Table]] = ()
     # The figures of a result, by their name in addresses.
     result_figures: ClassVar[Mapping[str, ResultFigure]] = {}
-    # Reads a result's JSON from any version; without it a result is a dict.
+    # The class of a result, which reads JSON of any version; None if results are dicts.
     record: ClassVar[type[Record] | None] = None
 
     def __init__(self, name: str) -> None:
@@ -152,7 +152,7 @@ class BenchmarkKind(Generic[ResultT]):
     def model_work(
         self, benchmark: Benchmark, folder: Path, method: str, classes: Sequence[str]
     ) -> ModelWork:
-        """Write what the command needs into the folder, and return the command.
+        """Write the input files of the command into the folder, and return the command.
 
         method: one of model_use.methods, or "". classes: of the model. Raises Refusal.
         """
@@ -195,7 +195,8 @@ class BenchmarkKind(Generic[ResultT]):
     ) -> Run | None:
         """Return the last run if only the newest truth has changed since.
 
-        truth_keys: of the fingerprint. file: of the run's folder, which must be there.
+        truth_keys: keys of the fingerprint that may differ, at least one of which must. file: a
+        file that the run's folder must have.
         """
         last = benchmark.runs.filter(state=Run.State.DONE).first()
         if last is None or last.result is None or not self.run_path(last, file).is_file():
@@ -217,7 +218,7 @@ class BenchmarkKind(Generic[ResultT]):
         return "There are no submissions yet. Add one, then score."
 
     def hidden(self, benchmarks: Sequence[Benchmark], user: User) -> set[int]:
-        """Return the ids of those of which this user sees counts and scores only."""
+        """Return the ids of the benchmarks of which this user sees only counts and scores."""
         return set()
 
     def uses_of_image(self, benchmarks: Sequence[Benchmark], image: str) -> list[ImageUse]:
@@ -227,8 +228,9 @@ class BenchmarkKind(Generic[ResultT]):
     def images_predicted(
         self, benchmarks: Sequence[Benchmark], names: Sequence[str], chosen: PredictionFilter
     ) -> set[str]:
-        """Return those of these names of images for which a submission to one of these benchmarks
-        of this family has such a prediction, in few queries.
+        """Return the names of the images with such a prediction in a submission, in few queries.
+
+        benchmarks: of this family; a submission to any of them counts.
         """
         return set()
 
@@ -283,7 +285,7 @@ class BenchmarkKind(Generic[ResultT]):
     def page(
         self, benchmark: Benchmark, run: Run | None, result: ResultT | None, query: Query
     ) -> dict[str, object]:
-        """Return template context beyond that of pages.py; `result` replaces the result."""
+        """Return template context beyond that of pages.py; its `result` replaces the one there."""
         return {"result": result}
 
     def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:

@@ -20,9 +20,10 @@ PARTS = ("_head", "_state", "_empty", "_result", "_about")
 
 @dataclass(frozen=True)
 class UnderWay:
-    """The state of a benchmark apart from results: the newest run, the waiting one with its
-    progress (done, of), the last finished one, and what the kind adds. `seen` changes when any of
-    it does.
+    """The state of a benchmark apart from results.
+
+    waiting: the unfinished run. steps: its progress (done, of). latest: key of the newest run with
+    a result. added: context of the kind. seen: text that changes when any of these changes.
     """
 
     newest: Run | None
@@ -36,7 +37,7 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class FigureLinks:
-    """A figure: its address in each of FORMS, and their query."""
+    """A figure. url: its address in each of FORMS. query: of these addresses."""
 
     alt: str
     query: str

@@ -41,9 +41,9 @@ LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
 # How long finished jobs of a night are kept.
 KEPT = timedelta(days=7)
-# The sender's clock may be ahead of the reader's.
+# How far the clock that sends the nightly message may be ahead of this machine's.
 CLOCKS_DIFFER = timedelta(minutes=5)
-# Jobs that settle or watch: the freeze waits for those of its campaign, at most FREEZE_PATIENCE.
+# Kinds of jobs that settle or watch. A freeze waits for its campaign's, at most FREEZE_PATIENCE.
 BEFORE_FREEZING = (
     "advance",
     "calibrate",
@@ -77,7 +77,7 @@ def request(
         if run is not None and (interim or run.settings | settings == run.settings):
             return run
         if run is not None:
-            # The clock queued this run; now it becomes the user's, and is kept.
+            # The queued run is interim or does not follow: give it this request's settings.
             run.settings = run.settings | settings
             run.requested_by = actor
             run.save(update_fields=["settings", "requested_by"])
@@ -95,7 +95,10 @@ def obstacle(benchmark: Benchmark) -> str:
 def submit(
     benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
 ) -> list[str]:
-    """Return what the kind's `accept` returns; request a run if the kind scores at once."""
+    """Submit a file; return the names of the changed classifiers.
+
+    Requests a run if anything changed and the kind scores at once.
+    """
     kind = kind_of(benchmark)
     changed = kind.accept(benchmark, actor, path, file_name, name)
     if changed and kind.scores_at_once:
@@ -174,7 +177,7 @@ def execute(job: Job) -> None:
 def _follow_now(benchmark: Benchmark, actor: User | None) -> str:
     """Freeze the campaign if it has newer labels, and make them a version of the truth.
 
-    Returns why they cannot be, or ""; then the earlier truth is scored.
+    Returns "", or the reason if the kind refuses the labels: then the earlier truth is scored.
     """
     campaign = benchmark.campaign
     if benchmark.is_pinned or truth_versions.newest(benchmark) is None:
@@ -210,9 +213,7 @@ def has_changed(benchmark: Benchmark) -> bool:
 
 
 def rescore_changed() -> list[Run]:
-    """Request interim runs of benchmarks with new settlements, at most one per benchmark every
-    ASSAY_RESCORE_SECONDS.
-    """
+    """Request an interim run of each changed benchmark, at most one in ASSAY_RESCORE_SECONDS."""
     _fail_abandoned()
     patience = timezone.now() - timedelta(seconds=settings.ASSAY_RESCORE_SECONDS)
     return [
@@ -225,7 +226,7 @@ def rescore_changed() -> list[Run]:
 
 
 def nightly(progress: Any = None) -> dict[str, object]:
-    """Run a nightly round here and now with all waiting jobs, so that cron needs no worker.
+    """Run a nightly round and all waiting jobs in this process, so that cron needs no worker.
 
     Waits for jobs that a worker of the site has claimed. Returns the counts of settled questions,
     frozen releases and finished runs, what happened to each benchmark, and the failed steps.
@@ -278,8 +279,8 @@ def _pending_without_error() -> Q:
 def start_night(night: str | None = None) -> str:
     """Start the night's round unless it has been started; return its name.
 
-    Queues the first job of every campaign; each job queues the next step, and the last one the
-    scoring of each benchmark. For a draft or archived campaign only its benchmarks are scored.
+    Queues the first step of every campaign. Each step queues the next one; the last step queues the
+    scoring of the campaign's benchmarks. A draft or archived campaign has no steps, only scoring.
     night: by default the date of the round that was due last. A second clock or a repeated message
     then starts nothing, and a round that starts hours late does not take the next night's name.
     Also deletes the finished jobs of rounds older than a week, expired sessions and unfinished
@@ -368,7 +369,7 @@ def _freeze(campaign: Campaign) -> bool:
     return campaign.releases.count() > before
 
 
-# Watch first: retired gold and blocked people change reputations.
+# Watch before calibrating: retired gold and blocked people change reputations.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "settle": _settle,
     "watch": _watch,
@@ -391,7 +392,7 @@ def _score_nightly(benchmark: Benchmark, job: Job) -> None:
     except kind_of(benchmark).refusals as error:
         # The truth stays as it is, and is scored.
         result = {"error": _sentence(error)}
-    # An interim run is repeated, so that its scores are kept.
+    # If the newest result is interim, score again, so that a result is kept.
     if done.first() != kept or has_changed(benchmark):
         result["run"] = request(benchmark).pk
     _keep(job, result)

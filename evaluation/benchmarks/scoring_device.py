@@ -10,8 +10,8 @@ from labeling.files import BadInput
 def scoring_device() -> str:
     """Return the device for a run on this worker's machine.
 
-    Raises ImproperlyConfigured if it is missing. This does not fail the run: it is scored once the
-    setting or the machine is fixed.
+    Raises ImproperlyConfigured if it is missing. Unlike a Refusal, this lets the job try again, in
+    case the setting or the machine is fixed meanwhile.
     """
     try:
         return devices.checked(settings.ASSAY_SCORING_DEVICE)

@@ -82,7 +82,7 @@ def submission_at(benchmark: Benchmark, position: int) -> Submission:
 
 
 def missing_frames(benchmark: Benchmark, names: Collection[str]) -> dict[str, int]:
-    """Return the frames that these classifiers lack, without those that lack none (cds)."""
+    """Return classifier → number of missing frames, for those of these that lack any (cds)."""
     rows = benchmark.submissions.filter(name__in=names, missing_frames__gt=0)
     return dict(rows.values_list("name", "missing_frames"))
 
@@ -108,7 +108,7 @@ def enter(benchmark: Benchmark, actor: User, name: str, **fields: object) -> Sub
 
 
 def read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Read]) -> Read:
-    """Return read(submissions of classifiers); try again if a file was replaced during the call.
+    """Return read(submissions of classifiers); repeat it if a file was replaced during the call.
 
     Raises the error of `read` if no file was replaced.
     """

@@ -15,8 +15,8 @@ class Column:
 
     digits: decimals on pages, as in floatformat: -1 for one unless it is 0, "0g" with thousands
     separators; None shows the value unchanged. template: renders the cell instead, given `column`,
-    `value` and `row`. of: returns the cell of a row if it is not the row's key or attribute of that
-    name. A column without words is only in CSV files.
+    `value` and `row`. of: returns the cell of a row; by default the row's key or attribute `key`.
+    A column without words is only in CSV files.
     """
 
     key: str
@@ -37,10 +37,9 @@ class Column:
 class Table:
     """A table of a result: its name in addresses, its rows, its columns in CSV order.
 
-    rows: dataclasses, or dicts: a column that no dict has is left out, and an undeclared key comes
-    last, only in CSV files. Dataclasses without declared columns have one per field. columns: a
-    function of the result if they depend on it. page: the keys of the columns on pages, if their
-    order differs.
+    rows: dataclasses or dicts. In CSV files, a column that no dict has is left out, and undeclared
+    keys come last. Without columns, dataclasses have one per field. columns: a function of the
+    result if they depend on it. page: keys of the columns on pages, if their order differs.
     """
 
     name: str

@@ -32,9 +32,9 @@ AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
 class VersionReport(Record):
     """Notes on a version: lists of images (cds: of objects) that need an explanation.
 
-    reviewed_again: people answered them after a review had corrected them; the answer counts.
-    left_out: reviewed, but their label changed after the review was opened. masks_changed: they
-    need new predictions. waiting: categories without a part order or a class.
+    reviewed_again: corrected by a review, then answered again; the answer counts. left_out:
+    reviewed, but their label changed after the review was opened. masks_changed: objects that need
+    new predictions. waiting: categories without a part order or a class.
     """
 
     reviewed_again: list[str] = field(default_factory=list)

@@ -47,8 +47,9 @@ def read_file(field: str, file: Any, read: Callable[[Path], T]) -> T:
 
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
-    """Convert BadInput into Refusal with the field. Files are named without their folder, except
-    folders and temporary files, which have no extension.
+    """Convert BadInput into Refusal with the field.
+
+    The message names a file without its folder; folders and temporary files (no extension) not.
     """
     try:
         yield

@@ -283,10 +283,9 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
 
 
 def moved(name: str, *methods: str, **fixed: Any) -> Callable[..., HttpResponseBase]:
-    """Return the view of an address of an earlier version, which redirects users with access to
-    `name`.
+    """Return a view that redirects an address of an earlier version to the page `name`.
 
-    Responds 301 to GET, and 308 to others, so that the form is sent again.
+    The user must have access. GET gets 301; other methods get 308, so that the form is sent again.
     """
 
     @login_required
