@@ -172,7 +172,7 @@ class BenchmarkKind(Generic[ResultT]):
         """Return a new version of the truth made of this release; None if it would not differ from
         `before`, the newest.
 
-        Only the night and “Score now” ask for it (truth_versions.follow).
+        Called at night, by “Score now” (truth_versions.follow) and after an image was removed.
         """
         return None
 

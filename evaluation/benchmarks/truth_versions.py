@@ -1,6 +1,6 @@
 """The truth of benchmarks over time. The only writer of TruthVersion.
 
-Only the night and “Score now” compare the truth with the campaign's newest release.
+The night, “Score now” and removed_images.py compare the truth with the newest release.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,9 +1,10 @@
 """CDS benchmarks: objects of a release revealed part by part, and their submissions.
 
-The only writer of their Submission rows, and of their Benchmark rows except `naming` (people.py). A
-benchmark's folder has sequences.jsonl (the frames), `versions/<number>/` (the changes of a later
-truth), `predictions/` (a file per classifier, named by its hash), `runs/<pk>/` (the scores of each
-sequence), `frames/` (a cache of drawn frames) and `people/` (the frames that people name).
+Creates their Benchmark rows and writes their Submission rows; people.py adds people, kind.py
+removes classifiers. A benchmark's folder has sequences.jsonl (the frames), `versions/<number>/`
+(the changes of a later truth), `predictions/` (a file per classifier, named by its hash),
+`runs/<pk>/` (the scores of each sequence), `frames/` (a cache of drawn frames) and `people/` (the
+frames that people name).
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 """Benchmarks whose ground truth is the labels of a release, and their submissions.
 
-The only writer of their Benchmark and Submission rows. paths.py describes their folders.
+Creates their Benchmark rows and writes their Submission rows; kind.py removes submissions. paths.py
+describes their folders.
 """
 
 import os

@@ -1,8 +1,8 @@
 """MAD competitions: from a selection to questions, replacements and new classifiers.
 
-Only this module writes Selection, and the Benchmark and Submission rows of this kind. A pair uses
-the first n images of its list that were not dropped; n is how many images of the list have a rank
-up to top_k. `mad rank` has the same rule (ranking.images_in_place).
+Only this module creates benchmarks of this kind and writes their Selection and Submission rows. A
+pair uses the first n images of its list that were not dropped; n is how many images of the list
+have a rank up to top_k. `mad rank` has the same rule (ranking.images_in_place).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
