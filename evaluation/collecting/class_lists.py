@@ -217,8 +217,8 @@ def suggest(
     """Return a list without overlaps, classes that cover the image, and classes below the basic
     level.
 
-    Of two overlapping classes, the upper one stays and absorbs the lower if it is deep enough to be
-    basic; otherwise it is removed.
+    Of two overlapping classes, the upper one stays and absorbs the lower if the upper one is deep
+    enough to be basic; otherwise the upper one is removed.
     """
     describe = _namer(class_list, wordnet)
     becomes: dict[int, tuple[int | None, str]] = {}
@@ -278,8 +278,8 @@ def _in_place(
 ) -> list[int]:
     """Return synsets that could replace a removed one, the most common first.
 
-    They are its siblings or, where it is too wide, the basic classes below it, and overlap with no
-    remaining class.
+    They are its siblings or, for a removed class that is too wide, the basic classes below it. None
+    overlaps with a remaining class.
     """
     counts = sense_counts(wordnet)
     if why == ABOVE:
@@ -326,8 +326,9 @@ def _large(
 
 
 def _left(class_list: ClassList, becomes: Mapping[int, tuple[int | None, str]]) -> list[int]:
-    """Return the distinct classes after the changes, each at the position of the first one merged
-    into it.
+    """Return the distinct classes after the changes, in the order of the list.
+
+    A class is at the position of the first one that is merged into it.
     """
     remaining = (becomes.get(synset, (synset, ""))[0] for synset in class_list.synsets)
     return list(dict.fromkeys(synset for synset in remaining if synset is not None))

@@ -74,8 +74,8 @@ def of_class(synset: int, wordnet: WordNet, words: Sequence[Words] = ()) -> Iter
 
 
 def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
-    """Return (hypernym, its word) for each word of a hypernym that the synset's gloss has too,
-    nearest first: dog and greyhound for whippet.
+    """Return (hypernym, word) for each word of a hypernym that is in the synset's gloss, nearest
+    first. Example: dog and greyhound for whippet.
     """
     gloss = f" {' '.join(_letters(wordnet.gloss(synset)))} "
     named_parents = []
@@ -89,8 +89,9 @@ def parents_in_gloss(synset: int, wordnet: WordNet) -> list[tuple[int, str]]:
 def pairs(
     synsets: Sequence[int], wordnet: WordNet, count: int | None, seed: int
 ) -> Iterator[Query]:
-    """Yield queries of two classes, by the first word of each: all, or the `count` with the least
-    hashes.
+    """Yield queries of two classes, by the first word of each.
+
+    count: how many to draw, by the hash of the pair; None for all.
     """
     lemma_of = {synset: wordnet.first_lemma(synset) for synset in synsets}
     every = [
@@ -106,7 +107,7 @@ def pairs(
 
 
 def scenes(lines: Sequence[str]) -> Iterator[Query]:
-    """Yield a query for each line that is not blank."""
+    """Yield a query for each different line that is neither blank nor a comment (#)."""
     for line in dict.fromkeys(" ".join(line.split()) for line in lines):
         if line and not line.startswith("#"):
             yield Query(tuple(line.split(" ")), (), SCENE)
@@ -115,7 +116,7 @@ def scenes(lines: Sequence[str]) -> Iterator[Query]:
 def written(
     queries: Sequence[Query], engine: SearchEngine
 ) -> tuple[list[tuple[str, Query]], int, int]:
-    """Return the engine's distinct queries, how many are beyond its limits, and how many mean
+    """Return the engine's distinct queries, the number beyond its limits, and the number that mean
     several classes.
     """
     rows: dict[tuple[str, tuple[str, ...]], tuple[str, Query]] = {}

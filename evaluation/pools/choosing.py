@@ -173,7 +173,7 @@ def estimate(questions: int) -> CostEstimate:
 
 
 def request(chosen: PoolSettings, actor: User) -> PoolSelection:
-    """Return the selection with these settings: a new one with its job, or an equal one.
+    """Return the selection with these settings: the existing one, or a new one with its job.
 
     Raises NotAllowed, and Refusal for classes that the distance does not know.
     """

@@ -1,7 +1,7 @@
 """Makes pools by a job: `predict` as a child process, on the engine in the settings.
 
-The only writer of Pool. Requests contain names alone; the registered model and the settings
-define what a name stands for, where tasks run and where results are kept.
+Requests contain only names of models. The registered models and the settings define which networks
+these are, where tasks run and where results are kept. uploading.py also writes Pool.
 """
 
 import json
@@ -40,7 +40,7 @@ SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
 
 def request(dataset: Dataset, actor: User, names: Sequence[str]) -> Pool:
-    """Return the waiting pool of these models: a new one with its job, or the queued one.
+    """Return the queued pool of these models, or create one with its job.
 
     names: of registered models. Raises NotAllowed, Refusal, Conflict.
     """
@@ -86,8 +86,9 @@ def unpacked(pool: Pool) -> Iterator[Path]:
 
 
 def execute(job: Job) -> None:
-    """Predict with one model after the other, and save the pool. May run twice: it continues the
-    work of a dead worker on the same machine.
+    """Predict with one model after the other, and save the pool.
+
+    May run twice: it continues the work of a dead worker on the same machine.
     """
     sweep()
     pool = Pool.objects.select_related("dataset").filter(job=job).first()

@@ -58,7 +58,7 @@ def pools_of(benchmark: Benchmark) -> list[tuple[Pool, str]]:
 def request(
     benchmark: Benchmark, actor: User, name: str, *, pool: int | None = None, method: str = ""
 ) -> ModelRun:
-    """Return the queued run of this model: a new one with its job, or the waiting one.
+    """Return the queued run of this model, or create one with its job.
 
     pool: the pool whose predictions are submitted, instead of running the model. method: of score
     maps; required if the kind has several. Raises Refusal with the field.
@@ -107,8 +107,9 @@ def run_at(benchmark: Benchmark, pk: int) -> ModelRun:
 
 
 def execute(job: Job) -> None:
-    """Make the submission, and request a score. May run twice: it continues the work of a dead
-    worker on the same machine.
+    """Make the submission, and request a score.
+
+    May run twice: it continues the work of a dead worker on the same machine.
     """
     sweep()
     run = (

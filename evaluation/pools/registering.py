@@ -1,8 +1,8 @@
-"""Registered models: the networks that users of the site may choose. A model is a program.
+"""Registered models: the networks that users of the site may choose.
 
-The only writer of RegisteredModel. Any kind of network is registered by the command. Administrators
-may also upload ONNX files: a job opens such a file in a child process with limits before it may be
-used, and its hash is checked before each use.
+The only writer of RegisteredModel. A model is a program, so only the command registers any kind of
+network. Administrators may also upload ONNX files: a job opens such a file in a child process with
+limits before it may be used, and its hash is checked before each use.
 """
 
 import importlib.util
@@ -37,11 +37,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 STORED = "models"
 MAX_BYTES = 512 * 1024**2
 MOST_CLASSES = 100_000
-# Of an ONNX file that the web process reads: 1.6 seconds and 130 MiB.
+# Most parts of an uploaded ONNX file: the web process reads these in 1.6 seconds and 130 MiB.
 MOST_PARTS = 500_000
-# Of the process that opens an uploaded file: bytes, seconds of processor time, seconds.
+# The process that opens an uploaded file has these limits: bytes, processor seconds, seconds.
 LIMITS = child.ChildLimits(memory=4 * child.GIB, cpu=300, seconds=600)
-# In messages of onnxruntime and Python.
+# Matches messages of onnxruntime and Python.
 OUT_OF_MEMORY = re.compile(r"bad_alloc|BFCA|MemoryError|[Aa]llocate")
 NO_RUNTIME = (
     "This site cannot run ONNX files: onnxruntime is not installed. Ask whoever runs the site to "
@@ -224,7 +224,7 @@ def wordnet_variables() -> dict[str, str]:
 
 
 def remove(name: str) -> None:
-    """Remove a model; its pools stay. Raises BadInput where no model has the name."""
+    """Remove a model; its pools stay. Raises BadInput if no model has the name."""
     model = RegisteredModel.objects.filter(name=name).first()
     if model is None:
         raise BadInput(f"no model is called {name[:100]!r}", cure="models list shows their names")

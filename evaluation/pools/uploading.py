@@ -36,7 +36,7 @@ from labeling.models import Dataset, User
 MOST_CLASSIFIERS = 100
 LISTED = 5
 BATCH = 100_000
-# A plan counts the labels of each pair of classifiers by class.
+# Limits the memory of a plan, which counts labels by class for each pair of classifiers.
 MOST_CLASSES = 100_000
 MOST_CLASSES_BYTES = 16 << 20
 # Most bytes of a label with its confidence.

@@ -32,8 +32,9 @@ def working(kind: str, pk: int, job: Job) -> Iterator[Path]:
 
 
 def sweep(kind: str, rows: QuerySet[Any]) -> None:
-    """Remove folders on this machine that no job continues: another worker did the work, its
-    workers died too often, or its row is gone.
+    """Remove folders on this machine that no queued or running job uses.
+
+    Another worker did the work, the job's workers died too often, or the row is gone.
     """
     # List the folders before the jobs: a folder created later belongs to a new job.
     folders = list(_root(kind).glob(f"*{WORK}"))

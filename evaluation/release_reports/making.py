@@ -18,7 +18,7 @@ from labeling.releases import stored
 KIND = "report release"
 # Version of the report; reports of earlier versions are made again.
 LAYOUT = 1
-# What faults call an uploaded file.
+# Name of an uploaded file in error messages.
 WINDOWS = "windows.csv"
 
 
@@ -41,11 +41,11 @@ class ReportsInProgress(Reports):
 def in_progress(
     first: ReleaseReport | Job, second: ReleaseReport | Job | None
 ) -> ReportsInProgress:
-    """Return the reports; none of them while a job makes one."""
+    """Return the reports; while a job makes either of them, both are None."""
     jobs = [row for row in (first, second) if isinstance(row, Job)]
     if not isinstance(first, Job) and not isinstance(second, Job):
         return ReportsInProgress(release=first, second=second, state=Job.State.DONE, error="")
-    # A failed job comes before one that is not done.
+    # Report a failed job rather than an unfinished one.
     job = max(jobs, key=lambda job: job.state == Job.State.FAILED)
     return ReportsInProgress(release=None, second=None, state=job.state, error=job.error)
 

@@ -36,7 +36,7 @@ class ReportCard:
 
 
 class MeasureTable(NamedTuple):
-    """The classes of a release by a measure. label: of the table. n: classes with the measure."""
+    """The numbers of a release's classes by a measure. n: classes that have the measure."""
 
     title: str
     label: str
@@ -46,7 +46,7 @@ class MeasureTable(NamedTuple):
 
 
 class Figure16(NamedTuple):
-    """The distribution of a measure over the classes of each release."""
+    """The distribution of a measure over the classes of each release (ILSVRC paper, Fig. 16)."""
 
     key: str
     words: str

@@ -54,7 +54,7 @@ class SplitForm(WordedForm):
 
     def __init__(self, *args: Any, release: Release, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # The database knows the newest end of each chain of extensions.
+        # Offer only the newest split of each chain of extensions.
         self.fields["extend"].queryset = (  # type: ignore[attr-defined]
             ReleaseSplit.objects.filter(
                 release__campaign=release.campaign_id,

@@ -39,7 +39,7 @@ def request(
     extend: ReleaseSplit | None = None,
     seal: bool = False,
 ) -> ReleaseSplit:
-    """Return the split of the release by this rule: a new one with its job, or an equal one.
+    """Return the split of the release by this rule: the existing one, or a new one with its job.
 
     extend: a split of an older release of the campaign; its rule, names, seed and seal are kept.
     Raises Refusal with the field, Conflict.
@@ -111,7 +111,7 @@ def make(row: ReleaseSplit) -> ReleaseSplit:
 
 
 def may_delete(row: ReleaseSplit, user: User) -> bool:
-    """Return whether the user made the split; an administrator may delete one without a seal."""
+    """Return whether the user sealed the split or, without a seal, made it or is administrator."""
     owner = row.sealed_by_id or row.created_by_id
     return user.pk == owner or (user.is_staff and row.sealed_by_id is None)
 
@@ -131,7 +131,7 @@ def delete(row: ReleaseSplit, user: User) -> None:
             raise Conflict(f"Split {later.pk} extends it. Delete that split first.")
         if names := _benchmarks_on(row):
             raise Conflict(f"Benchmarks use it: {', '.join(names)}. Delete them first.")
-        # A job that is queued ends with its row.
+        # Delete a queued job together with the split.
         jobs = Job.objects.select_for_update().filter(pk__in=[row.job_id] if row.job_id else [])
         if any(job.state == Job.State.RUNNING for job in jobs):
             raise Conflict("Its job is running. Delete the split once that has ended.")
@@ -195,7 +195,7 @@ def _get_or_create(
     seal: bool,
     extends: ReleaseSplit | None,
 ) -> ReleaseSplit:
-    """Return the row of the split: a new one with its job, or the one of equal arguments."""
+    """Return the split with these arguments: the existing row, or a new one with its job."""
     with transaction.atomic():
         Campaign.objects.select_for_update(no_key=True, of=("self",)).get(pk=release.campaign_id)
         later = ReleaseSplit.objects.filter(extends=extends).first() if extends else None

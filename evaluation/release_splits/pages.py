@@ -1,4 +1,4 @@
-"""What the page of a release's splits shows of each. No HTML."""
+"""Context of the page of a release's splits. No HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from evaluation.splits.files import SplitHead
 from labeling.models import Campaign, User
 from labeling.reports.boxes_page import CountShare
 
-# More classes are only in split.json.
+# Most classes on the page; split.json has all.
 MOST_CLASSES = 200
 
 
@@ -23,8 +23,8 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class SplitCard:
-    """A split. is_whole: whether its zip has every list for this user. The rest is empty until it
-    is made. classes: the first MOST_CLASSES by name; class_count: the number of all.
+    """A split. is_whole: whether its zip has every list for this user. classes: the first
+    MOST_CLASSES by key; class_count: the number of all. Empty until the split is made.
     """
 
     split: ReleaseSplit
