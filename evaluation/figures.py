@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # threads importing it at once fail, and it is not thread-safe.
 DRAWING = threading.Lock()
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
-# Okabe and Ito's without yellow, which is invisible on paper; text uses black and white.
+# Based on Okabe and Ito's; "light" has no yellow, which is invisible on paper. Text uses Theme.ink.
 COLOURS = {
     "light": ("#0072b2", "#b14d00", "#007a5a", "#a3457f", "#56b4e9", "#8a6d00", "#5b5b5b"),
     "dark": ("#56b4e9", "#e69f00", "#2fc79a", "#e08fc0", "#9ecae9", "#f0e442", "#b5b5b5"),

@@ -23,14 +23,14 @@ from labeling.reports.image_page import ImageUse
 
 # Siblings of a class to show: first those in the campaign, then others by name.
 SIBLINGS = 8
-# The page of an image reads results of this many benchmarks, the newest.
+# Pages of images read results of at most this many benchmarks, newest first.
 BENCHMARKS = 20
 
 
 def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicFields]:
     """Return name, synonyms, gloss and link of every key that is a noun of WordNet 3.0.
 
-    With siblings, also at most SIBLINGS of those under the same parents. None without WordNet.
+    With siblings, also at most SIBLINGS of those under the same parents. Empty without WordNet.
     """
     try:
         nouns = wordnet.load()

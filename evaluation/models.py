@@ -67,8 +67,8 @@ class Benchmark(models.Model):
     # cds: schemes, part orders, mapping, and how a Run compares and averages.
     # classification, localization, detection, wsol: which split it is, and how a Run scores.
     settings = models.JSONField(default=dict)
-    # Whether the truth stays that of `release`. If not, it follows the campaign: how often, and
-    # from how many images on (not mad).
+    # Whether the truth takes no newer labels. If not, it follows the campaign (not mad): how often,
+    # and how many images its first newer version must have.
     is_pinned = models.BooleanField(default=False, db_default=False)
     every = models.CharField(
         max_length=8, choices=Every.choices, default=Every.NIGHT, db_default=Every.NIGHT
@@ -98,10 +98,10 @@ class Submission(models.Model):
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="submissions")
     name = models.CharField(max_length=100)
-    # The order of the matrices: classifiers keep their place when one joins.
+    # Index in the matrices of results; it stays when another classifier joins.
     position = models.PositiveIntegerField()
     accuracy = models.FloatField(null=True, blank=True)
-    # SHA-256 of uploaded predictions (not mad); empty for those from elsewhere.
+    # SHA-256 of the uploaded predictions; empty without an upload (mad, people).
     sha256 = models.CharField(max_length=64, blank=True)
     # Whether this classifier stands for the answers of the naming campaign (cds).
     is_people = models.BooleanField(default=False)
@@ -316,7 +316,7 @@ class ReleaseSplit(models.Model):
 
 
 class TruthVersion(models.Model):
-    """The truth of a benchmark from one night on; a row never changes.
+    """A version of a benchmark's truth; a row never changes.
 
     Version 1 is the release that the benchmark was opened on. A later version comes from a newer
     release, or from an applied review of mistakes.
@@ -330,7 +330,7 @@ class TruthVersion(models.Model):
     review = models.OneToOneField(
         MistakeReview, null=True, blank=True, on_delete=models.CASCADE, related_name="truth_version"
     )
-    # Of the version and all before it; that of sets.csv if a review made it.
+    # Hash of the version and all before it; the hash of sets.csv if a review made it.
     sha256 = models.CharField(max_length=64)
     # Numbers of images (cds: of objects) that differ from the version before.
     added = models.PositiveIntegerField(default=0)
@@ -368,7 +368,7 @@ class RegisteredModel(models.Model):
     classes = models.JSONField()
     # The source of the registered network, as in results (Classifier.source).
     source = models.JSONField()
-    # Of an uploaded file: who sent it, and the job that opens it. It may be used once that is done.
+    # Only of uploaded files: the uploader, and the job that must open the file before it is used.
     uploaded_by = models.ForeignKey(
         "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -422,7 +422,7 @@ class PoolSelection(models.Model):
     """Images of a pool on which classifiers differ most, once its job is done."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="selections")
-    # Those of `mad select`.
+    # Options of `mad select`.
     settings = models.JSONField()
     job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
     # In the storage "data"; empty until it is made, as is the summary.
@@ -439,8 +439,8 @@ class PoolSelection(models.Model):
 
 
 class ModelRun(models.Model):
-    """A run of a registered model for a benchmark, or its predictions in a pool. It is a submission
-    once its job is done.
+    """A submission by a registered model: the job runs the model or reads its predictions in a
+    pool.
     """
 
     benchmark = models.ForeignKey(
@@ -452,10 +452,10 @@ class ModelRun(models.Model):
     pool = models.ForeignKey(
         Pool, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    # Of score maps (wsol).
+    # Method of score maps (wsol).
     method = models.CharField(max_length=40, blank=True)
     job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
-    # The submission's name under "classifier", and what the command printed; empty until then.
+    # "classifier": the submission's name; and what the command printed. Empty until it is done.
     result = models.JSONField(default=dict)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
