@@ -112,8 +112,9 @@ class FinishedBackup(Record):
 def make(goal: Path, watch: Watch = lambda count: None) -> FinishedBackup:
     """Write a backup to the folder `goal` and return it.
 
-    watch: called with the number of files copied since its last call. Raises BadInput if `goal`
-    exists, the disk is too small or the database cannot be dumped; nothing is left behind.
+    watch: called with the number of files copied since its last call. Raises BadInput if `goal` is
+    a file or a folder with files, the disk is too small or the database cannot be dumped; nothing
+    is left behind.
     """
     _check_goal(goal)
     building = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 # Age at which messages held by a killed worker are swept away.
 STALE_SECONDS = 3600
-# How often an idle worker lists the folder.
+# After IDLE_SECONDS without a message, a worker lists the folder every IDLE_POLLING seconds.
 IDLE_SECONDS, IDLE_POLLING = 60, 0.25
 
 
@@ -68,7 +68,7 @@ class Channel(filesystem.Channel):
         raise Empty()
 
     def _waiting(self, queue: str) -> list[str]:
-        # The part before the first dot is ours, so a queue's name may contain dots.
+        # Our part of the name ends at the first dot, so a queue's name may contain dots.
         return sorted(
             name for name in os.listdir(self.folder) if name.partition(".")[2] == f"{queue}.msg"
         )

@@ -17,7 +17,7 @@ from annotator import request_log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
 if "beat" in sys.argv:
-    # Checks import every page; web processes and workers run them.
+    # Skip the checks, which import every page: web processes and workers run them.
     os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 # Use the alias, so that `filesystem://` stays an ordinary broker URL that tests may replace.

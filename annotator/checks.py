@@ -25,7 +25,7 @@ CURE = (
     "worker; python -c 'import secrets; print(secrets.token_urlsafe(48))' makes one."
 )
 
-# Its last commit; the squashed migrations start from its database.
+# Last commit of the second edition; the squashed migrations start from its database.
 SECOND_EDITION = "commit afbc3f1d"
 
 
@@ -74,9 +74,7 @@ def job_handlers_are_functions(
 def scoring_device_has_a_name(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Check the form of the device's name only; whether the device exists, only the worker
-    knows.
-    """
+    """Check only the form of the device's name: only the worker knows whether the device exists."""
     from evaluation import devices
 
     name = settings.ASSAY_SCORING_DEVICE

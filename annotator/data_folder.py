@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 
 
 class DataFolder(FileSystemStorage):
-    """Storage below settings.DATA_DIR, which is looked up again when tests change MEDIA_ROOT."""
+    """Storage below settings.DATA_DIR. Tests that change MEDIA_ROOT reset the cached location."""
 
     @cached_property
     def base_location(self) -> Path:

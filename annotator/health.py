@@ -36,7 +36,7 @@ from labeling.jobs import rounds
 
 logger = logging.getLogger(__name__)
 
-# Strangers may ask any number of times; dependencies are checked once in so many seconds.
+# Seconds for which a check of the dependencies is reused: strangers may ask any number of times.
 KEPT_SECONDS = 5.0
 BROKER_SECONDS = 2.0
 
@@ -78,9 +78,9 @@ def health(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Return 200 if every dependency works, else 503 with the names of those that fail, and the
-    seconds since the last sweep and the last nightly round began; null if the cache does not know.
+    """Return 200 if every dependency works, else 503 with the names of those that fail.
 
+    age_seconds: time since each round of the clock last began; null if the cache does not know.
     Error messages of dependencies are logged, and shown to callers with ASSAY_MONITORING_TOKEN.
     """
     state = _looked_up()
@@ -172,9 +172,8 @@ def look() -> Readiness:
 def load_pages() -> None:
     """Import every view, and scipy.
 
-    Servers call this before they accept requests, since it takes seconds.
-
-    Two threads that import parts of scipy at once fail while scipy itself is half imported.
+    Servers call this before they accept requests, since it takes seconds. scipy is imported here
+    because two threads that import parts of it at once fail while scipy itself is half imported.
     """
     assert get_resolver().url_patterns
     importlib.import_module("scipy")

@@ -466,8 +466,7 @@ ASSAY_BENCHMARK_KINDS = [
     "evaluation.benchmarks.kinds.cds.kind.Cds",
     "evaluation.benchmarks.kinds.labeled.kind.Labeled",
 ]
-# Functions in evaluation that labeling calls by path: descriptions of classes, links on a
-# campaign's page, and images of sealed parts.
+# Functions in evaluation that labeling calls by path (see evaluation/hooks.py).
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_ANCESTORS = "evaluation.hooks.ancestors"
 ASSAY_CLASS_TREE = "evaluation.hooks.class_tree"
@@ -483,7 +482,7 @@ ASSAY_PIXEL_PLACES = [
     "labeling.removal.privacy.remove_uploads",
     "evaluation.benchmarks.removed_images.remove_frames",
 ]
-# The page that makes a campaign from a selection; New campaign links to it.
+# The page that makes a campaign from a selection. The page “New campaign” links to it.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
 #: Seconds that an annotator's browser may cache a photograph, at most the campaign's lease: 0 to

@@ -53,7 +53,7 @@ EXAMPLE = ("n04326547", "gravel.png", "no", "Loose stones are not a wall.")
 
 
 def load() -> Benchmark:
-    """Create the demo's competition on the first call, open for answers; return it.
+    """Create everything in the demo on the first call; return the competition open for answers.
 
     Needs the site's own SECRET_KEY or DEBUG, because it creates accounts that may log in.
     """
@@ -182,7 +182,7 @@ def make_competition(
         title="MAD demo: 4 simulated classifiers",
         dataset=dataset,
         lines=selection,
-        # Five annotators have work even if three are enough for each question.
+        # Ask all five annotators, so that each has work; three votes would be enough.
         policy={"votes": 5, "stop_early": "never"},
         instructions=INSTRUCTIONS,
         vocabulary=None,

@@ -71,7 +71,7 @@ GUESSES = {
     "n00007846": ("n10148035", "n02480855", "n03724870"),
     "n02374451": ("n02389026", "n02403003", "n04344873"),
 }
-# Share of the frames that each classifier needs; lower for ways that show more of the image.
+# Share of the frames that each classifier needs, and how much less by content scheme.
 NEEDS = {"aurora": 0.45, "borealis": 0.6, "cirrus": 0.8}
 HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05, "higher": 0.25}
 

@@ -25,7 +25,7 @@ from labeling.models import Campaign, Dataset, Job, Seat, User
 SOURCE = Path(__file__).resolve().parent
 NAME = "demo-labeled"
 TITLE = "MAD demo: 4 simulated classifiers, labeled"
-# Three classifiers are enough for ranks, and fast.
+# Three votes per question are enough for ranks, and fast.
 POLICY = {"votes": 3, "gold_share": 0}
 ANSWERED = ("carol", "dave", "erin")
 DRAWING = "horse.png"

@@ -67,7 +67,7 @@ ANSWER_MS = 2100
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
     """Create the campaign with some answers on the first call, in one transaction; return it.
 
-    users: by name, at least demonstration.ANNOTATORS. Safe to call again.
+    users: by name, at least build.ANNOTATORS. Safe to call again.
     """
     existing = Campaign.objects.filter(name=NAME).first()
     if existing is not None:

@@ -67,7 +67,10 @@ Pair = tuple[str, str]
 
 
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
-    """Create the campaign and its benchmark on the first call; return both. Safe to call again."""
+    """Create the campaign and its benchmark on the first call; return the campaign.
+
+    Safe to call again.
+    """
     campaign = Campaign.objects.filter(name=NAME).first() or _make(users, owner, dataset)
     if not Benchmark.objects.filter(name=FOUND).exists():
         _score(campaign, owner)

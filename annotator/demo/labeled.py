@@ -29,7 +29,7 @@ TITLES = {
     MAPS: "WSOL demo: 3 simulated score maps",
 }
 HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
-# Shift of a box, as a share of its side; with more than a half, a false detection is added.
+# Most shift of a box, as a share of its side. Above a half, each box gets a false detection, too.
 OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
 # The brightest point in the box, in shares of its sides, and the width of the bell.
 LIGHT = {"glance": (0.5, 0.15, 0.12), "gaze": (0.5, 0.45, 0.3), "stare": (0.5, 0.5, 0.6)}
@@ -53,7 +53,7 @@ def loaded(
 ) -> Benchmark:
     """Return the benchmark of that name on the drawn objects, created and scored on the first call.
 
-    submitted: from the folder of the truth and one to write to, each classifier and its file.
+    submitted: a function of the truth's folder and an output folder that yields classifier, path.
     """
     campaign = Campaign.objects.get(name=cds.NAME)
     existing = Benchmark.objects.filter(name=name).first()
@@ -90,7 +90,7 @@ def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
-    """Return the object's box with an error; a bad detector adds a duplicate elsewhere."""
+    """Yield the object's box with an error and, of a bad detector, a smaller second box."""
     x0, y0, x1, y1 = (float(row[corner]) for corner in HEAD[3:])
     right, down = (off * side * _chance(detector, row, side) for side in (x1 - x0, y1 - y0))
     box = (x0 + max(right, 0), y0 + max(down, 0), x1 + min(right, 0), y1 + min(down, 0))
@@ -100,7 +100,7 @@ def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[t
 
 
 def _chance(detector: str, row: dict[str, str], side: float) -> float:
-    """Return a number from −1 to 1 that depends on the object only."""
+    """Return a number from −1 to 1 that is fixed by the arguments."""
     return zlib.crc32(f"{detector}|{row['image']}|{row['wnid']}|{side}".encode()) / 2**31 - 1
 
 

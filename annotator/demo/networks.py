@@ -41,7 +41,7 @@ TITLES = {
     MAPS: "WSOL demo: EfficientNet-Lite 0, 1, 2 (real score maps)",
 }
 NETWORKS = ("lite0", "lite1", "lite2")
-# Three crops of these photographs, 60 % of each side: (left, top) as shares of width and height.
+# Photographs that get three crops of 60 % of each side, at CORNERS: shares of width and height.
 CROPPED = (
     "astronaut.png",
     "camera.png",

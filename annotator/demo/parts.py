@@ -1,7 +1,7 @@
 """The demo's third campaign: the parts of a cat, a person and a horse.
 
-annotator/demo/parts.json stands for an import, drawn by hand: an arm comes in two pieces, which are
-merged. carol has drawn the cat's head; it waits for review.
+Its imported parts are annotator/demo/parts.json, drawn by hand. One arm comes in two pieces, which
+are merged. carol has drawn the cat's head, which waits for review.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ HEAD = [[int(number) for number in point.split(",")] for point in HEAD_POINTS.sp
 def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
     """Create the campaign on the first call, in one transaction; return it.
 
-    users: by name, at least demonstration.ANNOTATORS. Safe to call again.
+    users: by name, at least build.ANNOTATORS. Safe to call again.
     """
     existing = Campaign.objects.filter(name=NAME).first()
     if existing is not None:

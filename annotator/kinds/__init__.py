@@ -1,6 +1,6 @@
 """The site's side of each kind of question: templates, script, context and reading of posted forms.
 
-ASSAY_QUESTION_KINDS names its class beside the kind.
+ASSAY_QUESTION_KINDS maps each kind to the class of its pages.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""How the site shows a kind of question: by default one image and its answers."""
+"""The pages of a kind of question: by default one image and its answers."""
 
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
@@ -128,9 +128,7 @@ class Page:
         return {}
 
     def preview_context(self, campaign: Campaign, question: Question) -> Context:
-        """Return the context of a question's preview. "first" is the question in place of
-        a seat.
-        """
+        """Return the context of a question's preview; "first" is the question as a seat row."""
         return {"first": self.preview_row(campaign, question)}
 
     def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:

@@ -102,8 +102,9 @@ class Grid(Page):
 def _tiles(
     rows: Sequence[SeatRow], campaign: Campaign, values: Mapping[str, object] | None = None
 ) -> list[Context]:
-    """Return the first page of these rows, numbered, each with an id for its answer: only rows of
-    the first one's topic, as many as fit.
+    """Return the first page of the rows with the first row's topic.
+
+    Each row gets a number and an id for its answer.
     """
     rows_of_topic = [row for row in rows if row["topic"] == rows[0]["topic"]]
     return [

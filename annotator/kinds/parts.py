@@ -79,8 +79,7 @@ class PartsPage(Page):
         }
 
     def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
-        """Return the rows with what the drawings start from: those sent back first, then those
-        begun.
+        """Return the rows with the start of each drawing: sent-back ones first, then drafts.
 
         Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (note and
         time, unless a newer answer was sent), "draft" (see draft_of) and, in campaigns with a
@@ -108,7 +107,7 @@ class PartsPage(Page):
                     **row,
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
                     "answer": own_answer(answer.value) if answer is not None else None,
-                    # Open with an answer means it was sent back; any new answer closes it.
+                    # A sent-back seat is leased again until a new answer is sent.
                     "sent_back": {"note": note.note, "at": note.created_at.isoformat()}
                     if note and seat.state == LEASED
                     else None,
@@ -117,7 +116,7 @@ class PartsPage(Page):
             )
             if seat.pk in helped:
                 seat_rows[-1]["assisted"] = helped[seat.pk]
-        # Started drawings come first, on any machine: another machine has no order to keep.
+        # Sort here, so that drawings begun on another machine come first, too.
         return sorted(seat_rows, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
     def describe_topic(

@@ -1,1 +1,1 @@
-"""Annotators' pages, and the same for programs."""
+"""Annotators' pages, and the API with the same actions."""

@@ -205,7 +205,7 @@ class RootViewSet(BaseViewSet):
 
     @extend_schema(responses=RootSerializer)
     def retrieve(self, request: Request) -> Response:
-        """Return where everything begins."""
+        """Return the addresses of the first level, of the schema and of its page."""
         names = RootSerializer().fields
         return self.answer(RootSerializer, {name: reverse(f"api:{name}") for name in names})
 

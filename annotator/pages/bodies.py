@@ -26,7 +26,7 @@ Body = dict[str, object]
 
 
 def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Return a JSON view: without login it answers 401 instead of redirecting to the login page."""
+    """Return a JSON view that answers 401 without a login, instead of redirecting to the login."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

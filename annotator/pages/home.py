@@ -30,7 +30,7 @@ from labeling.models import Campaign, Example, Image, Membership, User
 
 # Text in place of the button, by the person's stage.
 STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
-# From so many answers on, the person's own pace is used for the remaining time.
+# Number of answers from which the remaining time is estimated by the person's own pace.
 OWN_PACE = 20
 HOUR = 3600
 
@@ -38,8 +38,8 @@ HOUR = 3600
 @dataclass(frozen=True)
 class Card:
     """A campaign on the home page. done: share of its decided questions; None if never counted, or
-    for somebody who has not started.
-    left: estimate of the questions left for this person. time: how long these take, in words.
+    for somebody who has not started. left: estimate of the questions left for this person. time:
+    how long these take, in words.
     """
 
     membership: Membership

@@ -21,8 +21,8 @@ SHOWN = 24
 
 @dataclass(frozen=True)
 class LastAnswer:
-    """An answer on this page. number: the person's count of answers including it. image: None once
-    it cannot be revised, since the person may no longer see the image.
+    """An answer on this page. number: its position among the person's answers, from 1. image: None
+    if the answer cannot be revised any more, since the person may no longer see the image.
     """
 
     number: int

@@ -25,7 +25,7 @@ from labeling.models import (
 
 # How long submissions and scores count as new.
 NEW = timedelta(days=7)
-# An open campaign with this few free questions runs dry: one person may hold them all.
+# Most free questions of an open campaign that needs more: one person may hold them all.
 FEW = 40
 
 

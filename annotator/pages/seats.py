@@ -1,4 +1,4 @@
-"""The seat data that labeling pages get: a random token and a signed image URL, nothing else.
+"""The seat data that labeling pages get. A random token and a signed URL stand for the image.
 
 Gold seats look like all others. The image URL has a signature over seat, person and the start of
 the current period. It stays the same while the seat is held, so that a reload uses the browser's

@@ -75,7 +75,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    """Submit the answers. In training show the result, in the test go on."""
+    """Submit the answers. In training, show the result; in the test, redirect to the next page."""
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.NEWCOMER_STAGES:
         return redirect("training", campaign.name)

@@ -28,8 +28,9 @@ def is_due(user: User, campaign: Campaign) -> bool:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the question `?item=`; after an answer the right one with its explanation; after the
-    last question, redirect to labeling.
+    """Return the question `?item=` or, after an answer to it, the right answer and explanation.
+
+    After the last question, redirect to labeling.
     """
     user = person(request)
     campaign = campaign_for(user, name)

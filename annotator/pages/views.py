@@ -119,7 +119,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
         seat = seats.seat_of(user, read_token(token), campaign)
         payload = seats.describe([seat], user, campaign)
         values = seats.latest_values([seat.pk]) if seat.state == Seat.State.ANSWERED else {}
-        # The row of a drawing has the answer already, without what annotators may not see.
+        # A drawing's row has the answer already, in the form that annotators may see.
         drawn = any(row.get("answer") is not None for row in payload["seats"])
         values_by_token = {seat.token: True if drawn else values[seat.pk]} if values else {}
         return SeatPage(request, campaign, {**payload, "left": None}, values_by_token)
