@@ -12,7 +12,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Sure(Record):
-    """An Order as stored in results, without `names`: `bands` has them in the same order."""
+    """A ConfirmedOrder as stored in results; `bands` has the names in the same order."""
 
     level: float
     bands: list[list[str]]
@@ -112,7 +112,7 @@ def apart_by_intervals(
     intervals: Mapping[str, Sequence[float | None]],
     level: float,
 ) -> ConfirmedOrder:
-    """Return the pairs whose intervals do not overlap.
+    """Return the order; pairs whose intervals do not overlap are apart.
 
     An interval without bounds overlaps with all, and so does a point, which resampling gives for
     few units.

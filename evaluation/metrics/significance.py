@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from labeling.estimators.intervals import clopper_pearson
 
 ROUNDS = 20_000
-# At most 2^7 times as many: a bound between two values may alternate between them forever.
+# Limit of 128 times ROUNDS: a bound between two values may alternate between them forever.
 MOST_ROUNDS = 2_560_000
 # A bound is stable if chance moves it by at most this share of the interval's width.
 TOLERANCE = 0.01
@@ -129,7 +129,7 @@ def widened(
 
 
 def _least(a: float, b: float) -> float:
-    """Return the smaller number; b if a is None."""
+    """Return the smaller number; b if a is NaN."""
     return b if math.isnan(a) else min(a, b)
 
 
@@ -141,9 +141,10 @@ def settled_interval(
 ) -> Interval:
     """Return bounds of `draw(size)` from at least `rounds` rounds, doubled until they settle.
 
-    The bounds leave out the whole rounds in each tail of (1 − level) / 2, and NaN. Stable: each
-    bound would change by at most TOLERANCE of the interval's width if it came from the order
-    statistics two standard errors away. That two halves agree is no evidence: they do so by chance.
+    Each bound leaves out a tail of (1 − level) / 2 of the rounds, rounded down; NaN rounds are not
+    counted. Stable: each bound would change by at most TOLERANCE of the interval's width if it came
+    from the order statistics two standard errors away. Two equal halves of the rounds are no
+    evidence: they can be equal by chance.
     """
     if not 0 < level < 1:
         raise ValueError(f"level is {level}, expected a number between 0 and 1")
@@ -174,8 +175,7 @@ def _bounds(drawn: NDArray[np.float64], level: float) -> tuple[float, float, flo
 
 
 def two_proportion_z(errors_a: int, images_a: int, errors_b: int, images_b: int) -> ZTest:
-    """Return the pooled two-proportion z test; one_sided is the chance of this much more in a than
-    in b.
+    """Return the pooled two-proportion z test; one_sided tests whether a has more errors than b.
 
     NaN if none or all images are wrong. For two submissions on the same images McNemar's test has
     more power, since it only uses images on which they differ.

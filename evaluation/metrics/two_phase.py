@@ -34,9 +34,10 @@ def sampled_share(
 
     whole: (n,) outcomes of the part that was examined completely: FOR, AGAINST or LEFT_OUT. sample:
     (m,) those of a random sample of the other part, which has `others` units. NaN if nothing
-    counts. A round draws the numbers of units per outcome and of the other part, and the sample
-    anew. With fewer than FEW for or against in the sample the interval is widened to what
-    Clopper-Pearson's of both parts allow. Raises ValueError for other units without a sample.
+    counts. A bootstrap round redraws the numbers of units per outcome and of the other part, and
+    the sample. If either part has fewer than FEW units for or against, the interval is widened to
+    the bounds that follow from the Clopper-Pearson intervals of both parts. Raises ValueError for
+    other units without a sample.
 
     >>> share = sampled_share([1, 0], [1, 0], 10, 0.95, np.random.default_rng(0))
     >>> share.value, share.units

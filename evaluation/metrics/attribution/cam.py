@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from evaluation.metrics.attribution.guided import name_of
 from evaluation.metrics.attribution.recipes import Unsuited
 
-# Only this many maps before the class weights are searched; only views may lie in between.
+# Number of last maps searched for the input of the class weights; only views may lie in between.
 LOOKED_AT = 8
 # Layers whose strides were lowered, with their original attributes.
 Changed = list[tuple[nn.Module, dict[str, object]]]
@@ -78,7 +78,7 @@ class _Watching(TorchFunctionMode):
 
 
 def _of_all(features: Tensor, images: Tensor) -> Tensor:
-    """Return the rows of the images, without those that an exported program was filled up with."""
+    """Return the rows of the images, without the padding rows of an exported program."""
     if len(features) < len(images):
         raise Unsuited(
             f"it takes {len(features)} images at once, and only the last of them were seen"

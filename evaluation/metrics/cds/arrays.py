@@ -163,8 +163,8 @@ def averages(
 ) -> dict[tuple[str, ...], Floats]:
     """Return both averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R, P, C).
 
-    text: the median over images, its mean over the schemes of the other kind, its mean over
-    categories. script: the median over images and those schemes together, its median over
+    text: the median over images, then the mean over the schemes of the other kind, then the mean
+    over categories. script: the median over images and those schemes together, then the median over
     categories. by_cell: `cells` of the same scores.
     """
     return {

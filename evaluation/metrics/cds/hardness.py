@@ -20,8 +20,10 @@ _HELD = 4_000_000
 
 @dataclass(frozen=True)
 class FormHardness:
-    """values: (O,) of every object in one form. form: "content_scheme" or "classifier", over all of
-    the other; of: its name. low, high: (O,) intervals, NaN without rounds.
+    """The (O,) hardness of every object at one content scheme, or for one classifier.
+
+    form: "content_scheme" or "classifier"; of: its name. low, high: (O,) intervals, NaN without
+    rounds.
     """
 
     form: str
@@ -33,7 +35,7 @@ class FormHardness:
 
 @dataclass(kw_only=True)
 class HardnessRow(CdsRow):
-    """An object's hardness at the content scheme, or for the classifier, `of`, and its gallery."""
+    """An object's hardness at the content scheme or for the classifier `of`, and its gallery."""
 
     form: str
     of: str
@@ -78,8 +80,8 @@ def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Fl
     ordered, known = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
     ends = [(1 - level) / 2, (1 + level) / 2]
     for count in np.unique(known[known > 0]).tolist():
-        # The values of a row are alike to chance, so places in order may be drawn as well, and
-        # rows of one length share them.
+        # All values of a row are equally likely, so ranks are drawn instead of values. Rows with
+        # the same number of values share the draws.
         drawn = np.random.default_rng([seed, count]).integers(0, count, (rounds, count))
         middle = np.sort(drawn, axis=1)[:, [(count - 1) // 2, count // 2]]
         row_numbers = np.flatnonzero(known == count)

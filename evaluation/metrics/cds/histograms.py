@@ -17,7 +17,7 @@ from evaluation.metrics.cds.statistics import Found, interval, plain
 
 @dataclass(kw_only=True)
 class RatioRow(CdsRow):
-    """A bin of the CL-ratios of a classifier, "" for all machines, at an index.
+    """A bin of a classifier's CL-ratios at one index; classifier is "" for all machines together.
 
     low, high: the bin's edges; the upper one belongs to the next bin, except 1. total: the number
     of CL-ratios at this index; share: of them. share_low, share_high: the interval.

@@ -25,8 +25,9 @@ def statistics(scores: ScoreArrays, weights: Counts) -> Found:
     (measure, "content", averaging): (R, K, C); (measure, "part", averaging): (R, P, C); (measure,
     "lowest") and (measure, "highest"): (R, G) index of the classifier that most often has the
     lowest, or highest, median; (measure, "wins", which): (R, G, C) how often; (measure, "ties"):
-    (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error) (R, K), and
-    (measure, "correlation", averaging, error): (R, 2) Pearson and Spearman.
+    (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error) and
+    (measure, "scores", averaging) (R, K), and (measure, "correlation", averaging, error): (R, 2)
+    Pearson and Spearman.
     """
     results: Found = {}
     for measure, values in scores.measures.items():
@@ -80,7 +81,7 @@ def plain(value: float | np.floating[Any]) -> float | None:
 
 
 def winners(scores: ScoreArrays, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
-    """Return who most often has the lowest, and who the highest, median of a category.
+    """Return the machines that most often have the lowest, or highest, median of a category.
 
     by_cell: (R, G, P, K, C). Every part × content scheme is one contest of the machines; a shared
     first place counts for each. Ties go to the smaller (for the highest: larger) mean, then to the
@@ -151,7 +152,7 @@ def pearson(a: Floats, b: Floats) -> Floats:
 
 
 def spearman(a: Floats, b: Floats) -> Floats:
-    """Return (R,) Spearman's ρ likewise; ties share their mean rank."""
+    """Return (R,) Spearman's ρ of the rows of a and b, as pearson(); ties share their mean rank."""
     known = ~(np.isnan(a) | np.isnan(b))
     return pearson(_ranks(np.where(known, a, np.nan)), _ranks(np.where(known, b, np.nan)))
 

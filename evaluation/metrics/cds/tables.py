@@ -14,7 +14,7 @@ from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, ScoreArrays
 from evaluation.metrics.cds.rows import CdsRow
 from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
 
-# The content scheme that another one is compared with, for its improvement.
+# Content scheme → the scheme over which its improvement is computed.
 AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
 # With fewer points a correlation is meaningless.
 LEAST_SCHEMES = 3

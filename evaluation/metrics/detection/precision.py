@@ -56,15 +56,16 @@ class ClassBoxes:
 class IgnoredObjects:
     """M ignored objects: they need not be found, and finding them is not wrong.
 
-    is_crowd: (M,) regions with several objects; a detection lies on one by the share of its own
-    area, as in COCO, on another object by IoU. Any number of detections may.
+    is_crowd: (M,) whether it is a region with several objects. A detection matches a crowd by the
+    share of its own area in it, as in COCO, and other objects by IoU. Any number of detections may
+    match the same object.
     """
 
     objects: ClassBoxes
     is_crowd: NDArray[np.bool_]
 
     def holds(self, detected: ClassBoxes, iou: float | None) -> NDArray[np.bool_]:
-        """Return (D,) whether each detection lies on one of them. iou: None for thr(B)."""
+        """Return (D,) whether each detection matches one of them. iou: None for thr(B)."""
         crowds, others = self.objects.of(self.is_crowd), self.objects.of(~self.is_crowd)
         least = NEEDED_IOU if iou is None else iou
         on_crowd = best_overlaps(crowds, detected, inclusive=False, by=pair_coverage) >= least
@@ -163,7 +164,7 @@ def average_precisions(
     object of its class and image with the highest sufficient IoU, the first in a tie. A second
     detection of the same object is wrong. AP is the area under the highest precision at this recall
     or more. iou: required, None for thr(B) of its object. Remove excluded boxes from both first,
-    see Boxes.outside().
+    see ClassBoxes.outside().
     """
     order = _by_class(detected, confidences, classes)
     taken = matched(truth, detected.of(order), iou, inclusive)
@@ -215,7 +216,7 @@ def best_overlaps(
 def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[np.bool_]:
     """Return whether boxes with these IoUs are right: §4.2's d(b, B) is 0.
 
-    From 0.5 on, as the published kit counts; strict: only above, as the text says.
+    An IoU of exactly 0.5 is right, as in the published kit; strict: wrong, as in the text.
 
     >>> localized(np.array([0.5, 0.6])).tolist(), localized(np.array([0.5, 0.6]), True).tolist()
     ([True, True], [False, True])

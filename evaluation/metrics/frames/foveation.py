@@ -31,8 +31,8 @@ Box = tuple[float, float, float, float]
 class Blur:
     """Resolution h / (h + d^p) at distance d from the parts, as a share of the image's own.
 
-    half: h, the distance at which half is left for p = 1. d is measured in pixels of the crop to
-    the parts dilated by a disk of dilation_px, then scaled to a crop of map_width pixels.
+    half: h, the distance at which the resolution is ½ if p = 1. d is measured in pixels of the crop
+    to the parts dilated by a disk of dilation_px, then scaled to a crop of map_width pixels.
     empty_sigma_px: of the Gaussian over a frame without any part, in pixels of the crop.
     """
 
@@ -72,12 +72,13 @@ def frames(
     last frame is the image itself; revealed pixels equal the image's exactly. A repeated frame is
     the same tensor: do not write into it. compiled: numba loops on the CPU; the default if the
     device is the CPU. Otherwise torch makes `batch` frames at a time (frame_batch()). Results do
-    not depend on the batch. Between devices and between both ways they differ by rounding: by one
-    code in fewer than 1 of 1,000 pixels, because logarithms and sums in another order differ in the
-    last of 24 bits. Parts on black and distances are integers and equal everywhere. To render
-    objects in several threads, limit torch to one thread (torch.set_num_threads(1)). Memory holds
-    one object's pyramid and a batch. Raises PartsError: another size or type of the image, a
-    missing box, an unknown scheme. ValueError: compiled on a device that is not the CPU.
+    not depend on the batch. Between devices, and between compiled loops and torch, they differ by
+    rounding: by one code in fewer than 1 of 1,000 pixels, because logarithms and sums in another
+    order differ in the last of 24 bits. Parts on black and distances are integers and equal
+    everywhere. To render objects in several threads, limit torch to one thread
+    (torch.set_num_threads(1)). Memory holds one object's pyramid and a batch. Raises PartsError:
+    another size or type of the image, a missing box, an unknown scheme. ValueError: compiled on a
+    device that is not the CPU.
     """
     _refuse(image, sequence, content, box)
     device, compiled = _checked_device(device, compiled)
@@ -121,10 +122,10 @@ def positions(resolutions: "Tensor", levels: int) -> "Tensor":
 class SharedCrop:
     """Data shared by all sequences of one crop: its pyramid, and the distances to each part.
 
-    For several part orders and blurs of one object: each is computed once, when it is first needed,
-    and the `frames` method returns the same as the function, up to rounding by one code. image,
-    device, compiled: as there. masks: part → (H, W), not 0 inside the part. Memory: 12 bytes per
-    pixel and level of the pyramid, and 4 per pixel and part.
+    Use it for several part orders and blurs of one object: pyramid and distances are computed once,
+    on first use. The `frames` method returns what the function `frames` returns, up to rounding by
+    one code. image, device, compiled: as in `frames`. masks: part → (H, W), not 0 inside the part.
+    Memory: 12 bytes per pixel and level of the pyramid, and 4 per pixel and part.
     """
 
     def __init__(
@@ -229,9 +230,9 @@ class _OfSteps:
 
 
 class _OfParts:
-    """The same for a shared crop: a step's distances are those of its whole part.
+    """A shared crop for a single sequence: a step's distances are those of its whole part.
 
-    Where parts overlap, the minimum over the revealed parts is the same.
+    Overlaps do not matter: the minimum over the revealed parts is the same.
     """
 
     def __init__(self, crop: SharedCrop, sequence: PartSequence, blur: Blur) -> None:

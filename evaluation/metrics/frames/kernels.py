@@ -44,7 +44,7 @@ def squared_distances(
 
     box: the step's extent. reach (r + 1,): how far the disk reaches up in its columns 0 to r.
     Vertical distances first, then along each row the lower envelope of their parabolas, in integers
-    (Meijster, Roerdink, Hesselink 2000); only columns of the part have one.
+    (Meijster, Roerdink, Hesselink 2000); only columns with pixels of the part have a parabola.
     """
     height, width = steps.shape
     top, left, bottom, right = box

@@ -40,8 +40,8 @@ class SeenObject:
 
 @dataclass(frozen=True)
 class PartOrder:
-    """parts: in the order in which they are revealed. shares: part → its importance, sum 1; none at
-    random.
+    """parts: in the order in which they are revealed. shares: part → its importance, sum 1; empty
+    for a random order.
     """
 
     parts: tuple[str, ...]

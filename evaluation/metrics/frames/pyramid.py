@@ -100,7 +100,7 @@ def gaussian(light: "Tensor", sigma: float) -> "Tensor":
 
 
 def _filtered(light: "Tensor", sigma: float) -> "Tensor":
-    """Return the same for a small sigma, by two convolutions."""
+    """Return what gaussian() returns, by two convolutions: for a small sigma."""
     along = _along if light.device.type == "cpu" else _along_exactly
     taps = _taps(sigma, light.device)
     for axis in (0, 1):
@@ -121,8 +121,8 @@ def _along(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
 
 
 def _along_exactly(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
-    """Return the same on a GPU, where conv2d would round to 10 bits (TF32) and change
-    codes by one.
+    """Return what _along() returns, for a GPU: there conv2d would round to 10 bits (TF32) and
+    change codes by one.
     """
     return (padded.unfold(axis, len(taps), 1) * taps).sum(-1)
 
@@ -186,8 +186,9 @@ def _gaussians(full: int, before: int, after: int, sigma: float, device: Any) ->
     """Return (after, before) float32 weights from one grid over `full` pixels to another, by a
     Gaussian.
 
-    As blocks of rows, each from its first nonzero column to its last, with the first. A grid of n
-    points has them full / n apart, symmetrically; beyond the borders it is reflected.
+    Blocks of rows: the first nonzero column, and the weights from there to the last nonzero column.
+    The n points of a grid are full / n apart and symmetric; beyond the borders the grid is
+    reflected.
     """
     import torch
 

@@ -78,11 +78,11 @@ def correct_sets(
 def hits_in_sets(
     sets: CorrectSets, truth: NDArray[np.integer], predicted: NDArray[np.integer]
 ) -> NDArray[np.int32]:
-    """Return (N, len(ks)): how many of the first k predictions are in the hCorrectSet. hp@k: mean /
-    k.
+    """Return (N, len(ks)): how many of the first k predictions are in the hCorrectSet.
 
-    truth: (N,) indices of true labels; predicted: (N, K) indices of valid labels, best first,
-    negative for an invalid label or a missing rank. Ranks above K are missing, which is wrong.
+    hp@k is the mean over images, divided by k. truth: (N,) indices of true labels; predicted: (N,
+    K) indices of valid labels, best first, negative for an invalid label or a missing rank. Ranks
+    above K are missing, which is wrong.
     """
     from evaluation.metrics.ilsvrc.kernels import count_in_sets
 

@@ -23,9 +23,9 @@ def scan_lines(
 ) -> tuple[int, bool, int]:
     """Return the number of lines, whether they ascend strictly by bytes, and the OR of all bytes.
 
-    Fills marks with the start of every STRIDE-th line as far as it reaches (call again with a
-    longer one), and seen with the first line (from 1) that is empty, that has NUL, that has a
-    carriage return; 0 if there is none. The last line may lack its line break.
+    Fills marks with the starts of every STRIDE-th line; if marks is too short, call again with a
+    longer one. Fills seen with the first line (from 1) that is empty, the first with NUL and the
+    first with a carriage return; 0 if there is none. The last line may lack its line break.
     """
     size = text.shape[0]
     lines, start, before, before_size = 0, 0, 0, 0
@@ -219,8 +219,8 @@ def clear_below(
 ) -> None:
     """Clear the bit of each cell whose level is below the bound of its row or column.
 
-    alive: one bit per cell, low bits first. of (C, C): levels. level: what alive already accounts
-    for.
+    alive: one bit per cell, low bits first. of (C, C): levels. level: cells below it are already
+    cleared.
     """
     classes = of.shape[0]
     for label in range(classes):
@@ -251,7 +251,8 @@ def rule_out(
 
     a, b, within, merits: (n,) of images best first; within: how many with the same two labels come
     before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,
-    least_b (C,): merits below which no image with that label can, 0 for none. See mad.survivors.
+    least_b (C,): merits below which no image with that label can be chosen, 0 for none. See
+    mad.survivors.
     """
     size, classes = a.shape[0], least_a.shape[0]
     spare = (total - 1) // cap

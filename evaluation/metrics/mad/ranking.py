@@ -33,7 +33,7 @@ Answers = Mapping[tuple[str, str], bool | None]
 # Round scores to this many digits before ranking: the eigenvector's last digits are noise.
 _DIGITS = 12
 _STEPS = 60
-# Steps of power iteration end where no score moves by more than this.
+# Power iteration ends when no score moves by more than this.
 _STILL = 1e-14
 # Agresti and Coull (1998) add two successes and two failures. Without them, a few images with the
 # same result would look certain.
@@ -41,7 +41,7 @@ _MORE = 2
 
 
 class RankingError(ValueError):
-    """Error if no ranking exists: the message says why, and `cure` what to do."""
+    """Error if no ranking exists; `cure` says what to do."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)
@@ -433,8 +433,9 @@ def _order(
     """Return the confirmed order: two classifiers are apart if one is above in at least 97.5 % of
     the rounds.
 
-    Every compared pair gets more images: _MORE on which only the first is right, and _MORE on
-    which only the second is. Without them, 4 images that all agree would separate a pair.
+    Every compared pair gets 2 · _MORE added images: on half of them only the first classifier is
+    right, on the other half only the second. Without them, 4 images that all agree would separate a
+    pair.
     """
     more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
     number = max(

@@ -25,7 +25,7 @@ class RankingBootstrap(Record):
 
 @dataclass(kw_only=True)
 class SureOrder(Record):
-    """A bands.Order as printed. places: in the order of the classifiers."""
+    """A bands.ConfirmedOrder as printed. places: in the order of the classifiers."""
 
     level: float
     bands: list[list[str]]
@@ -71,9 +71,9 @@ class AblationRow(Record):
 class Ranking(Record):
     """Lists and matrices follow `classifiers`; NaN becomes null in JSON.
 
-    accuracy[i][j]: of i on the images of {i, j}; beats[i][j]: P(i ranks above j). cases: images by
-    how many of both are right. pending: images of pairs without an answer so far.
-    rank_intervals_wide: the intervals, widened to `sure.places`.
+    accuracy[i][j]: of i on the images of {i, j}; beats[i][j]: P(i ranks above j). cases: number of
+    images by how many of the pair's classifiers are right. pending: images of pairs without an
+    answer so far. rank_intervals_wide: the intervals, widened to `sure.places`.
     """
 
     classifiers: list[str]

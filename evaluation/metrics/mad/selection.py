@@ -55,7 +55,7 @@ class SelectionRule:
 
 
 class ImageIds(Protocol):
-    """Ids of images by index. in_order: ids ascend by their bytes as indices do."""
+    """Ids of images by index. in_order: the ids ascend by bytes in the order of the indices."""
 
     in_order: bool
     text: NDArray[np.uint8]
@@ -226,8 +226,9 @@ def _greedy(candidates: PairCandidates, order: NDArray[np.int64], rule: Selectio
 
 @dataclass(frozen=True)
 class Bounds:
-    """Merits below which no image of a pair can be chosen: with any labels, by its first label, by
-    its second; (C,) int64. 0: any can.
+    """Merits below which no image of a pair can be chosen; 0 if there is no bound.
+
+    least: for all images. least_a, least_b: (C,) int64, by the image's first or second label.
     """
 
     least: int
@@ -296,7 +297,7 @@ def survivors(
 
 
 def _places_in_cells(candidates: PairCandidates, classes: int) -> NDArray[np.int64]:
-    """Return how many with the same two labels come before each."""
+    """Return, for each candidate, how many candidates before it have the same two labels."""
     cells = candidates.a.astype(np.int64) * classes + candidates.b
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
@@ -321,7 +322,7 @@ class PairReducer:
         # Cells with images, so that reading and clearing skip all others.
         self._opened = np.empty(self._classes * self._classes, np.int32)
         self._opened_count = 0
-        # The current pair's bounds, and the cells of the level of the lowest.
+        # The current pair's bounds, and the cells at the level of `least`.
         self._bounds = Bounds.none(self._classes)
         self._tied = np.zeros(0, np.int64)
         # By level: a bit per cell at or above it, and the cells at it.
@@ -391,9 +392,9 @@ class PairReducer:
         return self._keys[wide], self._need
 
     def _raise(self, bounds: Bounds, need: NDArray[Any]) -> NDArray[np.uint8]:
-        """Rule out everything below these bounds from now on.
+        """Apply these bounds from now on; return one bit per cell, 0 if its distance is below them.
 
-        One bit per cell: whether its distance still counts. Equal labels never do.
+        Cells of two equal labels are always 0.
         """
         from evaluation.metrics.mad.kernels import clear_below
 
@@ -447,7 +448,7 @@ def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def _pieces(part: slice, first: Sequence[int]) -> list[slice]:
-    """Return consecutive slices of at most CHUNK images, also split after the first few."""
+    """Return consecutive slices of at most CHUNK images, also split at the offsets `first`."""
     cuts = [part.start + n for n in first]
     edges = sorted({*cuts, *range(part.start, part.stop, CHUNK), part.start, part.stop})
     edges = [edge for edge in edges if edge <= part.stop]

@@ -1,7 +1,7 @@
 """MAD's reduction by sorting on a torch device: for a GPU, and for tables too large to index.
 
-Its candidates are the same on every device; any larger pool chooses from them what it chooses from
-mad.PairReducer's. Import this only inside functions.
+Its candidates are the same on every device. In any larger pool the selection is the same as with
+the candidates of selection.PairReducer. Import this only inside functions.
 """
 
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ class SortingReducer:
         bounds: Bounds | None = None,
         more: int = 0,
     ) -> PairCandidates:
-        """Return the candidates among the images of part; see mad.PairReducer.reduce."""
+        """Return the candidates among the images of part; see selection.PairReducer.reduce."""
         least = bounds.least if bounds else 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()
@@ -164,8 +164,9 @@ class SortingReducer:
     def _bound(self, packed: Tensor, images: Tensor) -> int:
         """Return a merit below which no image can be chosen, in any larger pool.
 
-        Statement 4 of mad.survivors, without full labels: of these and any further images, greedy
-        passes at most so many that it would choose among themselves.
+        Statement 4 of selection.survivors, without full labels: of the images that greedy would
+        choose among themselves, at most `passed` come before an image that it chooses in a larger
+        pool.
         """
         rule = self.rule
         passed = (rule.total - 1) * (3 if rule.unique_pairs else 2)

@@ -1,6 +1,6 @@
 """Distances of labels in WordNet for MAD, as class-by-class matrices.
 
-An edge whose upper end is at depth l (entity = 0) weighs 2^−l, so that labels that part near the
+An edge whose upper end is at depth l (entity = 0) weighs 2^−l, so that labels that branch near the
 root are far apart. All sums are of powers of two and exact in float64.
 """
 
@@ -99,7 +99,7 @@ def _root_paths(
 
 
 def _common_depth(prefixes: NDArray[np.int32], block: slice) -> NDArray[np.float64]:
-    """Return the depth of the last node on which each path of the block agrees with each path."""
+    """Return the depth of the last node that each path of the block shares with every path."""
     rows = prefixes[:, block]
     common = np.full((rows.shape[1], prefixes.shape[1]), -1, np.int8)
     for level in range(len(prefixes)):

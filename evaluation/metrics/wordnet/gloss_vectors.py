@@ -28,9 +28,9 @@ def vector(wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]) -> NDA
     """Return (R, C) cosines, in [0, 1], of the sums over the words of all glosses around two
     synsets.
 
-    The gloss and those of hypernyms, hyponyms, meronyms and holonyms as one text; each word counts
-    once. 0 if a synset's glosses have no word in the matrix.
-    Source: Patwardhan and Pedersen 2006.
+    A synset's text is its gloss and those of its hypernyms, hyponyms, meronyms and holonyms; each
+    word counts once. 0 if a synset's glosses have no word in the matrix. Source: Patwardhan and
+    Pedersen 2006.
     """
     return _cosines(wordnet, rows, columns, [tuple(RELATIONS)])
 

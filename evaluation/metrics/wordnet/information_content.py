@@ -53,7 +53,7 @@ def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[
 
 
 def counted(wordnet: WordNet, convention: str = "clean") -> int:
-    """Return how many tagged words entity stands for: all, once or once per path."""
+    """Return entity's count of tagged words: each word once, or under `wnsim` once per path."""
     return int(_totals(wordnet, convention)[wordnet.index(ROOT)])
 
 

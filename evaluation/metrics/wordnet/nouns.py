@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Hash of offsets and hypernym links only: Debian's build numbers verbs and adjectives differently
-# from
-# Princeton's, so data.noun exists in two versions with one hierarchy.
+# from Princeton's. So data.noun exists in two versions with the same noun hierarchy.
 HIERARCHY_3_0 = "6e9640dbcb3de61fa7739705543f783314473a4d367901f9fb9337104144fbff"
 CURE = "run make setup, or set ASSAY_WORDNET to a folder with WordNet 3.0's data.noun"
 WNID = re.compile(r"n\d{8}")

@@ -35,11 +35,11 @@ def similarity_matrix(
 
     rows, columns: synset indices of wordnet, with repetitions; columns default to the rows, and the
     matrix is then symmetric. Ranges: wup, path, lin, vector and vector_pairs [0, 1], lch, res and
-    lesk from 0 up, jcn from 0 to infinity (clean: for two synsets of the same information content
-    without descendants, such as any synset with itself).
-    Instance links are followed like hypernym links, so that an instance (Paris) is as similar to a
-    class as its position below its own class (a national capital) implies. Raises ValueError for
-    another measure or convention, and WordNetMissing if a measure by content finds no cntlist.rev.
+    lesk from 0 up, jcn from 0 to infinity (clean: if both synsets have the information content of
+    their ancestor, as a tagged synset and itself do). Instance links are followed like hypernym
+    links, so that an instance (Paris) is as similar to a class as its position below its own class
+    (a national capital) implies. Raises ValueError for another measure or convention, and
+    WordNetMissing if a measure by content finds no cntlist.rev.
     """
     _check(measure, convention)
     columns = rows if columns is None else columns
@@ -173,8 +173,8 @@ def _by_content(
 
 
 def _largest_jcn(wordnet: WordNet) -> float:
-    """Return WordNet::Similarity's value for a distance of 0: a hundredth of a word below
-    the root.
+    """Return WordNet::Similarity's value for a distance of 0: that of a count 0.01 below the
+    root's.
     """
     words = counted(wordnet, "wnsim")
     return float(-1 / np.log((words - 0.01) / words))

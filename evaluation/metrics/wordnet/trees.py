@@ -14,8 +14,8 @@ def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
 
     places: key → synset. The graph is treated as a tree by WordNet's first hypernym of each synset.
     A synset is a group if it splits the classes: it has several children with classes below them,
-    or is a class itself and has classes below it; but not groups of most of all classes. A class
-    comes directly before its own group, and children are ordered by name.
+    or is a class itself and has classes below it; but not if more than MOST_OF_ALL of the classes
+    are below it. A class comes directly before its own group, and children are ordered by name.
     """
     children: dict[int, set[int]] = defaultdict(set)
     roots: set[int] = set()

@@ -104,9 +104,10 @@ def plain(scores: NDArray[Any]) -> NDArray[Any]:
 def fitted(
     scores: NDArray[Any], protocol: Protocol, width: int, height: int
 ) -> tuple[NDArray[Any], tuple[float, float]]:
-    """Return the score map in the pixels in which it is scored, and the scale that normalizes it.
+    """Return the score map at the size at which it is scored, and the scale that normalizes it.
 
-    paper: those of its image, (height, width), and the scale after resizing. reference: its own.
+    paper: the size of its image, (height, width); the scale is that of the resized map. reference:
+    the map's own size.
     """
     check_size(scores, protocol)
     if protocol.name == "paper" and scores.shape != (height, width):
@@ -183,7 +184,7 @@ def box_hits(
     deltas: tuple[float, ...] = DELTAS,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return (D, n) and (n,): where some box of the map, and that of its largest component, is
+    """Return (D, n) and (n,): whether any box of the map, and its largest component's box, is
     right.
 
     At each of the n thresholds: whether the best IoU of the map's boxes with the ground truth
@@ -266,7 +267,7 @@ class BoxScore:
         self.named_largest += largest[right].sum(axis=0)
 
     def join(self, score: "BoxScore") -> None:
-        """Add the sums of another over other images."""
+        """Add the sums of another score, which covers other images."""
         self.images += score.images
         self.class_hits += score.class_hits
         for name in ("hits", "largest", "named_largest", "pixels"):
@@ -351,9 +352,10 @@ def add_scores(
 
 
 def center_gaussian(height: int, width: int) -> Floats:
-    """Return (height, width) the baseline that ignores the image: round, and highest in the middle.
+    """Return the (height, width) Gaussian around the centre, a baseline that ignores the image.
 
-    Its deviation is 1 if the shorter side spans −1 to 1, between pixel centres.
+    Each side spans −1 to 1 between the centres of its end pixels, and the deviation is 1 along
+    both.
     """
     return _bell(height)[:, None] * _bell(width)[None, :]
 

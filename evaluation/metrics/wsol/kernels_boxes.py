@@ -20,7 +20,7 @@ from evaluation.metrics.wsol.rings import DX, DY, ENCLOSED, FIRST, HOLES, JOINS,
 from labeling.numba_cache import njit
 
 NO_RIVAL = (np.int64(0), np.int64(0), np.int64(0), np.int64(-1), False)
-# The worth of a pixel if pixels are counted, and if nothing is.
+# The worth of a pixel by its ring: 1 to count pixels, 0 if sums are not needed.
 ONES, NOTHING = np.ones(256, np.int32), np.zeros(256, np.int32)
 
 
@@ -59,13 +59,13 @@ class Marks(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def byte_hits(scores, scale, boxes, deltas):
-    """Return (D, 255) and (255,): where a box is right, and where the largest contour's has IoU
-    0.5.
+    """Return (D, 255) whether a box is right, (255,) whether the largest contour's box has IoU 0.5,
+    and the highest byte.
 
-    For the masks ⌊255 s⌋ > t; then the highest byte. scores: (H, W). boxes: (G, 4), inclusive.
-    Contours of holes give boxes too, right and bottom edges are clipped at the last pixel, an empty
-    mask has the box 0, 0, 0, 0, and the largest component is the one whose contour encloses most,
-    the last by rows in a tie.
+    Index t is the mask ⌊255 s⌋ > t. scores: (H, W). boxes: (G, 4), inclusive. Contours of holes
+    give boxes too, right and bottom edges are clipped at the last pixel, an empty mask has the box
+    0, 0, 0, 0, and the largest component is the one whose contour encloses most, the last by rows
+    in a tie.
     """
     picture = bytes_of(scores, scale)
     truth = _truth(boxes, deltas, 1.0)
@@ -83,7 +83,8 @@ def byte_hits(scores, scale, boxes, deltas):
 
 @njit(nogil=True, cache=True)
 def step_hits(scores, scale, bins, boxes, deltas):
-    """Return (D, n) and (n,) the same for the thresholds s ≥ k / n, exclusive edges and no holes.
+    """Return (D, n) and (n,) like byte_hits() for the masks s ≥ k / n, exclusive edges and no
+    holes.
 
     An empty mask has no box; the largest component has most pixels, the first by rows in a tie.
     """
@@ -215,9 +216,9 @@ def _take(places, level, rings, kinds, worth, flat, woods, marks):
 def _components(picture, truth, changes, largest):
     """Mark in changes where boxes of components count, and fill largest.
 
-    By pixels the largest set is known as pixels are added. By contours a set's own pixels give a
-    lower bound of what its contour encloses, and its box an upper bound: nearly always this shows
-    which set is the largest.
+    If pixels are counted, the largest set is known while pixels are added. If contours are, a set's
+    own pixels give a lower bound of what its contour encloses, and its box an upper bound. The
+    bounds nearly always show which set is the largest.
     """
     flat, wide, order, starts, highest = picture
     contours, rings = truth.extra > 0, downwards(flat, wide)
@@ -243,10 +244,10 @@ def _components(picture, truth, changes, largest):
 
 @njit(nogil=True, cache=True)
 def _holes(picture, truth, changes):
-    """Do the same for holes: 4-connected sets of lower pixels that do not reach the frame.
+    """Mark in changes where boxes of holes count: 4-connected lower pixels apart from the frame.
 
-    The contour around a hole runs through the pixels beside it. It is valid for the thresholds from
-    the level of its box on, until it grows.
+    The contour around a hole runs through the pixels beside it. A box is valid for the thresholds
+    from its level on, until the hole grows.
     """
     flat, wide, order, starts, highest = picture
     rings, tall = upwards(flat, wide), flat.shape[0] // wide
@@ -302,8 +303,8 @@ def _contour(flat, wide, start, level):
     """Return twice the area within the outer contour, through pixel centres, and its first
     position.
 
-    Of the component of flat >= level that has start in its first row. The border is traced as in
-    Suzuki and Abe (1985), and the area summed on the way.
+    The contour is that of the component of flat >= level with `start` in its first row. The border
+    is traced as in Suzuki and Abe (1985), and the area summed on the way.
     """
     for turn in range(8):
         # Clockwise from the north, which is empty.

@@ -3,8 +3,8 @@
 """Sets of pixels that grow and join as a threshold moves, and their successive boxes.
 
 Pixels are added level by level to a forest of sets. Each set whose box is about to change records
-the box until then. Most pixels touch one set and lie within its box, which their rings already
-show. Compiled by numba: import this only inside functions. Loops that create no array are compiled
+the old box. Most pixels touch one set and lie within its box, which their rings already show.
+Compiled by numba: import this only inside functions. Loops that create no array are compiled
 without reference counting (_nrt=False), which took most of their time.
 """
 
@@ -108,7 +108,10 @@ def _join(kept, merged, level, parents, sums, boxes, spans, counts):
 
 @njit(nogil=True, cache=True, _nrt=False)
 def widen(at, corners, top, level, boxes, spans, counts):
-    """Extend the box of a set by another with this top; record a box before it changes."""
+    """Extend the box of a set to include `corners`; record the old box if it changes.
+
+    top: a position in the first row of `corners`.
+    """
     x0, y0, x1, y1 = corners
     if x0 < boxes[at, X0] or y0 < boxes[at, Y0] or x1 > boxes[at, X1] or y1 > boxes[at, Y1]:
         record(at, level, boxes, spans, counts)

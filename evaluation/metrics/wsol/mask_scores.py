@@ -100,7 +100,7 @@ class MaskScore:
         self.images += len(counts)
 
     def join(self, score: "MaskScore") -> None:
-        """Add the counts of another over other images."""
+        """Add the counts of another score, which covers other images."""
         self.images += score.images
         for label, counts in score.classes.items():
             self._counts(label).__iadd__(counts)

@@ -126,7 +126,7 @@ Result = TypeVar("Result")
 
 
 def halved(count: int, work: Callable[[slice], Result]) -> list[Result]:
-    """Yield work(slice) for range(count) in order: all at once, or in halves after TooManyRows."""
+    """Return work(slice) for range(count) in order: all at once, or in halves after TooManyRows."""
     waiting, results = [slice(0, count)], []
     while waiting:
         part = waiting.pop()

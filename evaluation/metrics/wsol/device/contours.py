@@ -27,7 +27,7 @@ def enclosed(device: torch.device) -> Tensor:
 def filled(device: torch.device) -> Tensor:
     """Return (256,) int32 halves that a pixel of a hole adds, by its ring in the hole.
 
-    It is filled after everything that its ring does not contain.
+    The pixel is filled after the neighbours that its ring does not contain.
     """
     return torch.from_numpy(ENCLOSED[::-1].copy()).to(device)
 

@@ -34,7 +34,7 @@ class MergeTree:
         return len(self.parent) - 1
 
     def ancestor_at(self, node: Tensor, level: Tensor) -> Tensor:
-        """Return the last of a node and its ancestors that begins at a level or above it."""
+        """Return the topmost of a node and its ancestors that begins at a level or above it."""
         for further in reversed(self.ancestors):
             above = further[node]
             node = torch.where(self.level[above] >= level, above, node)
@@ -156,8 +156,8 @@ def _ancestors(parent: Tensor) -> list[Tensor]:
 def gathered(up: Tensor, none: int, sums: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sum and minima over the subtree of each node of a forest.
 
-    up: (S,) int64 the parent of each; none for a root. sums: (S,) int64. least: (K, S). Every round
-    adds what is 2^k above, for k = 0, 1, …: everything is counted once.
+    up: (S,) int64 the parent of each; none for a root. sums: (S,) int64. least: (K, S). Round k =
+    0, 1, … adds each node's sum to the node 2^k above it, so that everything is counted once.
     """
     while True:
         at = torch.nonzero(up != none).reshape(-1)

@@ -39,7 +39,7 @@ class Pointers(NamedTuple):
 
 
 def pointers(level: Tensor, kinds: Tensor, surrounded: bool) -> Pointers:
-    """Return the pointers. level: (B, H, W) int32. kinds: (256,) int32, JOINS or HOLES, on its
+    """Return the pointers. level: (B, H, W) int32. kinds: (256,) int32, JOINS or HOLES, on the same
     device.
 
     surrounded: the frame belongs to one set of each map, above all levels, with the map's first

@@ -24,8 +24,8 @@ _NO_PLACE, _SHORT = (1 << 31) - 1, 32_000
 
 @dataclass(frozen=True)
 class SetRows:
-    """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set with
-    the frame. node, level, owner: (S,) int32 of each row; owner is its map.
+    """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set that
+    contains the frame. node, level, owner: (S,) int32 of each row; owner is its map.
     """
 
     links: Pointers
@@ -40,7 +40,7 @@ class SetRows:
         return len(self.node)
 
     def at(self, places: Tensor, level: Tensor) -> Tensor:
-        """Return the row of the set of a position at a level; −1 if that has the frame."""
+        """Return the row of the set of a position at a level; −1 if the set contains the frame."""
         tree = self.tree
         node = tree.ancestor_at(tree.leaf[self.links.peak[places]], level)
         row = self.start[node] + tree.level[node] - level
@@ -48,7 +48,7 @@ class SetRows:
 
 
 def row_counts(tree: MergeTree, surrounded: bool, links: Pointers) -> Tensor:
-    """Return (n + 1,) int64 how many levels each node covers; 0 if the set has the frame."""
+    """Return (n + 1,) int64 how many levels each node covers; 0 if its set contains the frame."""
     count = tree.level - tree.level[tree.parent].clamp(min=0)
     count[-1] = 0
     if surrounded:
