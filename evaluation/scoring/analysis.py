@@ -132,8 +132,8 @@ def analyse(
     """Return the analysis of one value per class: by class, by scale, by property.
 
     values, images (number per class), scales (share of the image) and properties by class. measure:
-    what the values are, for the result. by_scale is None without scales, properties without scales
-    and properties.
+    what the values are, for the result. by_scale is None without scales; properties is None unless
+    both scales and properties are given.
     """
     return Analysis(
         measure=measure,

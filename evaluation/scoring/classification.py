@@ -29,7 +29,7 @@ IDS = "unknown: the classes are ids"
 
 @dataclass(kw_only=True)
 class PeopleRelease(Record):
-    """A submission that is a release. images: of the truth that are settled or dropped in it."""
+    """A submission that is a release. images: how many of the truth it settles or drops."""
 
     campaign: str
     number: int | None
@@ -39,10 +39,12 @@ class PeopleRelease(Record):
 
 @dataclass(kw_only=True)
 class ClassificationResult(Record):
-    """The scores of a submission. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k. people: of a release.
-    multi_label_accuracy, multi_label_comparison: with label sets; label_set: if they are a version
-    written by a review of mistakes.
+    """The scores of a submission.
+
+    name, submissions, comparison: set if several are scored. analysis, objects: see explaining.py.
+    hp_at_k, hit_at_k, mean_correct_set_size: by k. people: set if the submission is a release.
+    multi_label_accuracy, multi_label_comparison: set if there are label sets; label_set: set if a
+    review of mistakes wrote them.
     """
 
     name: str | None = None

@@ -66,7 +66,7 @@ class SubmissionPair(Record):
     AP. Detection has no errors and no tests of them.
 
     either_right: the share of images on which at least one is right. mcnemar_holm_p: the p-value
-    adjusted by Holm, for pairs that Comparison.holm counts. Older results lack these.
+    adjusted by Holm, for pairs that SubmissionComparison.holm counts. Older results lack these.
     """
 
     first: str
@@ -144,7 +144,7 @@ def compare(
 
     wrong: (N,) by name of the submission, for the same images in the same order; classes: (N,) the
     class of each. people: submissions by people: if there are any, Holm's method adjusts the tests
-    of one of them against a classifier, else those of all pairs. Raises ValueError for arrays of
+    of people against classifiers, else those of all pairs. Raises ValueError for arrays of
     different lengths.
     """
     for name, flags in wrong.items():
@@ -269,7 +269,7 @@ def _pairs(
 
 
 def _adjust(pairs: Sequence[SubmissionPair], people: Collection[str]) -> HolmFamily:
-    """Return the pairs with p-values adjusted by Holm."""
+    """Set the Holm-adjusted p-values of the pairs that are tested; return the family of tests."""
     with_people = [pair for pair in pairs if (pair.first in people) != (pair.second in people)]
     tested = with_people or pairs
     adjusted = holm([pair.mcnemar_p for pair in tested if pair.mcnemar_p is not None])
@@ -284,7 +284,10 @@ def _add_either_right(
     confidence: float,
     generator: np.random.Generator,
 ) -> None:
-    """Add the number last, so that the random draws of the other intervals stay the same."""
+    """Set both_right and either_right.
+
+    This is done last, so that the random draws of the other intervals stay the same.
+    """
     for pair in pairs:
         either = ~(wrong[pair.first] & wrong[pair.second])
         low, high, *_ = mean_interval(either, confidence, generator, bounds=(0, 1))

@@ -123,7 +123,9 @@ class Detected:
 
     @property
     def ap(self) -> NDArray[np.float64]:
-        """Return the (C,) AP of each class, the mean over a range of IoUs; NaN without objects."""
+        """Return the (C,) AP of each class, averaged over IoUs if there are several; NaN without
+        objects.
+        """
         return self.measured.ap if self.by_iou is None else self.by_iou.mean(axis=0)
 
     @property

@@ -26,8 +26,9 @@ Scored = TypeVar("Scored", ClassificationResult, LocalizationResult, DetectionRe
 
 @dataclass(frozen=True)
 class AnalysisInput:
-    """Input of the analysis. boxes: true ones, read with `options`, whose images need sizes unless
-    `sizes_needed` is off; properties: a file of them, which needs boxes.
+    """Input of the analysis. boxes: a file of true boxes, read with `options`; unless
+    `sizes_needed` is off, their images need sizes. properties: a file of class properties, which
+    needs boxes.
     """
 
     boxes: Path | None = None

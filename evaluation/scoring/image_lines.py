@@ -33,7 +33,7 @@ Outcome = TypedDict(
         # wnid, x0, y0, x1, y1.
         "found": list[list[Any]],
         "missed": list[list[Any]],
-        # wsol: by number of the result.
+        # wsol: by accuracy of the result.
         "max_box_acc": PlacedBox,
         "0.3": PlacedBox,
         "0.5": PlacedBox,

@@ -32,8 +32,10 @@ K = 5
 
 @dataclass(kw_only=True)
 class LocalizationResult(Record):
-    """The scores of a submission. name, submissions, comparison: of several; see explaining.py for
-    analysis and objects. class_error: of the class alone.
+    """The scores of a submission.
+
+    name, submissions, comparison: set if several are scored. analysis, objects: see explaining.py.
+    class_error: of the class alone.
     """
 
     name: str | None = None

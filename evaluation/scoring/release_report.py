@@ -76,7 +76,7 @@ class ReportedClass(Record):
 class VoteAgreement(Record):
     """measure: a key of AGREEMENT. value: None if undefined. n: questions, or drawn parts.
 
-    share: of pairs of votes on a question, those that agree; None for drawings.
+    share: how many of the pairs of votes on a question agree; None for drawings.
     """
 
     measure: str

@@ -133,12 +133,12 @@ class NewestColumn(Record):
 class SequencesEffect(Record):
     """What the newest truth changes for a classifier.
 
-    version: the truth that it was checked against. opening, objects: of the opening and of the
-    newest truth, those that it was asked about. ignored: frames that its version has and the newest
-    truth lacks. ranks: by the opening truth, by the newest on the opening's objects, by the newest
-    on all; None for people, and unless it was asked about all of them. difference: of the mean CDS,
-    newest − opening, on the objects of both. outcomes_changed: how many of these have another CDS.
-    changed_objects: the first twenty of them, as IMAGE/OBJECT.
+    version: the truth that it was checked against. opening, objects: how many objects of the
+    opening and of the newest truth it was asked about. ignored: frames that its version has and the
+    newest truth lacks. ranks: by the opening truth, by the newest on the opening's objects, by the
+    newest on all; None for people, and unless it was asked about all of them. difference: of the
+    mean CDS, newest − opening, on the objects of both. outcomes_changed: how many of these have
+    another CDS. changed_objects: the first twenty of them, as IMAGE/OBJECT.
     """
 
     name: str

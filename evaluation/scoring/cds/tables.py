@@ -37,7 +37,8 @@ class ReaderChoice:
 
 @dataclass(frozen=True)
 class SchemeCell:
-    """A classifier's score, such as its average at a scheme. is_best: the lowest, significantly so.
+    """A classifier's score, such as its average at a scheme. is_best: the lowest of the machines,
+    and its machine is one of leaders().
 
     gain: the improvement in signed percent with its interval; empty if there is none.
     """
@@ -90,7 +91,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class TruthCell:
-    """A classifier's mean CDS by one truth. asked: objects: that it was asked about, of `of`."""
+    """A classifier's mean CDS by one truth. objects: how many it was asked about, out of `of`."""
 
     value: float | None
     rank: int | None
@@ -113,7 +114,7 @@ class TruthRow:
 
 @dataclass
 class Winners:
-    """Who most often had the lowest and the highest CDS and B-CDS of a category."""
+    """The classifiers that most often have the lowest and the highest scores of a category."""
 
     category: str
     name: str

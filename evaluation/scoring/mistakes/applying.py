@@ -70,7 +70,7 @@ class Rescored(Record):
 
 @dataclass(kw_only=True)
 class Applied(SetVersion):
-    """A version with its sources: version.json of a benchmark's.
+    """A version with its sources, as a benchmark stores it in version.json.
 
     counts: images by stratum, pairs, and images whose set changed.
     """
@@ -172,7 +172,7 @@ def accuracy(
 def estimated(
     review: ReviewedPool, name: str, confidence: float, generator: np.random.Generator
 ) -> ReviewShare:
-    """Return the same from the reviewed images only, sampled images by weight."""
+    """Return the accuracy as estimated from the reviewed images only, sampled images by weight."""
     outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
     empty = np.array([not label_set for label_set in review.after], bool)
     outcome[~review.pool.was_asked[name] | empty] = LEFT_OUT

@@ -87,9 +87,9 @@ def pool_of(submissions: Mapping[str, Classified], sets: LabelSets | None) -> Re
 def split(pool: ReviewPool, models: Sequence[str], share: float, seed: int) -> Strata:
     """Return the strata of the images with a label set that every chosen model was asked about.
 
-    Disagreements: one of the models names a class outside the set. Of the others, the share to
-    sample, at least one image. The sample has the lowest hashes, so it depends on no order and no
-    generator.
+    Disagreements: one of the models names a class outside the set. Agreements: the others. `share`
+    of them is sampled, rounded up. The sample has the lowest hashes, so it depends on no order and
+    no generator.
     """
     in_pool = np.array([bool(label_set) for label_set in pool.sets], bool)
     for name in models:

@@ -84,7 +84,7 @@ def strata_of(queue: Queue, inputs: Inputs, wordnet: WordNet) -> Strata:
     """Return the strata that a queue was chosen from.
 
     Raises BadInput if labels or predictions differ from the files it was made of, or if its pairs
-    do.
+    are not those that were chosen.
     """
     models = _models_of(queue.meta, inputs, queue.path)
     strata = queueing.split(inputs.pool, models, queue.meta.agreements, queue.meta.seed)

@@ -1,7 +1,7 @@
 """Scores of submissions by every version of a benchmark's label sets. No Django.
 
-Version 1 is the truth's single class; each later one came from a review of mistakes by the
-previous.
+Version 1 is the truth's single class; each later one came from a review of the mistakes by the
+previous version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ class ScoredVersion(Record):
 
 @dataclass(frozen=True)
 class Version:
-    """An applied version. sets: (N,) in the order of the truth; before: those that were reviewed,
-    None for those of the version before in the list.
+    """An applied version. sets: (N,) in the order of the truth; before: the label sets that were
+    reviewed; None if they are those of the previous version in the list.
     """
 
     applied: Applied

@@ -22,7 +22,7 @@ def box_outcomes(
     class_right: Mapping[str, bool] | None = None,
     part: Container[str] | None = None,
 ) -> Iterator[ImageOutcome]:
-    """Yield the outcome of each image of Boxes in the order of image_ids.txt.
+    """Yield the outcome of each image scored by boxes, in the order of image_ids.txt.
 
     The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
     best box) and, with class_right, `top1_localization`, each at the threshold in the result. Boxes
@@ -90,9 +90,10 @@ def mask_outcomes(
     result: MaskResult,
     part: Container[str] | None = None,
 ) -> Iterator[ImageOutcome]:
-    """Yield the outcome of each image of Masks in the order of image_ids.txt. part: as above.
+    """Yield the outcome of each image scored by masks, in the order of image_ids.txt.
 
-    px_acc, px_prec and px_rec of its own pixels at the threshold of `px_acc`; None if undefined.
+    The outcome has px_acc, px_prec and px_rec of the image's pixels at the threshold of `px_acc`;
+    None if undefined. part: as in box_outcomes().
     """
     truth = MaskScoring.read(metadata, masks, protocol)
     truth.keep(part)

@@ -40,7 +40,7 @@ def box_tasks(
     scoremaps: Path | None,
     device: str,
 ) -> list[Task]:
-    """Return the tasks that count Boxes over parts of the images.
+    """Return the tasks that count the BoxScore over parts of the images.
 
     Each score map is read once for its SHA-256. Raises BadInput.
     """
@@ -112,7 +112,7 @@ def mask_tasks(
     device: str,
     store: Store | None = None,
 ) -> list[Task]:
-    """Return the tasks that count Masks over parts of the images.
+    """Return the tasks that count the MaskScore over parts of the images.
 
     Each map and mask is read for its SHA-256. store: keeps the masks for machines that lack the
     files. Raises BadInput.
