@@ -25,7 +25,7 @@ Shard = tuple[int, int]
 
 
 def shard_of(text: str) -> Shard:
-    """Return I and N of the text I/N; I counts from 0 or from 1: N is the share of 0."""
+    """Return I and N of the text I/N; I counts from 0 or from 1, and share N is share 0."""
     try:
         index, shares = (int(number) for number in text.split("/"))
     except ValueError:
@@ -54,7 +54,7 @@ class DeviceOptions:
 
 @dataclass(kw_only=True)
 class CpuOptions(DeviceOptions):
-    """--device of commands that compute on the CPU alone; a GPU only has to be there."""
+    """--device of commands that compute on the CPU alone; a GPU must exist, and is not used."""
 
     on_gpu: ClassVar[bool] = False
     device: str = option(
@@ -97,8 +97,10 @@ OfDevice = TypeVar("OfDevice", bound=DeviceOptions)
 
 
 def on_device(action: Callable[[Any, OfDevice], Named]) -> Callable[[Any, OfDevice], Named]:
-    """Return the action, called with the device that --device means here; its result names the
-    device, unless it does so itself, and the versions.
+    """Return the action, wrapped.
+
+    It is called with the device that --device means here. Its result names the versions, and the
+    device unless it already does.
     """
 
     @wraps(action)
@@ -116,8 +118,8 @@ def on_device(action: Callable[[Any, OfDevice], Named]) -> Callable[[Any, OfDevi
 def device_of(name: str, on: Engine | None) -> str:
     """Return the device that --device names where the work is done.
 
-    auto is what this machine has. On a cluster, cuda is the GPU that it gives to a task, which
-    looks whether it can be used; nothing is asked of this machine. Raises BadInput.
+    auto is what this machine has. On a cluster, cuda is the GPU that the cluster gives to a task;
+    the task checks it, and this machine needs no GPU. Raises BadInput.
     """
     if on is None or not on.on_other_machines or not name.startswith("cuda"):
         return devices.checked(name)
@@ -171,7 +173,7 @@ class TaskWork:
 def in_tasks(
     command: ContractCommand, options: EngineOptions, shard: Shard | None = None
 ) -> Iterator[TaskWork | None]:
-    """Yield where the options say that tasks run, or None where they name no such place.
+    """Yield the engine and store of the tasks that the options request, or None without tasks.
 
     --work alone runs them one after the other, as `local:1` does.
     """

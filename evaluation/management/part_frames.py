@@ -103,7 +103,7 @@ class ShownFrames:
         return self.open_image
 
     def revealing(self) -> Revealing:
-        """Return the same for tasks."""
+        """Return these frames in the form that tasks take."""
         return Revealing(self.frozen, self.orders, self.content_schemes, self.include_empty)
 
     def frames(self, is_missing: Callable[[str], bool], **how: Any) -> Generator[tuple[str, Any]]:

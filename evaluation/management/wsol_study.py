@@ -88,7 +88,7 @@ class StudyResult(Record):
 
 
 def _as_text(result: StudyResult) -> str:
-    """Return a line per pair, with what people ask first."""
+    """Return a line per final model, then the baseline, the numbers of trials and the findings."""
 
     def percent(value: float | None) -> str:
         return "  none" if value is None else f"{100 * value:6.1f}"
@@ -206,7 +206,7 @@ def _write_classes(folder: Path) -> None:
 
 
 def _task_work(command: ContractCommand, options: StudyOptions) -> tuple[Store, Make]:
-    """Return the store of trained models, by default in the folder, and what makes tasks."""
+    """Return the store of trained models, by default in the folder, and a task maker."""
     store = Store.at(options.work or str(options.out / "work"))
     if options.on is None:
         return store, partial(_made_here, command, store)

@@ -449,7 +449,7 @@ def _labels(
 
 
 def _names(path: Path | None) -> list[str]:
-    """Return the image names of the file; without a file, which means all images, none."""
+    """Return the image names of the file; empty without a file, which stands for all images."""
     if path is None:
         return []
     names = lists.read_names("\n".join(text_lines(path)))

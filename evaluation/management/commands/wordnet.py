@@ -137,7 +137,7 @@ def find(
     file: Path | None = None,
     line: int | None = None,
 ) -> int:
-    """Return the synset of a label. Raises BadInput that lists similar labels."""
+    """Return the synset of a label. Raises BadInput that lists a label's meanings."""
     try:
         return similarities.meant(wordnet, label, by)
     except wn.UnknownLabel as error:
@@ -206,7 +206,7 @@ class Command(ContractCommand):
 
     @verb("how far apart two labels lie")
     def distance(self, options: PairOptions) -> dict[str, object]:
-        """Return the distances of MAD and the height of the nearest common ancestor."""
+        """Return the distances of MAD and the lowest height of a common ancestor."""
         wordnet = load()
         pair = [find(wordnet, options.a), find(wordnet, options.b)]
         result: dict[str, object] = {}
