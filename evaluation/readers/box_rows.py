@@ -1,6 +1,6 @@
 """Rows of boxes with their images and classes, and the checks on them. No Django.
 
-Every reader returns Rows; errors name the row's position in its file. Corners are image pixels
+Every reader returns BoxRows; errors name the row's position in its file. Corners are image pixels
 with x1 and y1 exclusive.
 """
 
@@ -69,9 +69,9 @@ class ListedClasses:
 class ImageNumbers:
     """Names of images → numbers from 0, with sizes where they are known.
 
-    listed: no other images are allowed. by_id: numbers by the ids that other files use. loose: a
-    name may lack, or wrongly have, the folder or extension of the only image that it can mean, as
-    names in XML files do.
+    listed: the file that lists all images; no others are allowed. by_id: numbers by the ids that
+    other files use. loose: a name may lack, or wrongly have, the folder or extension of the only
+    image that it can mean, as names in XML files do.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class ImageNumbers:
             self.by_id = dict(enumerate(self.places.values(), 1))
 
     def resize(self, number: int, width: Any, height: Any) -> bool:
-        """Keep the size of an image. Returns False where it differs from the known size."""
+        """Set the size of an image. Returns False for a size that is not positive and finite."""
         try:
             size = (float(width), float(height))
         except (TypeError, ValueError, OverflowError):

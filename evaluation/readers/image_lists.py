@@ -37,7 +37,7 @@ class Extent:
 
 
 class ImageList:
-    """The ids of images.txt, or of one extent of it, by number; see mad.ImageIds.
+    """The ids of images.txt, or of one extent of it, by number; see metrics.mad.selection.ImageIds.
 
     Raises BadInput for an empty list, an empty or repeated id, NUL, a carriage return, a byte order
     mark and bytes that are not UTF-8. Within an extent, ids are numbered, and repeats searched, in
@@ -258,7 +258,10 @@ def _index(path: Path, images: int) -> NDArray[np.int64] | None:
 
 
 def _counted(path: Path, images: int) -> NDArray[np.int64]:
-    """Return the same by reading the list. Raises BadInput for another number of lines."""
+    """Return what _index() returns, by reading the whole list.
+
+    Raises BadInput for another number of lines.
+    """
     size = path.stat().st_size
     starts, lines, at, last = [np.zeros(1, np.int64)], 0, 0, b"\n"
     for piece in read_bytes(path, 0, size):

@@ -46,7 +46,7 @@ class Meta(Record):
 
     inputs: SHA-256 of each file that was read. parts: number of merged parts. stretches: the image
     count at the end of each stretch, where each part read its own stretch; inputs then has, except
-    for classes.txt, the results of pools.joined_sha256. added: the classifier that joined by it.
+    for classes.txt, the results of pools.joined_sha256. added: the classifier that `mad add` added.
     distance_sha256: of the user's file that `distance` names. Lines written by other tools may have
     only classifiers and top_k, and anything under wordnet, inputs, counts and stretches.
     """
@@ -157,7 +157,7 @@ def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
 
 
 def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet | None) -> SelectionFile:
-    """Return the same from the objects of the lines, the meta line first, with the same checks."""
+    """Return the selection in the objects of its lines, meta line first, checked as by read()."""
     if isinstance(rows, SelectionFile):
         return rows
     return _whole(enumerate(rows, 1), wordnet, "selection.jsonl")

@@ -37,7 +37,7 @@ LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 class Shard(Record):
     """A line of pool.jsonl. path: of the predictions folder, relative to pool.jsonl.
 
-    images: count. first, last: their ids. sha256: of each of its files.
+    images: count. first, last: ids of the first and the last image. sha256: of each of its files.
     """
 
     path: str
@@ -53,7 +53,7 @@ class ShardedPool:
 
     path: Path
     shards: list[Shard]
-    # Keys of each line.
+    # The line number of each shard.
     lines: list[int]
 
     @property
@@ -198,11 +198,12 @@ def read_sharded(path: Path) -> ShardedPool:
 
 
 def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list[Shard]:
-    """Cut a predictions folder into this many below `out` without its suffix + .shards, and write
-    pool.jsonl; one shard is the folder itself.
+    """Cut a predictions folder into shards, and write pool.jsonl as `out`.
 
-    Raises BadInput for a folder that read_pool refuses, ids that do not ascend, fewer images than
-    shards, and shards that already exist; then nothing is left behind.
+    The shards lie in a folder beside `out`, with its name and the suffix .shards; a single shard is
+    the predictions folder itself. Raises BadInput for a folder that read_pool refuses, ids that do
+    not ascend, fewer images than shards, and shards that already exist; then nothing is left
+    behind.
     """
     pool = read_pool(folder, None, None, threads=threads)
     refuse_input(out, [folder / file for file in pool.sha256])

@@ -47,7 +47,7 @@ class SetVersion(Record):
 class LabelSets:
     """Synsets by image; an empty set where no class is right. Images without a line are absent.
 
-    version: where a review wrote them.
+    version: set if a review wrote the sets.
     """
 
     sets: dict[str, frozenset[int]]

@@ -16,7 +16,7 @@ COLUMNS = ("image", "rank", "x0", "y0", "x1", "y1")
 def read_windows(path: Path) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Yield each image with its windows (K, 4) in the order of their ranks, from 1.
 
-    The rows of an image are consecutive. Keeps the names and the windows of one image in memory.
+    The rows of an image are consecutive. Memory holds all names, and the windows of one image.
     Raises BadInput with the line.
     """
     seen: set[str] = set()

@@ -185,7 +185,7 @@ def class_rights(path: Path, images: list[WsolImage]) -> dict[str, bool]:
 
 
 class ScoreMaps:
-    """The score maps of a folder, `<id>.npy` each; all of names are looked up at once.
+    """The score maps of a folder, `<id>.npy` each; the files of `names` are checked at the start.
 
     names: all ids; None where the caller has checked them. besides: ids whose maps are not needed.
     Raises BadInput for a missing map, and for one that belongs to no id.
