@@ -44,7 +44,7 @@ BOXES, MASKS = "maxboxaccv2", "mpxap"
 SCRATCH = "from scratch"
 FSL, CAM = "fsl", "cam"
 
-# What a run makes for one study; test_passes.jsonl outlives a change of it.
+# Outputs that begin() removes if the study changes; test_passes.jsonl is kept.
 OF_ONE_STUDY = (
     "trials.jsonl",
     "choice.json",

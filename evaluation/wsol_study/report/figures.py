@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Bins of Fig 10, and most points of a curve of Fig 9.
 BINS, POINTS = 20, 100
-# x and y of Fig 18: the hyperparameters that erase; for ACoL, which has one, the learning rate.
+# x and y of Fig 18: the hyperparameters that erase. ACoL has only one; its y is the learning rate.
 ERASING = {
     "adl": ("drop_rate", "erasing_threshold"),
     "has": ("drop_rate", "drop_area"),

@@ -74,8 +74,9 @@ class StudyConfig:
     each as score wsol reads it; or release and split, the folder of split --by wsol:F,T. masks: the
     folder that mask paths start from; a release brings its own. fsl_epochs: of the few-shot
     baseline. few_shot_trials: of each search on a subset. checkpoint_seconds: longest time between
-    checkpoints; there is one after each epoch in any case. samples: test images whose maps are
-    kept for figures. submit_to: a benchmark on this site, as what the chosen maps are submitted.
+    checkpoints; there is one after each epoch in any case. samples: test images whose maps are kept
+    for figures. submit_to: the benchmark on this site that the maps of the final models are
+    submitted to.
     """
 
     images: Path = field(metadata=TEXT)

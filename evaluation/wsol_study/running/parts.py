@@ -24,7 +24,7 @@ from labeling.records import Record
 # Decoded images that a process keeps, in bytes.
 KEPT_BYTES = 4 * 1024**3
 VALIDATION = 0.2
-# In the folder of masks, what stands for the name of the part.
+# Placeholder for the name of the part in the folder of masks.
 PART = "{part}"
 Pixels = NDArray[np.uint8]
 Truth = WsolImage | MaskedImage
@@ -124,7 +124,7 @@ class StudyData(Record):
 
 @dataclass
 class StudyPart:
-    """A part: its labels at once, its truth and images when they are needed."""
+    """A part. Its labels are read at once, its truth and images when they are needed."""
 
     data: StudyData
     name: str

@@ -49,7 +49,8 @@ ALL = Subset(part=FULL)
 class Model:
     """A trained model: what was planned, the task that made it, its record.
 
-    scores: train-fullsup score by key of a choice (_key): the model's search, and for CAM Fig 19.
+    scores: train-fullsup scores by key of a choice (_key): of the search and, for CAM, of the
+    points of Fig 19.
     """
 
     plan: TrialPlan

@@ -1,7 +1,8 @@
 """Training of one model. Killed at any step and resumed, it gives the same weights.
 
-Chance is seeded for each step, so a checkpoint holds weights, the state of the optimizer and sums
-alone. The same device, torch and number of threads are needed; on CUDA also --deterministic.
+Random numbers are seeded for each step, so a checkpoint holds only weights, the state of the
+optimizer and sums. The same device, torch and number of threads are needed; on CUDA also
+--deterministic.
 """
 
 import io
@@ -76,7 +77,7 @@ class Progress:
 
 
 class Training:
-    """A training in progress. checkpoint: the file to resume from and to write."""
+    """A training in progress."""
 
     def __init__(
         self, plan: TrialPlan, parts: dict[str, StudyPart], device: str, weights: str | None
@@ -112,7 +113,10 @@ class Training:
         return math.ceil(len(self.indices) / self.plan.batch)
 
     def run(self, checkpoint: Path | None = None, seconds: float = math.inf) -> None:
-        """Run the training to its end. seconds: longest time between checkpoints."""
+        """Run the training to its end.
+
+        checkpoint: the file to resume from and to write. seconds: longest time between checkpoints.
+        """
         if checkpoint is not None and checkpoint.is_file():
             self.restore(checkpoint)
         progress = self.progress
@@ -122,7 +126,7 @@ class Training:
                 decayed = DECAY ** (progress.epoch // self.plan.decay_every)
                 group["lr"] = self.rate * group["times"] * decayed
             self.model.train()
-            # On the device: a number of Python's would wait for the GPU at each step.
+            # On the device: a Python number would wait for the GPU at each step.
             total = torch.tensor(progress.total, dtype=torch.float64, device=self.device)
             for images, labels in self.batches():
                 total += self.step(images, labels) * len(images)
@@ -140,7 +144,7 @@ class Training:
 
     @property
     def has_failed(self) -> bool:
-        """Return whether the last loss is not a number: later ones could not be either."""
+        """Return whether the last loss is NaN: all later ones would be NaN, too."""
         return bool(self.progress.losses) and math.isnan(self.progress.losses[-1])
 
     def step(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

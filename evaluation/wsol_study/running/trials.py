@@ -30,7 +30,7 @@ WEIGHT, MAP = "weight/", "map/"
 
 @dataclass(kw_only=True)
 class TrainedValues(Record):
-    """What is known of a trained model, beside its weights.
+    """The values of a trained model, besides its weights.
 
     losses, curve: of each epoch; null where it is not a number, or was not measured. epoch: of the
     weights. scores: on validation, then on its subsets.
