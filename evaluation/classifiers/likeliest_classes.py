@@ -1,4 +1,4 @@
-"""The likeliest classes of frames, computed where the network is. No Django.
+"""The likeliest classes of frames, computed on the network's device. No Django.
 
 Only the rows come to the host. Torch is imported inside functions.
 """

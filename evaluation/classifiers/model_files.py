@@ -188,7 +188,7 @@ def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
 
 
 def _sized(shape: Any) -> FramePreparation:
-    """Return the opened network with the input size in the file, if it states one."""
+    """Return the preparation with the input size that the file states, else the default."""
     height, width = shape[2:]
     fixed = isinstance(height, int) and isinstance(width, int)
     return FramePreparation(size=(height, width)) if fixed else FramePreparation()

@@ -15,7 +15,7 @@ CURE = "write NAME: {file, size, mean, std, fit, classes}; only file is needed"
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A model to open. preparing: fields of Preparation that the file states.
+    """A model to open. preparing: fields of FramePreparation that the file states.
 
     classes: a file, or the name of a shipped list; None if the command states it.
     """

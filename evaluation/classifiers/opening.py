@@ -100,9 +100,9 @@ def load(
     `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: a
     state_dict or safetensors for a named model; by default the library's own from this machine's
     cache: nothing is downloaded. random_weights: no weights, the same random ones each time.
-    preparing: fields of Preparation that differ from the model's own.
-    Raises BadInput: no such model, library, file or weights; the number of outputs differs from
-    classes; the network does not take this size.
+    preparing: fields of FramePreparation that differ from the model's own. Raises BadInput: no such
+    model, library, file or weights; the number of outputs differs from classes; the network does
+    not take this size.
     """
     spec_name, spec = split(spec)
     device = devices.checked(device)

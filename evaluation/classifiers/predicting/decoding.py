@@ -116,9 +116,9 @@ class Decoders:
         # A fork of this process would share its threads and its GPU.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, "torch"])
-        # Ctrl-C is for the command, which ends the processes; one still loading would print a
-        # traceback. The
-        # tracker starts first, because it unblocks the signal again.
+        # Ctrl-C is for the command, which ends the processes; a process that is still loading would
+        # print a traceback. The resource tracker starts first, because its start unblocks the
+        # signal.
         resource_tracker.ensure_running()
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

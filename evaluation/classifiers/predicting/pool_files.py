@@ -197,10 +197,10 @@ def opened(
     names: Sequence[str],
     top: int | None = None,
 ) -> Iterator[PoolInProgress]:
-    """Return the pool in `out`, within working(): from an earlier run of these settings, else new.
+    """Yield the pool in `out`: that of an earlier run with these settings, else a new one.
 
-    settings: everything that the predictions depend on, as JSON. Raises BadInput: the earlier pool
-    has other settings or is damaged.
+    Call it within working(). settings: everything that the predictions depend on, as JSON. Raises
+    BadInput: the earlier pool has other settings or is damaged.
     """
     new_settings = json.loads(json.dumps(settings))
     state, cure = _read(out / STATE), ANOTHER
