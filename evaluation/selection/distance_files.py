@@ -25,8 +25,8 @@ DEEPEST = 100
 
 @dataclass(frozen=True)
 class DistanceFile:
-    """A checked file. sha256: of its bytes; places: the index of each class, which `between` takes
-    two of.
+    """A checked file. sha256: of its bytes; places: the index of each class. between: the distance
+    of two indices.
     """
 
     path: Path
@@ -141,7 +141,7 @@ def _matrix(
     places = {name: index for index, name in enumerate(names)}
     if not names or "" in places or len(places) < len(names):
         raise BadInput("the first row has an empty or a repeated name", path, 1, CURE)
-    # Before the array is made: a first row may name more classes than the file has numbers of.
+    # Checked before the array is made: a first row may name more classes than the file has numbers.
     for row in cells[1:]:
         if len(row) != len(cells[0]):
             raise BadInput(

@@ -75,7 +75,7 @@ def chosen_of(selection: RankedSelection) -> list[SelectedImage]:
 
 
 def pair_counts(selection: RankedSelection) -> list[PairCount]:
-    """Return the chosen images of each pair, also of pairs without any."""
+    """Return the number of chosen images of each pair; 0 for a pair without any."""
     counts = {frozenset(pair): 0 for pair in combinations(selection.classifiers, 2)}
     for line in chosen_of(selection):
         counts[frozenset(line.pair)] += 1

@@ -92,7 +92,7 @@ def pairs_of(names: Sequence[str]) -> list[Pair]:
 
 
 def pairs_in(meta: Meta) -> list[Pair]:
-    """Return the pairs of a selection: all, or those of the classifier that joined by it."""
+    """Return the pairs of a selection: all, or only those of the classifier that it adds."""
     return [pair for pair in pairs_of(meta.classifiers) if meta.added in (None, *pair)]
 
 

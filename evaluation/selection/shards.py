@@ -1,7 +1,8 @@
 """Select from a pool in parts: each part's mergeable state as a file, and their join. No Django.
 
 A part holds, pair by pair, the images of one stretch that some larger pool can choose
-(mad.survivors). Parts join into the same lines, byte for byte, however the pool was cut.
+(metrics.mad.selection.survivors). Parts join into the same lines, byte for byte, however the pool
+was cut.
 """
 
 import io
@@ -68,7 +69,7 @@ MOST_HELD = 1 << 16
 
 
 class _HeldIds:
-    """Image ids held in memory, by index; see mad.ImageIds."""
+    """Image ids held in memory, by index; see metrics.mad.selection.ImageIds."""
 
     in_order = False
     text = np.zeros(0, np.uint8)
