@@ -50,9 +50,7 @@ def keep(store: Store, paths: Sequence[Path]) -> str:
 
 @contextmanager
 def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield a temporary folder with the files that keep() stored; errors name them by their
-    `paths`.
-    """
+    """Yield temporary copies of the files that keep() stored; errors name the files by `paths`."""
     contents, _ = unpacked(store.get(key))
     with tempfile.TemporaryDirectory(prefix="assay-") as root:
         files = [Path(root) / path.relative_to(path.anchor) for path in paths]

@@ -35,7 +35,7 @@ class DrawnObject:
 
     @property
     def sha256(self) -> str:
-        """Return the hash of everything that the object's frames are made of, but the orders."""
+        """Return the hash of everything that the object's frames are made of, except the orders."""
         return canonical_sha256(
             {
                 "category": self.thing.category,

@@ -31,9 +31,8 @@ class SplitHead(Record):
 
     method: the rule as --by states it. sha256: of the input. lists: SHA-256 of the list of each
     part. class_parts: the part of each class, where classes are split. together: number of groups
-    of several images that were kept together. left_out: images that fit no part. sealed: a part
-    whose truth the site shows to nobody else. extends: the SHA-256 of the split.json that this one
-    extends.
+    of several images that were kept together. left_out: images that fit no part. sealed: the part
+    whose truth is hidden on the site. extends: the SHA-256 of the split.json that this one extends.
     """
 
     format: str = FORMAT
