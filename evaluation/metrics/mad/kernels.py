@@ -252,7 +252,7 @@ def rule_out(
     a, b, within, merits: (n,) of images best first; within: how many with the same two labels come
     before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,
     least_b (C,): merits below which no image with that label can be chosen, 0 for none. See
-    mad.survivors.
+    selection.survivors.
     """
     size, classes = a.shape[0], least_a.shape[0]
     spare = (total - 1) // cap

@@ -105,7 +105,7 @@ class TruthCell:
 
 @dataclass(frozen=True)
 class TruthRow:
-    """A classifier by the opening, by the newest truth on the opening's objects, and on all."""
+    """A classifier's cells: by the opening, by the newest truth on its objects, and on all."""
 
     effect: SequencesEffect
     is_people: bool

@@ -126,7 +126,7 @@ def reviewed(pool: ReviewPool, strata: Strata, judged: Mapping[Pair, Judgement])
 
 
 def rates(review: ReviewedPool, confidence: float, generator: np.random.Generator) -> Rates:
-    """Return how often the label is not valid, several are, none is, or it is undecidable."""
+    """Return how often the label is invalid, several or no classes are valid, or it is unclear."""
     pool, after = review.pool, review.after
     cannot = {
         image for (image, _), judgement in review.judged.items() if judgement.answer == CANNOT
