@@ -1,7 +1,7 @@
 """Compile the numba kernels before a command needs them: `python -m deploy.compile_kernels`.
 
-`make setup` runs it, and each worker of compose.yaml in the background. What the cache holds
-already is only loaded. A call with other types still compiles when it is made.
+`make setup` runs it, and each worker of compose.yaml in the background. Kernels in the cache are
+only loaded. A call with other argument types still compiles its kernel.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -102,7 +102,8 @@ def numba_type(code: str) -> Any:
 
 
 def main() -> None:
-    # Spawned, as numba's threads must not be forked. The modules that take longest are the last.
+    # Spawned, because numba's threads must not be forked. The modules that take longest are last in
+    # SIGNATURES, so they start first.
     with ProcessPoolExecutor(processors.count(), get_context("spawn")) as pool:
         list(pool.map(compile_kernels, reversed(SIGNATURES)))
 

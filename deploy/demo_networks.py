@@ -48,7 +48,7 @@ def write_models(folder: Path) -> Path:
 
 
 def make(folder: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of networks.npz. folder: for everything that is written meanwhile."""
+    """Return the arrays of networks.npz. folder: for intermediate files."""
     from annotator.demo import cds, labeled, networks
     from evaluation.benchmarks.kinds.cds import benchmarks
     from evaluation.benchmarks.kinds.labeled import paths

@@ -15,12 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_CONCURRENCY", "4"))
 threads = 4
-# It would listen in the home folder, which a service has not.
+# The control socket would be in the home folder, which a service lacks.
 control_socket_disable = True
-# A disk that is slow must not look like a worker that hangs.
+# A slow disk must not look like a hanging worker.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
-# gunicorn's own lines in the form of the site's. Not imported: SIGHUP reads the settings again.
+# Log gunicorn's own lines in the site's format. The settings are not imported, so that SIGHUP reads
+# them again.
 if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "json":
     logconfig_dict: dict[str, Any] = {
         "formatters": {"json": {"()": "annotator.request_log.json_formatter"}},
@@ -31,14 +32,14 @@ if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "jso
         },
     }
 
-# Where the workers add up their figures (annotator/metrics.py).
+# The folder in which the workers add up their metrics (annotator/metrics.py).
 OWN = "assay-metrics-"
 if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=OWN)
 
 
 def on_starting(server: Any) -> None:
-    """Figures are of the processes that run: those of earlier ones would be added."""
+    """Remove the metrics of earlier processes; they would be added to the new ones."""
     folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):
@@ -46,14 +47,14 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Load the pages before the worker accepts: otherwise its first visitor waits for them."""
+    """Load the pages before the worker accepts requests: else its first visitor waits for them."""
     from annotator.health import load_pages
 
     load_pages()
 
 
 def on_exit(server: Any) -> None:
-    """Removes the folder that was made here, also by an earlier reading of this file (SIGHUP)."""
+    """Remove the folder that was made here, also by an earlier reading of this file (SIGHUP)."""
     folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
     if folder.name.startswith(OWN):
         shutil.rmtree(folder, ignore_errors=True)

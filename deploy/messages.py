@@ -1,8 +1,8 @@
 """Writes locale/ again: finds the sentences that annotators read in templates, Python and scripts,
 adds new ones to each language's .po files, drops those that are gone, and compiles .mo files.
 
-`python deploy/messages.py` writes and says what is still to be translated; docs/how-to/develop.md
-says how. Babel does it, so neither xgettext nor msgfmt is needed.
+`python deploy/messages.py` writes them and prints the sentences that have no translation; see
+docs/how-to/develop.md. It uses Babel, so neither xgettext nor msgfmt is needed.
 """
 
 import io
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCALE = ROOT / "locale"
 LANGUAGES = ("de", "zh-hans")
 DOMAINS = ("django", "djangojs")
-# Calls within the template strings of a script too.
+# Also find calls inside the template strings of scripts.
 OPTIONS = {"parse_template_string": True}
 KEYWORDS = {
     "_": None,
@@ -37,7 +37,7 @@ KEYWORDS = {
 
 
 def sources(domain: str) -> list[Path]:
-    """Files in which sentences of a domain are, in a fixed order."""
+    """Return the files that may contain sentences of a domain, in a fixed order."""
     if domain == "djangojs":
         return sorted((ROOT / "static" / "js").rglob("*.js"))
     pages = (ROOT / "templates").rglob("*.html")
@@ -46,7 +46,7 @@ def sources(domain: str) -> list[Path]:
 
 
 def extracted(domain: str) -> Catalog:
-    """The sentences of a domain as the sources have them, untranslated."""
+    """Return the sentences of a domain that the sources have, untranslated."""
     catalog = Catalog()
     for path in sources(domain):
         name = path.relative_to(ROOT).as_posix()
@@ -59,7 +59,8 @@ def extracted(domain: str) -> Catalog:
 def _messages(path: Path) -> Iterator[tuple[str | None, str | tuple[str, ...]]]:
     method, text = {".js": "javascript"}.get(path.suffix, "python"), path.read_text("utf-8")
     if path.suffix == ".html":
-        # Python with everything but the sentences blanked out; Babel minds its indentation.
+        # templatize() blanks out everything but the sentences; Babel reads the rest as Python, so
+        # the indentation must go.
         text = "\n".join(line.strip() for line in templatize(text).splitlines())
     for _, message, _, context in extract(
         method, io.BytesIO(text.encode()), keywords=KEYWORDS, options=OPTIONS
@@ -77,7 +78,7 @@ def po_file(language: str, domain: str) -> Path:
 
 
 def read(language: str, domain: str) -> Catalog:
-    """A language's sentences as its .po file has them; none where there is no file yet."""
+    """Return a language's sentences from its .po file; none if there is no file yet."""
     path = po_file(language, domain)
     if not path.exists():
         return Catalog(to_locale(language), project="Assay", version="", fuzzy=False)
@@ -86,14 +87,14 @@ def read(language: str, domain: str) -> Catalog:
 
 
 def compiled(catalog: Catalog) -> bytes:
-    """The .mo file of a catalog."""
+    """Return the .mo file of a catalog."""
     out = io.BytesIO()
     write_mo(out, catalog)
     return out.getvalue()
 
 
 def untranslated(catalog: Catalog) -> list[Any]:
-    """Sentences without a translation, or with a doubtful one."""
+    """Return the sentences without a translation, or with a doubtful one."""
     return [message.id for message in catalog if message.id and not is_done(message)]
 
 
@@ -103,7 +104,7 @@ def is_done(message: Message) -> bool:
 
 
 def update(language: str, domain: str) -> Catalog:
-    """Writes a language's .po and .mo file with the sentences that the sources have now."""
+    """Write a language's .po and .mo files with the sentences that the sources have now."""
     catalog, template = read(language, domain), extracted(domain)
     catalog.msgid_bugs_address = ""
     template.creation_date = catalog.creation_date

@@ -4,10 +4,9 @@
     python deploy/serve.py [--demo] [--host 127.0.0.1] [--port 8000] [--data var]
 
 Migrates the database, collects static files that changed, loads the demonstration with `--demo`,
-starts web processes, a Celery worker and Celery beat, and says where the site is once it answers.
-One of them that dies is started again; one that keeps dying ends all. Ctrl-C, SIGTERM or SIGHUP end
-all that was started; where the kernel offers it (Linux) so does `kill -9` of this process. Needs
-the standard library alone.
+starts web processes, a Celery worker and Celery beat, and prints the address once the site answers.
+A process that dies is restarted; if it keeps dying, all of them end. Ctrl-C, SIGTERM and SIGHUP end
+all processes; on Linux, so does `kill -9` of this process. Needs only the standard library.
 """
 
 import argparse
@@ -32,11 +31,11 @@ T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 90
 END_SECONDS = 10
-# A process that died is started again, unless it has died this often within so many seconds.
+# A process that died is restarted, unless it has died DEATHS times within this many seconds.
 DEATHS = 3
 DEATHS_WITHIN_SECONDS = 60
 PR_SET_PDEATHSIG = 1
-# What the demonstration must not inherit from a shell or a .env that knows a real site.
+# Settings that the demonstration must not inherit from a shell or a .env of a real site.
 DEMO_SETTINGS = {
     "CELERY_BROKER_URL": "filesystem://",
     "DEBUG": "0",
@@ -46,7 +45,7 @@ DEMO_SETTINGS = {
 
 
 class Stop(Exception):
-    """An end with a sentence for the person, or none when they asked for it."""
+    """The end of serving. The message is for the user; it is empty if the user asked for it."""
 
     def __init__(self, message: str = "", code: int = 1) -> None:
         super().__init__(message)
@@ -54,7 +53,7 @@ class Stop(Exception):
 
 
 class Supervisor:
-    """The processes that were started, and the promise to end them."""
+    """The processes that were started. end() ends all of them."""
 
     def __init__(self, logs: Path, env: dict[str, str]) -> None:
         self.logs = logs
@@ -72,7 +71,7 @@ class Supervisor:
         self.asked = signal.Signals(number).name
 
     def run(self, *command: str) -> None:
-        """A step that must succeed before the next. Raises Stop with what it said."""
+        """Run a setup command until it ends. Raises Stop with its output if it fails."""
         with open(self.logs / "setup.log", "ab") as log:
             start = log.tell()
             self._start("setup", command, log)
@@ -83,7 +82,7 @@ class Supervisor:
             raise Stop(f"`{' '.join(command)}` failed:\n{output}")
 
     def start(self, name: str, *command: str, pass_fds: tuple[int, ...] = ()) -> None:
-        """A process that is expected to stay; its output goes to logs/NAME.log."""
+        """Start a process that must keep running; its output goes to NAME.log in the log folder."""
         self.staying[name] = (command, pass_fds)
         with open(self.logs / f"{name}.log", "ab") as log:
             self._start(name, command, log, pass_fds)
@@ -91,8 +90,8 @@ class Supervisor:
     def _start(
         self, name: str, command: tuple[str, ...], log: IO[bytes], pass_fds: tuple[int, ...] = ()
     ) -> None:
-        # A session of its own: Ctrl-C reaches this process alone, which then ends them in order,
-        # and a whole group can be killed with whatever it forked.
+        # Each child has its own session. So Ctrl-C reaches only this process, which then ends the
+        # children in order, and a child can be killed together with all processes that it forked.
         self.children[name] = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -106,11 +105,11 @@ class Supervisor:
         )
 
     def watch(self) -> None:
-        """Returns never: raises Stop when asked to end, or when a process keeps dying."""
+        """Watch the processes until Stop is raised: after a signal, or if a process keeps dying."""
         self._wait_for(lambda: None)
 
     def until_answers(self, host: str, port: int, path: str) -> None:
-        """Returns once the page answers 200. Raises Stop after START_SECONDS."""
+        """Wait until the page answers 200. Raises Stop after START_SECONDS."""
         end = time.monotonic() + START_SECONDS
 
         def answers() -> bool | None:
@@ -133,9 +132,9 @@ class Supervisor:
             time.sleep(0.1)
 
     def _start_again(self, name: str) -> None:
-        """Raises Stop with what the process said if it has died too often."""
+        """Restart a process that died. Raises Stop with its output if it has died too often."""
         child = self.children[name]
-        # What it forked would hold its place.
+        # Processes that it forked may still be running.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         now = time.monotonic()
@@ -149,23 +148,24 @@ class Supervisor:
         self.start(name, *command, pass_fds=pass_fds)
 
     def end(self) -> None:
-        """Every process started here, and what it forked, is gone when this returns."""
+        """End every process that was started here, and all processes that they forked."""
         for child in self.children.values():
-            # To the leader alone: web processes and Celery end in good order.
+            # SIGTERM goes only to the leader, so that web processes and Celery shut down in order.
             child.terminate()
         deadline = time.monotonic() + END_SECONDS
         for child in self.children.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, deadline - time.monotonic()))
         for child in self.children.values():
-            # start_new_session made the child's id its group's, which may outlive the child.
+            # The child's id is also the id of its group (start_new_session), which may outlive the
+            # child.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
 
 def _status(host: str, port: int, path: str) -> int | None:
-    """The HTTP status of a page of ours, or None while nobody answers."""
+    """Return the HTTP status of a page of the site; None if nothing answers."""
     connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", path)
@@ -177,7 +177,10 @@ def _status(host: str, port: int, path: str) -> int | None:
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """What a child calls before exec so that it gets SIGTERM when this process dies; else None."""
+    """Return a function for a child to call before exec; None if the system is not Linux.
+
+    The child then gets SIGTERM when this process dies.
+    """
     if not sys.platform.startswith("linux"):
         return None
     # Loaded before the fork: between fork and exec little is safe.
@@ -193,7 +196,7 @@ def die_with_parent() -> Callable[[], None] | None:
 
 
 def end_with_parent() -> None:
-    """This process gets SIGTERM when the one that started it (make) dies, where there is prctl."""
+    """Request SIGTERM for this process when its parent (make) dies; only on Linux."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
@@ -206,7 +209,7 @@ def _tail(path: Path, start: int = 0, lines: int = 20) -> str:
 
 @contextlib.contextmanager
 def only_one(data: Path) -> Iterator[None]:
-    """Holds the folder for this process. Raises Stop when another one serves from it."""
+    """Lock the folder for this process. Raises Stop if another process serves from it."""
     with open(data / "serve.lock", "a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -219,12 +222,12 @@ def only_one(data: Path) -> Iterator[None]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket that the web processes inherit: nobody can take the port in between."""
+    """Return a bound socket that web processes inherit, so that nobody takes the port meanwhile."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        # Without it two sockets that reuse the address could both be bound.
+        # Until one of them listens, two sockets that reuse the address could both be bound.
         bound.listen(1024)
     except OSError as error:
         bound.close()
@@ -236,7 +239,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def secret_key(data: Path) -> str:
-    """The key of this folder's site: random, made once, readable by its owner alone."""
+    """Return the folder's secret key: random, made once, readable only by its owner."""
     path = data / "secret-key"
     with contextlib.suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -249,17 +252,17 @@ def secret_key(data: Path) -> str:
 
 
 def environment(data: Path, demo: bool) -> dict[str, str]:
-    """What the processes see."""
+    """Return the environment of the processes."""
     env = dict(os.environ)
     if demo:
         env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
         env["SECRET_KEY"] = secret_key(data)
     env.update(ASSAY_DATA=str(data), DJANGO_SETTINGS_MODULE="annotator.settings")
-    # Where nobody may write beside the code whitenoise misses the folder of collected files.
+    # If the code's folder is read-only, whitenoise warns that there are no collected files.
     env.update(PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore:No directory at:UserWarning")
-    # Several processes on few cores: BLAS threads on top cost more than they bring.
+    # Several processes share few cores: more BLAS threads would slow them down.
     env.setdefault("OMP_NUM_THREADS", "1")
-    # Where web processes add up their figures (annotator/metrics.py).
+    # The folder in which web processes add up their metrics (annotator/metrics.py).
     env["PROMETHEUS_MULTIPROC_DIR"] = str(data / "metrics")
     return env
 
@@ -269,7 +272,7 @@ def serve(options: argparse.Namespace) -> None:
     logs = data / "log"
     logs.mkdir(parents=True, exist_ok=True)
     with only_one(data), listen(options.host, options.port) as bound:
-        # Figures are of the processes that run: those of earlier ones would be added.
+        # Remove the metrics of earlier processes; they would be added to the new ones.
         shutil.rmtree(data / "metrics", ignore_errors=True)
         (data / "metrics").mkdir()
         site = Supervisor(logs, environment(data, options.demo))
@@ -298,8 +301,10 @@ def prepare(site: Supervisor, demo: bool) -> None:
 
 
 def collect(site: Supervisor) -> None:
-    """Run collectstatic where a file in static/ is newer than what it left, as at the first start.
-    Without it the site works, and browsers ask for each file again after a minute."""
+    """Run collectstatic if static/ is newer than the collected files, as at the first start.
+
+    Without collected files the site works, but browsers request each file again after a minute.
+    """
     if not os.access(ROOT, os.W_OK):
         return
     folder = os.open(ROOT, os.O_RDONLY)
@@ -322,7 +327,7 @@ def is_collected(root: Path) -> bool:
 
 def start(site: Supervisor, bound: socket.socket, workers: int) -> None:
     celery = (sys.executable, "-m", "celery", "-A", "annotator")
-    # One worker has nobody to gossip with.
+    # A single worker has no other workers to talk to.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     for number in range(1, workers + 1):
         web = (sys.executable, "deploy/web_server.py", str(bound.fileno()))
@@ -341,7 +346,7 @@ def announce(data: Path, url: str, demo: bool) -> None:
 
 
 def say(line: str) -> None:
-    # The terminal may have gone (SIGHUP); the end must still be orderly.
+    # The terminal may be closed (SIGHUP); the processes must still be ended in order.
     with contextlib.suppress(OSError):
         print(line, flush=True)
 
@@ -369,7 +374,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    # What is written below the data folder is this user's alone.
+    # Only this user may read what is written below the data folder.
     os.umask(0o077)
     if options.end_with_parent:
         end_with_parent()

@@ -69,7 +69,7 @@ class Variable:
 
 
 def variables(source: str) -> list[Variable]:
-    """Every variable that the settings read, in their order. Raises Unexplained."""
+    """Return every variable that the settings read, in their order. Raises Unexplained."""
     lines = source.splitlines()
     return [
         _variable(call, _meaning(lines, statement.lineno), source)
@@ -78,7 +78,7 @@ def variables(source: str) -> list[Variable]:
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[ast.stmt, ast.Call]]:
-    """Calls of `env` with the innermost statement that has them, in the order of the file."""
+    """Return the calls of `env` in order, each with the innermost statement that contains it."""
     calls: list[tuple[ast.stmt, ast.Call]] = []
 
     def walk(node: ast.AST, statement: ast.stmt | None) -> None:
@@ -112,7 +112,7 @@ def _variable(call: ast.Call, meaning: str, source: str) -> Variable:
 
 
 def _meaning(lines: list[str], statement: int) -> str:
-    """The comment that ends in the line above the statement (numbered from 1), in one line."""
+    """Return the `#:` comment above the statement's line (from 1), as one line."""
     comment: list[str] = []
     for line in reversed(lines[: statement - 1]):
         if not line.strip().startswith("#:"):
@@ -136,7 +136,7 @@ def _shown(default: ast.expr, source: str) -> str:
 
 
 def page(source: str) -> str:
-    """docs/reference/settings.md. Raises Unexplained."""
+    """Return the text of docs/reference/settings.md. Raises Unexplained."""
     rows = (
         f"| `{each.name}` | {each.takes} | {each.default} | {each.meaning} |\n"
         for each in variables(source)

@@ -4,10 +4,10 @@
     python deploy/web_server.py SOCKET
 
 SOCKET is the number of a listening socket that this process inherits and may share with others like
-it. waitress reads a whole request, header and body, before a thread takes it up, and sends what a
-view answered while that thread works on: a client that sends or reads slowly holds a connection and
-no thread. A body of more than 512 KiB, and what waits to be read of more than 1 MiB, lie in unnamed
-files of the folder for temporary files (TMPDIR).
+it. waitress reads a whole request, header and body, before a thread handles it, and sends the
+answer without waiting for that thread. So a slow client holds a connection but no thread. Bodies
+over 512 KiB and unread answers over 1 MiB are kept in unnamed files in the folder for temporary
+files (TMPDIR).
 """
 
 import argparse
@@ -23,24 +23,24 @@ from typing import Any
 from waitress import create_server
 from waitress.channel import HTTPChannel
 
-# The program stands in deploy/, the project above it.
+# This program is in deploy/; the project is the folder above.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 THREADS = 4
-# Each may need a file beside its socket; the process needs some for itself.
+# A connection may need a file besides its socket; the process needs some files itself.
 CONNECTIONS = 2000
 FILES = 2 * CONNECTIONS + 200
-# Without a byte for so long a connection is closed.
+# A connection without any traffic for this long is closed.
 IDLE_SECONDS = 60
 MAX_HEADER_BYTES = 64 * 1024
-# Of answers that wait to be read, before the thread that made them waits, too: never.
+# Unread bytes of an answer at which the thread that makes it must wait: in effect never.
 UNREAD_BYTES = 2**62
-# What a form adds around a file.
+# Limit on what a form adds around a file.
 FORM_BYTES = 1024 * 1024
 
 
 def connections() -> int:
-    """How many connections the limit on open files allows, after raising it as far as allowed."""
+    """Raise the limit on open files as far as allowed; return how many connections it permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -51,8 +51,10 @@ def connections() -> int:
 
 
 class Channel(HTTPChannel):
-    """A connection that answers one request at a time: of several that were sent ahead, which
-    browsers and proxies do not do, the first alone, or their answers would fill the disk."""
+    """A connection that drops requests sent ahead: it answers the first one and is then closed.
+
+    Browsers and proxies do not send requests ahead. The answers to many would fill the disk.
+    """
 
     def service(self) -> None:
         with self.requests_lock:
@@ -66,8 +68,10 @@ class Channel(HTTPChannel):
 
 
 def head_without_body(application: Any) -> Any:
-    """The WSGI application with answers to HEAD that have the length of the body and no body, which
-    waitress leaves to it."""
+    """Return the WSGI application, changed to answer HEAD with the body's length but no body.
+
+    waitress leaves this to the application.
+    """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
         if environ["REQUEST_METHOD"] != "HEAD":
@@ -103,7 +107,7 @@ def main() -> None:
     from annotator.wsgi import application
 
     load_pages()
-    # It warns whenever a request waits for a thread, as those of one page do.
+    # waitress warns whenever a request waits for a thread, as the requests of one page do.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(
         head_without_body(application),
@@ -114,9 +118,9 @@ def main() -> None:
         outbuf_high_watermark=UNREAD_BYTES,
         max_request_header_size=MAX_HEADER_BYTES,
         max_request_body_size=settings.ASSAY_MAX_UPLOAD_BYTES + FORM_BYTES,
-        # select() ends at 1,024 files.
+        # select() handles at most 1,024 files.
         asyncore_use_poll=True,
-        # The settings say which proxies are believed.
+        # The settings say which proxies are trusted.
         clear_untrusted_proxy_headers=False,
         ident="",
     )

@@ -1,10 +1,10 @@
 #!/usr/bin/env python
 """Makes the secrets of compose.yaml once: `python deploy/compose/make_secrets.py FOLDER`.
 
-A file that is there stays as it is, so that the command may run at every start. Each container that
-mounts the folder reads it as a user of its own, so the files are readable by all of those; on the
-host only root reaches the volume. `--share FILE:FOLDER` copies one file for a service that must not
-read the others. Needs the standard library alone.
+Existing files are kept, so the command may run at every start. The containers that mount the folder
+run as different users, so every user may read the files; on the host only root reaches the volume.
+`--share FILE:FOLDER` copies one file for a service that must not read the others. Needs the
+standard library alone.
 """
 
 import argparse
@@ -15,18 +15,19 @@ from pathlib import Path
 
 
 def make(folder: Path) -> None:
-    """Writes what is missing. Raises OSError where the folder cannot be written to."""
+    """Write the missing secrets. Raises OSError if the folder cannot be written to."""
     password = _kept(folder / "postgres-password", secrets.token_urlsafe(32))
     _kept(folder / "secret-key", secrets.token_urlsafe(48))
     _kept(folder / "monitoring-token", secrets.token_urlsafe(32))
-    # By way of PgBouncer, and to the server itself, as migrations and backups need.
+    # One address goes through PgBouncer; the other to the server itself, for migrations and
+    # backups.
     _kept(folder / "database-url", f"postgres://assay:{password}@pgbouncer:6432/assay")
     _kept(folder / "server-url", f"postgres://assay:{password}@db:5432/assay")
     _kept(folder / "userlist.txt", f'"assay" "{password}"\n')
 
 
 def _kept(path: Path, text: str) -> str:
-    """The text of the file, which is written whole unless it is there."""
+    """Return the text of the file; if it is missing, write it first, atomically."""
     if not path.exists():
         unfinished = path.with_suffix(".new")
         unfinished.write_text(text)
