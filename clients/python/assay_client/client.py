@@ -80,7 +80,7 @@ class AssayClient(Transport):
         return cast(models.Progress, self.get(f"campaigns/{campaign}/progress/"))
 
     def answers(self, campaign: str, **query: Any) -> Iterator[models.AnswerRow]:
-        """Yield every answer under pseudonyms; `frame("campaigns/…/answers/")` has columns."""
+        """Yield every answer, under pseudonyms; `frame("campaigns/…/answers/")` returns a table."""
         return self.pages(f"campaigns/{campaign}/answers/", **query)
 
     def freeze(self, campaign: str) -> models.Release:

@@ -78,8 +78,9 @@ class Transport:
         return _json(self._send("PATCH", path, body, None))
 
     def delete(self, path: str, **query: Any) -> None:
-        """Delete the row at a path; of campaigns, datasets, benchmarks and images `confirm` repeats
-        its name.
+        """Delete the row at a path.
+
+        Campaigns, datasets, benchmarks and images need `confirm`, which repeats the row's name.
         """
         self.request("DELETE", path, params=query)
 
@@ -114,7 +115,8 @@ class Transport:
     def wait(self, path: str, *, seconds: float = 3600, every: float = 2, **query: Any) -> Any:
         """Return the row at a path once its job is done. Raises JobFailed, TimeoutError.
 
-        Warns if the job has not started after QUEUED_LONG seconds; Python says a warning once.
+        Warns if the job has not started after QUEUED_LONG seconds; Python shows the same warning
+        only once.
         """
         start = time.monotonic()
         while (row := self.get(path, **query))["state"] not in ("done", "failed"):
@@ -147,7 +149,7 @@ class Transport:
         return response
 
     def upload(self, path: File) -> str:
-        """Send a file in parts and return its id, which fields of files take in its place.
+        """Send a file in parts and return its id, which file fields accept instead of the file.
 
         Sends only what the site lacks: call it again after a break, also in another process.
         """
@@ -160,7 +162,8 @@ class Transport:
             response = self.request("POST", UPLOADS, headers=headers)
             address = response.headers["Location"]
             before = -1
-            # Ends, too, where the site lost parts: it then refuses the incomplete upload.
+            # The loop also ends if the site lost parts; the site then refuses the incomplete
+            # upload.
             while before < (offset := int(response.headers["Upload-Offset"])) < size:
                 file.seek(offset)
                 headers = {
