@@ -1,4 +1,4 @@
-"""What docs/reference/benchmarks.md promises, measured: one module for each subject."""
+"""Measure what docs/reference/benchmarks.md promises: one module for each subject."""
 
 import os
 from typing import Any, TypeVar
@@ -9,9 +9,9 @@ Row = dict[str, Any]
 
 
 def sized(full: T, smallest: T) -> T:
-    """Return the full size, or the smallest one that still runs every line, as CI wants.
+    """Return the full size; in a smallest run, as in CI, the smallest size that runs every line.
 
-    It is read from the environment, so that the processes of a benchmark agree.
+    The choice is read from the environment, so that all processes of a benchmark agree.
     """
     return smallest if os.environ.get(SMALLEST) else full
 

@@ -1,7 +1,7 @@
 """`python -m benchmarks [--smallest] [--size N] [--out DIR] [NAME …]`: all, or those named.
 
 A bench is a module bench_*.py with `main()` that returns the rows of one table (benchmarks.row).
-Exit 1 when a target is missed. --smallest runs every line on the least that it takes and judges no
+Exit 1 when a target is missed. --smallest runs every line on the smallest input and judges no
 target: it shows that the benchmarks still work.
 """
 

@@ -1,10 +1,11 @@
 """Dawid–Skene on a real crowd and on a million answers, with crowd-kit beside it.
 
 `python -m benchmarks aggregation [--size ANSWERS]`. Bluebirds: 39 people, 108 images, 4,212
-answers, truth. The million: 10,000 people, 200,000 questions, two-coin people of 0.6 to 0.95.
-crowd-kit runs until its own rule stops it; ours makes as many iterations, without priors, and the
-log-likelihoods of both are computed by the same function. Machine code is compiled before the
-clock starts; ours is the median of three runs, crowd-kit runs once. One thread.
+answers, truth. The million: 10,000 people, 200,000 questions; people are right with probabilities
+of 0.6 to 0.95, one for each class. crowd-kit runs until its own rule stops it; ours makes as many
+iterations, without priors, and the log-likelihoods of both are computed by the same function.
+Machine code is compiled before the clock starts; ours is the median of three runs, crowd-kit runs
+once. One thread.
 """
 
 import csv
@@ -60,7 +61,7 @@ def answers_of(folder: Path) -> tuple[AnswerTable, Any]:
 
 
 def few_votes(answers: AnswerTable, seed: int) -> AnswerTable:
-    """So many random votes of each image."""
+    """Return VOTES random votes of each image."""
     order = np.lexsort((np.random.default_rng(seed).random(len(answers)), answers.items))
     items = answers.items[order]
     rows = np.sort(order[np.arange(len(items)) - np.searchsorted(items, items) < VOTES])
@@ -136,10 +137,13 @@ def on_many(count: int) -> list[Row]:
 
 
 def made_crowd(count: int) -> tuple[Any, Any, Any, Any]:
-    """Each question gets as many votes as the next, all from different people."""
+    """Return people, items, labels and truth of a made crowd.
+
+    Each question has as many votes as the next, all from different people.
+    """
     rng = np.random.default_rng(0)
     items = np.sort(np.arange(count) % QUESTIONS).astype(np.int32)
-    # People in steps that are never 0 modulo their number: nobody twice on a question.
+    # A question's people are a step apart, never 0 modulo PEOPLE, so nobody votes twice on it.
     rank = np.arange(count) - np.searchsorted(items, items)
     first = rng.integers(0, PEOPLE, QUESTIONS)
     step = rng.integers(1, PEOPLE // (count // QUESTIONS + 1), QUESTIONS)

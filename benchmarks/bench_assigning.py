@@ -1,9 +1,9 @@
-"""The next page of 20, claim and commit included, beside the plain way (NOT EXISTS from the head).
+"""Time to get the next page of 20, with claim and commit, beside the plain way (NOT EXISTS).
 
 `python -m benchmarks assigning [--size QUESTIONS]`, on SQLite and PostgreSQL. Every question has
-five answers and five free seats, so one person who answered them all reads a lane where everything
-is still open: the worst case of the plain way. A second campaign, a fifth as large, hands out
-pages of one of 20 topics, whose questions take turns in the queue.
+five answers and five free seats. So a person who has answered them all reads a lane in which
+everything is still open: the worst case of the plain way. A second campaign, a fifth as large,
+hands out pages of one of 20 topics, whose questions take turns in the queue.
 """
 
 import random
@@ -19,8 +19,8 @@ from benchmarks import Row, own_process, row, sized
 TARGET_MS = 10.0
 WORKERS = 4
 EACH = 60
-# Between two pages of a worker: together about a hundred pages a second, which is what two
-# thousand people ask who take a second an image.
+# Pause between two pages of a worker. All workers together ask for about a hundred pages a second,
+# as two thousand people do who take a second for each image.
 PAUSE_S = 0.03
 IMAGES, TOPICS, LEFT = sized(10_000, 1_000), 20, 200
 OTHERS, NEWCOMERS = 30, 400
@@ -36,7 +36,7 @@ ORDER BY q.ticket LIMIT 20
 def main(
     questions: int = sized(100_000, 2_000), databases: tuple[str, ...] = ("sqlite", "postgres")
 ) -> list[Row]:
-    """Return the rows; a database that is not there gives none."""
+    """Return the rows; a database without a server gives none."""
     return own_process.on_each(databases, partial(_measured, questions))
 
 
@@ -65,7 +65,7 @@ def _measured(questions: int, folder: str, url: str | None) -> list[Row]:
 
 
 def prepare(questions: int) -> dict[str, Any]:
-    """Return who has answered what, once the campaigns are as five people an image left them."""
+    """Make both campaigns with their answers; return the ids of people whose pages are timed."""
     from benchmarks import worlds
     from labeling.models import Graph
 
@@ -91,7 +91,7 @@ def prepare(questions: int) -> dict[str, Any]:
 
     def large_votes(n: int) -> list[tuple[int, str, bool]]:
         is_left = left(n, questions) or n > questions - LEFT // 2
-        # Three of the others, never the one who stands in for who has 200 left.
+        # Three of the others, never the last one, who stands in for the person with 200 left.
         voters = [every, others[-1] if is_left else but_200, *others[n % 9 * 3 : n % 9 * 3 + 3]]
         return [(person, "yes", False) for person in voters]
 
@@ -132,7 +132,7 @@ def measure(world: dict[str, Any]) -> list[Row]:
     for label, user, cursor in (
         ("an ordinary annotator", ordinary, grid // 2),
         ("answered all but 200", but_200, grid - LEFT // 2),
-        # Behind the first question of the topic lies nothing but what they have answered.
+        # After the topic's first question come only questions that they have answered.
         ("all but the first and 200", but_200, 0),
     ):
         times = pages("grid", user, cursor, grid)
@@ -156,7 +156,7 @@ def _timed(action: Callable[[], Any]) -> float:
 
 
 def pages(name: str, user_id: int, cursor: int, returned: int, count: int = 100) -> list[float]:
-    """Return milliseconds of each page of a person who always comes back to the same place."""
+    """Return milliseconds of each page of a person, who starts at the same place every time."""
     from labeling.assignment import claiming
     from labeling.models import Campaign, Membership, User
 
@@ -190,7 +190,7 @@ def plain_times(user_id: int, count: int = 5) -> list[float]:
 
 
 def one_of_the_crowd(people: list[int]) -> list[float]:
-    """Return milliseconds of each page of newcomers who ask for one after another."""
+    """Return milliseconds of each page of newcomers, who ask for one page after another."""
     from labeling.assignment import claiming
     from labeling.db.sql import writing
     from labeling.models import Campaign, Seat, User

@@ -1,9 +1,10 @@
-"""CDS of a whole benchmark: read, score and 1,000 rounds of intervals, and its memory.
+"""CDS of a whole benchmark: time and memory to read it, score it and draw 1,000 rounds of
+intervals.
 
-`python -m benchmarks cds [--size N]`: N objects of twelve categories, each by 5 part and 4
-content schemes in 11 frames, named by 4 classifiers at random; Sarvadevabhatla et al. (2016) have
-1,850. Files are made once, and every step has a process of its own, so that its memory is its own.
-The rounds are timed beside a plain loop, numpy's median of every drawn cell, on a few of them.
+`python -m benchmarks cds [--size N]`: N objects of twelve categories, each by 5 part and 4 content
+schemes in 11 frames, named by 4 classifiers at random; Sarvadevabhatla et al. (2016) have 1,850.
+Files are made once. Every step runs in a new process, so that its memory can be measured. Some
+rounds are timed beside a plain loop with numpy's median of every drawn cell.
 """
 
 import itertools
@@ -77,7 +78,7 @@ _child = partial(own_process.run, "bench_cds")
 
 
 def make(settings: dict[str, Any]) -> dict[str, int]:
-    """sequences.jsonl and predictions.csv in a folder: the later a frame, the likelier right."""
+    """Write sequences.jsonl and predictions.csv; later frames are more often right."""
     rng, wordnet = random.Random(0), wn.load()
     classes = [wordnet.wnid(i) for i in thousand_classes(wordnet)]
     categories, count = classes[:CATEGORIES], 0
@@ -114,7 +115,7 @@ def read(settings: dict[str, Any]) -> dict[str, float]:
 
 
 def score(settings: dict[str, Any]) -> dict[str, float]:
-    """Seconds and memory beyond those of what was read; machine code is compiled before."""
+    """Return seconds and memory of scoring, without reading; machine code is compiled before."""
     wordnet, inputs = wn.load(), _read(settings["folder"])
     lines, predictions, mapping = inputs
     scoring.score(lines[:20], predictions, wordnet, CdsScoringOptions(bootstrap=1), mapping)
@@ -135,7 +136,7 @@ def _spent(start: float, cpu: float, before: int) -> dict[str, float]:
 
 
 def race(settings: dict[str, Any]) -> dict[str, float]:
-    """Processor seconds of a round of Table 2, ours and a plain loop's, of equal results."""
+    """Return processor seconds of a round of Table 2, ours and a plain loop's; both must agree."""
     lines, predictions, mapping = _read(settings["folder"])
     scored = scoring.score(
         lines, predictions, wn.load(), CdsScoringOptions(bootstrap=0, captchas=0), mapping
@@ -153,7 +154,7 @@ def race(settings: dict[str, Any]) -> dict[str, float]:
 
 
 def plain_round(scores: ScoreArrays, times: Counts) -> Floats:
-    """(K, C): Table 2 of one resample, by the rule of the text, a median at a time."""
+    """Return (K, C): Table 2 of one resample, by the paper's rule, one median at a time."""
     _, parts, contents, classifiers = scores.cds.shape
     table = np.empty((contents, classifiers))
     drawn = [

@@ -56,7 +56,7 @@ def main() -> list[Row]:
 
 
 def world() -> tuple[ClassBoxes, ClassBoxes, NDArray[np.float64]]:
-    """True boxes and detections: two in five are of an object, the others anywhere, less sure."""
+    """Return true boxes and detections: two in five near an object, others anywhere, less sure."""
     rng = np.random.default_rng(0)
     truth = ClassBoxes(
         rng.integers(0, IMAGES, OBJECTS),
@@ -153,7 +153,7 @@ def rounds(_: None) -> dict[str, Any]:
 
 
 def plain_round(drawn: Resampled, weights: NDArray[np.int64]) -> float:
-    """The mean AP of a round, class by class."""
+    """Return the mean AP of a round, computed class by class."""
     weighted, objects = weights[drawn.detection_images], weights[drawn.objects]
     true = weighted * drawn.hit
     aps, start, first = [], 0, 0
@@ -167,7 +167,7 @@ def plain_round(drawn: Resampled, weights: NDArray[np.int64]) -> float:
 
 
 def held_mib() -> int:
-    """What this process holds now; what it held before no longer counts as its peak."""
+    """Reset the peak memory of this process to what it holds now, and return it."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as control:
         control.write("5")
     return own_process.peak_mib()

@@ -1,13 +1,13 @@
-"""Drawing as a hand feels it: script a frame while 300 polygons of 100 corners move under it.
+"""Drawing speed: script time per frame while 300 polygons of 100 corners move.
 
-`python -m benchmarks drawing`. In Chromium, with real mouse events: dragging with the
-middle button, the wheel, and for comparison a corner that is dragged. What counts is what
-Chromium's trace says of event handlers and callbacks of requestAnimationFrame between two frames,
-in time of their thread, so that other work on the machine does not count. The time between frames,
-which is mostly painting (without a graphics card, in software), stands beside it.
+`python -m benchmarks drawing`. In Chromium, with real mouse events: dragging with the middle
+button, the wheel, and for comparison a corner that is dragged. The target is for the time of event
+handlers and requestAnimationFrame callbacks between two frames. It comes from Chromium's trace, as
+time of their thread, so other work on the machine does not count. The time between frames is shown
+too; it is mostly painting, without a graphics card in software.
 
-Then the time from frame to frame while 2,000 shapes are panned, by the layers' CSS transform and by
-their groups' attribute, the plain way.
+A second measurement is the time from frame to frame while 2,000 shapes are panned, by the layers'
+CSS transform and by the plain way, an attribute of their group.
 """
 
 import json
@@ -26,7 +26,7 @@ CORNERS = 100
 FRAMES = sized(150, 60)
 MANY = sized(2_000, 200)
 MANY_CORNERS = 24
-FASTEST_MS = 20.0  # a frame, where fifty take a second
+FASTEST_MS = 20.0  # for a frame, at 50 frames a second
 SIZE = (1600, 1200)
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline"]
 SCRIPT = {"EventDispatch", "FireAnimationFrame"}
@@ -49,7 +49,7 @@ BEGIN = """async ([shapes, width, height]) => {
   await new Promise((resolve) => setTimeout(resolve, 1000));
 }"""
 
-# The way before there were layers: each frame changes the attribute of what holds all shapes.
+# The former way, without layers: each frame changes the attribute of the group of all shapes.
 PLAIN = """() => {
   drawing.picture.move = function ({ scale, x, y }) {
     for (const world of this.worlds) {
@@ -104,7 +104,7 @@ class _Handler(SimpleHTTPRequestHandler):
     """The static files, and one page around them."""
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Nothing: the table is what one wants to read."""
+        """Log nothing, so that only the table is printed."""
 
     def do_GET(self) -> None:
         if self.path != "/":
@@ -117,7 +117,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 class _Server:
-    """The address of a server of the static files; leaving ends it."""
+    """A server of the static files during a with block, which gets its address."""
 
     def __enter__(self) -> str:
         self.server = ThreadingHTTPServer(
@@ -133,7 +133,7 @@ class _Server:
 
 
 def _shapes(columns: int = 20, rows: int = 15, corners: int = CORNERS) -> dict[str, list]:
-    """Wavy rings in a grid, in pixels of the image, near but apart."""
+    """Return wavy rings in a grid, near but apart, in pixels of the image."""
     shapes = {}
     for index in range(columns * rows):
         x = (index % columns + 0.5) * SIZE[0] / columns
@@ -150,7 +150,7 @@ def _shapes(columns: int = 20, rows: int = 15, corners: int = CORNERS) -> dict[s
 
 
 def _measure(chromium: str, url: str) -> dict[str, tuple[list[float], list[float]]]:
-    """Milliseconds of script, and between frames, for each movement."""
+    """Return the milliseconds of script and between frames for each movement."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -170,7 +170,7 @@ def _measure(chromium: str, url: str) -> dict[str, tuple[list[float], list[float
 
 
 def _pan(chromium: str, url: str) -> dict[str, list[float]]:
-    """Milliseconds from frame to frame while 2,000 shapes are dragged by the middle button."""
+    """Return milliseconds from frame to frame while the middle button drags 2,000 shapes."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -197,11 +197,11 @@ def _watch(browser: Any, page: Any, move: Any) -> tuple[list[float], list[float]
 
 
 def _frames(spans: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Milliseconds of script in each frame that had some, and from each frame to the next."""
+    """Return the milliseconds of script of each frame that had some, and those between frames."""
     script, between = [], []
     spent, end, frame = 0.0, 0.0, None
     for span in spans:
-        if span["name"] in SCRIPT and span["ts"] >= end:  # not one inside another
+        if span["name"] in SCRIPT and span["ts"] >= end:  # skip events inside another one
             spent += span.get("tdur", span["dur"]) / 1000
             end = span["ts"] + span["dur"]
         elif span["name"] == "Commit":

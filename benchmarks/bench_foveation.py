@@ -1,8 +1,8 @@
-"""Blurred sequences of 500 × 375 pixels and 10 frames: how many a second, against the plain way.
+"""Blurred sequences of 500 × 375 pixels and 10 frames: how many a second, beside the plain way.
 
-`python -m benchmarks foveation`. The plain way makes every frame by itself: scipy dilates and
-measures the parts so far, the pyramid is rebuilt, every pixel is blended. Both run on two
-threads, an object each, with one thread of torch's in each.
+`python -m benchmarks foveation`. The plain way makes every frame by itself: scipy dilates the parts
+so far and measures distances to them, the pyramid is rebuilt, and every pixel is blended. Both run
+on two threads, one object in each, with one torch thread in each.
 """
 
 import resource
@@ -43,7 +43,7 @@ def measure() -> list[Row]:
         off = (first.int() - plain.int()).abs()
         assert off.max() <= 1, "the plain way makes other frames"
     torch.set_num_threads(1)
-    # In turns, so that what else runs meets all of them.
+    # Take turns, so that other load affects all of them.
     ways = {"low": ours_of("low"), "higher": ours_of("higher"), "plain": plain_frames}
     runs: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
@@ -72,7 +72,7 @@ def measure() -> list[Row]:
 
 
 def made(seed: int) -> Object:
-    """An object: noise that is smooth in places, and nine parts along an order."""
+    """Return an object: smoothed noise and nine parts in an order."""
     rng = np.random.default_rng(seed)
     image = ndimage.gaussian_filter(rng.integers(0, 256, (HEIGHT, WIDTH, 3)), (1.5, 1.5, 0))
     return image.astype(np.uint8), round_parts(rng)
@@ -83,7 +83,7 @@ def ours_of(content: str, device: str = "cpu") -> Callable[..., Iterable[torch.T
 
 
 def plain_frames(image: NDArray[np.uint8], steps: PartSequence) -> Iterable[torch.Tensor]:
-    """The frames of `low`, each by itself."""
+    """Yield the frames of `low`, each computed by itself."""
     along = np.arange(-LOW.dilation_px, LOW.dilation_px + 1) ** 2
     disk = np.add.outer(along, along) <= LOW.dilation_px**2
     original = torch.from_numpy(image)
@@ -104,12 +104,12 @@ def plain_frames(image: NDArray[np.uint8], steps: PartSequence) -> Iterable[torc
 
 
 def drain(render: Callable[..., Iterable[torch.Tensor]], sample: Object) -> int:
-    """As a classifier would: every frame is met once, none is kept."""
+    """Read every frame once and keep none, as a classifier does."""
     return sum(int(frame[0, 0, 0]) for frame in render(*sample))
 
 
 def rate(render: Any, objects: list[Object]) -> tuple[float, float]:
-    """Objects a second on two threads, and milliseconds of processor time an object."""
+    """Return objects a second on two threads, and milliseconds of processor time for an object."""
     with ThreadPoolExecutor(THREADS) as workers:
         start, cpu = time.perf_counter(), time.process_time()
         list(workers.map(lambda sample: drain(render, sample), objects))
@@ -118,7 +118,7 @@ def rate(render: Any, objects: list[Object]) -> tuple[float, float]:
 
 
 def memory(objects: list[Object]) -> Row:
-    """What the most memory held grows by after the first objects."""
+    """Return how much the peak memory grows after the first objects."""
     rate(ours_of("low"), objects[:5])
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rate(ours_of("low"), objects)

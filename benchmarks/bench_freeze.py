@@ -1,8 +1,8 @@
 """Freezing 60,000 questions with five votes each by one process and by two, on PostgreSQL.
 
-`python -m benchmarks freeze [--size QUESTIONS]`. In a throwaway database: one process freezes
+`python -m benchmarks freeze [--size QUESTIONS]`. In a throwaway database, one process freezes
 alone; then a worker helps it; then the worker is killed in the middle of a range. The three
-releases are the same bytes. Each process is new, so its memory is its own.
+releases must have the same bytes. Each process is new, so that its memory can be measured.
 """
 
 import signal
@@ -67,13 +67,13 @@ def main(questions: int = sized(60_000, 6_000)) -> list[Row]:
 
 
 def freeze_with_worker(start: Start, kill: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the freeze says and what the worker does, unless it is killed."""
+    """Return the results of the freeze and of the worker; the worker's is empty if it is killed."""
     worker = start("work", kill)
     assert worker.stdout is not None
     assert worker.stdout.readline() == "ready\n"
     freezing = start("freeze")
     if kill:
-        # In the middle of a range: it says so, and waits there.
+        # The worker prints a line in the middle of a range and waits there.
         assert worker.stdout.readline() == "in a range\n"
         worker.send_signal(signal.SIGKILL)
         worker.wait()
@@ -88,9 +88,9 @@ def freeze_with_worker(start: Start, kill: bool) -> tuple[dict[str, Any], dict[s
 
 
 def prepare(questions: int) -> None:
-    """Settle or drop every question by votes of five of the people.
+    """Make a campaign whose questions are settled or dropped by five people's votes each.
 
-    Each seventh is dropped, each fifth has a late answer more.
+    Every seventh question is dropped; every fifth has one more answer, a late one.
     """
     from benchmarks import worlds
 
@@ -143,7 +143,7 @@ def freeze(_: None) -> dict[str, Any]:
 
 
 def work(kill: bool) -> dict[str, Any]:
-    """Run jobs until SIGTERM; with kill, say so in the middle of a range and stay there."""
+    """Run jobs until SIGTERM. With `kill`, print a line in the middle of a range and wait there."""
     from labeling.jobs import queue
     from labeling.releases import chunk_files
 

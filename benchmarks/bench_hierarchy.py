@@ -25,7 +25,7 @@ from labeling.simulation import simulating_queries
 # 9 roots, 90 questions below them, 1,000 classes below those.
 ROOTS, BELOW, LEAVES = 9, 10, sized(1_000, 100)
 SAMPLE = sized(200, 20)
-# Images for one query, or fewer queries.
+# At least this many images for each query.
 TARGET = 10
 REPLAYED, PLAIN, ROUNDS = sized(2_000, 20), sized(200, 10), sized(5, 1)
 TARGET_TIMES = 5.0
@@ -36,7 +36,7 @@ Answers = Sequence[tuple[str, str]]
 def main(
     images: int = sized(100_000, 500), databases: tuple[str, ...] = ("sqlite", "postgres")
 ) -> list[Row]:
-    """Return the rows; without a PostgreSQL server none of its."""
+    """Return the rows; without a PostgreSQL server, its rows are missing."""
 
     def opened(folder: str, url: str | None) -> list[Row]:
         return own_process.run("bench_hierarchy", folder, "measure", images, url)
@@ -156,7 +156,7 @@ def replay_row(of: QuestionGraph, mode: str) -> Row:
         assert {n: v for n, (v, _) in state.settled.items()} == labels
         assert state.candidates == candidates
     runs = []
-    # In turns, so that what else runs meets both.
+    # Take turns, so that other load affects both.
     for _ in range(ROUNDS):
         ours = _seconds(lambda answers: replaying.replay(of, answers, mode), answered)
         runs.append((ours, _seconds(partial(plain, of, mode), answered[:PLAIN])))
@@ -170,7 +170,7 @@ def replay_row(of: QuestionGraph, mode: str) -> Row:
 
 
 def _answers(of: QuestionGraph, mode: str) -> list[Answers]:
-    """Return the answers of images at whatever stage: a part of those that it takes, truthful."""
+    """Return truthful answers of images at random stages: each has a part of those it needs."""
     chance = np.random.default_rng(0)
     setting = simulating_queries.Setting(PRESENT, 0, mode, "breadth", REPLAYED)
     answers: list[Answers] = []

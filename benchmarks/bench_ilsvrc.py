@@ -27,7 +27,7 @@ def main() -> list[Row]:
 
 
 def correct_sets(wordnet: wn.WordNet, classes: list[int]) -> tuple[hpk.CorrectSets, list[Row]]:
-    """All sets of all classes, against a breadth-first search for each label and each k."""
+    """Return all sets of all classes, and a row that compares a breadth-first search per set."""
     seconds, sets = timed(lambda: hpk.correct_sets(wordnet, classes))
     start = time.perf_counter()
     valid = set(classes)
@@ -40,7 +40,7 @@ def correct_sets(wordnet: wn.WordNet, classes: list[int]) -> tuple[hpk.CorrectSe
 
 
 def precision(wordnet: wn.WordNet, classes: list[int], sets: hpk.CorrectSets) -> list[Row]:
-    """hp@k of many images, against looking each prediction up; and their hierarchical errors."""
+    """Time hp@k of many images, beside looking up each prediction; and hierarchical errors."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, len(classes), IMAGES)
     predicted = np.stack([rng.permutation(len(classes))[:20] for _ in range(2000)])
@@ -66,7 +66,7 @@ def precision(wordnet: wn.WordNet, classes: list[int], sets: hpk.CorrectSets) ->
 
 
 def bootstrap() -> list[Row]:
-    """Rounds of an error rate, against drawing the images of each round."""
+    """Time bootstrap rounds of an error rate, beside drawing the images of each round."""
     rng = np.random.default_rng(0)
     wrong = np.arange(100_000) < 6660
 
@@ -90,7 +90,7 @@ def bootstrap() -> list[Row]:
 
 
 def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    """The shortest of five runs, and what the last gave."""
+    """Return the seconds of the shortest of five runs, and the last result."""
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
@@ -100,7 +100,7 @@ def timed(action: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def plain_set(wordnet: wn.WordNet, true: int, valid: set[int], k: int) -> set[int]:
-    """The loop of the paper's appendix over the whole graph."""
+    """Return an hCorrectSet by the loop of the paper's appendix over the whole graph."""
     members: set[int] = set()
     reached, ring = {true}, {true}
     while len(members) < k and ring:

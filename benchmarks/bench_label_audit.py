@@ -1,4 +1,4 @@
-"""Share of wrong labels among those that the label audit asks people about again.
+"""Share of wrong labels among those that the label audit sends to people again.
 
 `python -m benchmarks label_audit`. A simulated release: 2,000 images of 50 classes, 5 % of the
 labels flipped at random, three classifiers that are right on 75 % and err together on hard images.

@@ -1,4 +1,4 @@
-"""The error that methods state of their labels, and the real one, on two crowds with known truth.
+"""The error that methods state for their labels, and the real one, on two crowds with known truth.
 
 `python -m benchmarks label_error`. Bluebirds (39 people, 108 images) and Dogs (807 images, four
 classes). crowd-kit's methods state the mean of 1 − p over their labels, p the probability they give

@@ -1,10 +1,10 @@
-"""Labeling as a person feels it, on a local gunicorn with SQLite and `synchronous=FULL`.
+"""Labeling speed as an annotator sees it, on a local gunicorn with SQLite and `synchronous=FULL`.
 
 `python -m benchmarks labeling [--size SECONDS]`. Three measurements on a throwaway database:
 
-- from an answer to the next image painted, in Chromium, with photographs of 1600 x 1200: the time
-  from the key's event to the frame after the one that the new image is in, so it is an upper bound;
-- the same with round trips of 6 s and an answer every two seconds: images and seats come late;
+- from an answer to the next painted image, in Chromium, with photographs of 1600 x 1200: the time
+  from the key's event to the frame after the one with the new image, so it is an upper bound;
+- the same with round trips of 6 s and an answer every two seconds, so images and seats come late;
 - answers a second through HTTP, in batches of 8, each on disk when accepted. The clients run on the
   same cores as the server and take their share of them.
 """
@@ -32,7 +32,7 @@ ROOT = own_process.ROOT
 PAINT_TARGET_MS = 50.0
 SLOW_TARGET_MS = 100.0
 ROUND_TRIP_MS = sized(6_000, 500)
-# Between answers: as fast as people are, and on the slow connection.
+# Pauses between answers: as fast as people are, and on the slow connection.
 PACE_MS, SLOW_PACE_MS = 400, 2_000
 SLOW_ANSWERS = sized(30, 3)
 RATE_TARGET = 300.0
@@ -43,7 +43,7 @@ WORKERS = 2
 
 
 def main(seconds: float = sized(10.0, 1.0)) -> list[Row]:
-    """Return the rows; no Chromium gives two less."""
+    """Return the rows; without Chromium, two fewer."""
     more = {"DEBUG": "0", "SECRET_KEY": "of the benchmark alone", "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as folder:
 
@@ -59,7 +59,7 @@ def main(seconds: float = sized(10.0, 1.0)) -> list[Row]:
 
 
 class _Server:
-    """gunicorn with two workers on a free port, or on that one; leaving ends it."""
+    """gunicorn with two workers on `port`, or on a free port, during a with block."""
 
     def __init__(self, environment: dict[str, str], port: int = 0) -> None:
         self.environment, self.port = environment, port
@@ -80,7 +80,7 @@ class _Server:
         raise RuntimeError("gunicorn did not answer within 30 s")
 
     def cpu_seconds(self) -> float:
-        """What the workers have used of the processors so far."""
+        """Return the processor seconds that the workers have used so far."""
         task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         used = 0
         for pid in task.read_text().split():
@@ -193,7 +193,7 @@ def _paint_row(name: str, times: list[float], target: float, load: str) -> dict[
 
 
 def prepare(_: None) -> dict[str, Any]:
-    """A campaign to answer fast, one to look at, and people with sessions and open seats."""
+    """Make a campaign to answer fast and one to look at; return people with sessions and seats."""
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
@@ -269,7 +269,7 @@ def _person(username: str, campaign_name: str, pages: int = 0) -> dict[str, Any]
 
 
 def _take_seats(user: Any, campaign: Any, count: int, seat_model: Any, questions: Any) -> list:
-    """Seats beyond what a page would give, so that the run times answers and nothing else."""
+    """Return the tokens of `count` new seats, enough that the run times only answers."""
     from datetime import timedelta
 
     from django.db.models import F
@@ -289,7 +289,7 @@ def _take_seats(user: Any, campaign: Any, count: int, seat_model: Any, questions
     return [row.token for row in rows]
 
 
-# From a key to the next image, so many times.
+# Returns the milliseconds from a key to the next image, `count` times.
 MEASURE = """async ([count, key, pace]) => {
   const stage = document.querySelector("[data-stage]");
   const times = [];
@@ -328,7 +328,7 @@ def paint(site: dict[str, Any]) -> dict[str, Any]:
             "uploadThroughput": -1,
         }
         context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
-        # The images that the fast connection has brought are used up before the measure begins.
+        # Images that were loaded over the fast connection are used up before measuring begins.
         slow_times = page.evaluate(MEASURE, [SLOW_ANSWERS + 5, "n", SLOW_PACE_MS])[5:]
         browser.close()
     return {"ms": times, "slow_ms": slow_times}

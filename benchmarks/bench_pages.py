@@ -1,4 +1,4 @@
-"""Pages of 8 kB that PostgreSQL reads for what researchers and jobs look at, at two sizes.
+"""Pages of 8 kB that PostgreSQL reads for researchers' pages and for jobs, at two sizes.
 
 `python -m benchmarks pages [--size QUESTIONS]`: beside a tenth of them. Every SELECT of a page is
 run once more under EXPLAIN (ANALYZE, BUFFERS); the number is the sum over its statements of shared
@@ -49,7 +49,7 @@ def _row(name: str, small: dict[str, Any], large: dict[str, Any]) -> Row:
 
 
 def measure(questions: int) -> dict[str, Any]:
-    """Return of each page {"pages", "scanned": tables read whole, "ms", "held": to a target}."""
+    """Return for each page {"pages", "scanned": tables read whole, "ms", "held": has a target}."""
     from django.test import Client
 
     from labeling.assignment import counters
@@ -63,7 +63,7 @@ def measure(questions: int) -> dict[str, Any]:
     def watch() -> None:
         monitoring.watch(campaign, everybody)
 
-    # As in a campaign that is some days old.
+    # Watch once before, as in a campaign that is some days old.
     watch()
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.get(username="alice"))

@@ -1,8 +1,8 @@
 """Merging pieces by alpha shape against the alphashape package, in one run on one machine.
 
-Both get the same pixel corners. The peer is handed the best alpha, which it would have to look
-for, and must draw the same shape. Its search iterates over a MultiPoint, which shapely 2 no longer
-allows, so it is given its points one by one.
+Both get the same pixel corners. The package is given the best alpha, for which it would have to
+search, and must draw the same shape. Its own search iterates over a MultiPoint, which shapely 2 no
+longer allows; a list of points replaces it.
 """
 
 import importlib
@@ -32,7 +32,7 @@ def main() -> list[Row]:
     assert merged.radius is not None
     ours = best(lambda: merge(masks), RUNS)
     points = corners(masks)
-    # It takes circumradii below 1 / alpha; a breath more takes ours too.
+    # The package keeps circumradii below 1 / alpha; a little more includes our radius.
     alpha = 1 / (merged.radius * (1 + 1e-9))
     theirs = best(lambda: quietly(alphashape.alphashape, points, alpha), 3)
     shape = quietly(alphashape.alphashape, points, alpha)
@@ -53,21 +53,21 @@ def ratio_row(of: str, target: int, theirs: float, ours: float) -> Row:
 
 
 class OneByOne(list[shapely.Point]):
-    """Stands in for the MultiPoint that the peer's search iterates over."""
+    """Stands in for the MultiPoint that the package's search iterates over."""
 
     def __init__(self, points: list[tuple[float, float]]) -> None:
         super().__init__(map(shapely.Point, points))
 
 
 def search(points: list[tuple[float, float]]) -> float:
-    """The alpha that the peer finds by halving."""
+    """Return the alpha that the package finds by bisection."""
     module = importlib.import_module("alphashape.optimizealpha")
     with mock.patch.object(module, "MultiPoint", OneByOne):
         return float(module.optimizealpha(points))
 
 
 def two_discs(pixels: int) -> list[Mask]:
-    """Two discs, half of the pixels each, a quarter of their radius apart."""
+    """Return two discs, half of the pixels each, a quarter of their radius apart."""
     radius = (pixels / 2 / np.pi) ** 0.5
     side = int(radius * 5) + 4
     y, x = np.ogrid[:side, :side]
@@ -83,7 +83,10 @@ def corners(masks: list[Mask]) -> list[tuple[float, float]]:
 
 
 def best(action: Callable[[], Any], times: int) -> float:
-    """Processor seconds of the quickest: all of this runs on one core, and others may be busy."""
+    """Return processor seconds of the quickest run.
+
+    All of it runs on one core, and other cores may be busy.
+    """
     seconds = []
     for _ in range(times):
         start = time.process_time()

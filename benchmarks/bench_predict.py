@@ -1,9 +1,9 @@
-"""Photographs into a pool beside the network alone, on a prepared batch in memory; its memory.
+"""Time and memory to make a pool from photographs, beside the network alone on a batch in memory.
 
-`python -m benchmarks predict [--size N]`: N JPEG files of 160 × 120 pixels, made of noise
-that is enlarged, through a toy network of four convolutions at 64 × 64, about twenty times as much
-work as decoding and preparing a photograph of that size. The network alone takes its turn in
-between, in the same process, since shared cores change their speed within seconds.
+`python -m benchmarks predict [--size N]`: N JPEG files of 160 × 120 pixels, made of noise that is
+enlarged, through a toy network of four convolutions at 64 × 64, about twenty times as much work as
+decoding and preparing a photograph of that size. The network alone is timed in between, in the same
+process, since shared cores change their speed within seconds.
 """
 
 import os
@@ -64,7 +64,7 @@ _child = partial(own_process.run, "bench_predict")
 
 
 def make(settings: dict[str, Any]) -> None:
-    """few/ and all/ of photographs, and the network."""
+    """Write photographs to few/ and all/, and the network."""
     import torch
     from torch import nn
 
@@ -87,8 +87,9 @@ def make(settings: dict[str, Any]) -> None:
 
 
 def predict(settings: dict[str, Any]) -> dict[str, float]:
-    """Seconds of the command, from its start to the whole pool, without those of the network alone;
-    of the latter for one image; and both in processor time."""
+    """Return the seconds of the command from its start to the whole pool, without those of the
+    network alone, and the seconds of the network for one image; both also in processor time.
+    """
     from django.core.management import call_command, load_command_class
 
     from evaluation.classifiers import opening
@@ -143,11 +144,11 @@ def predict(settings: dict[str, Any]) -> dict[str, float]:
 
 
 def _clocks() -> NDArray[np.float64]:
-    """Seconds, and seconds of processor of this process."""
+    """Return seconds, and processor seconds of this process."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 def _of_process(pid: int) -> float:
-    """Seconds of processor of another process so far."""
+    """Return the processor seconds of another process so far."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

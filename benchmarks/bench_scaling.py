@@ -2,7 +2,7 @@
 
 `python -m benchmarks scaling`. Each row has what was measured at each size and the slope between
 the last two in log-log (1: twice as much takes twice as long). Seconds are those of one process;
-docs/reference/benchmarks.md reckons with them.
+docs/reference/benchmarks.md computes costs from them.
 """
 
 import math
@@ -28,7 +28,7 @@ def main() -> list[Row]:
 
 
 def of_answers() -> list[Row]:
-    """Five votes a question, on PostgreSQL; none without a server."""
+    """Return rows of freezing, with five votes a question, on PostgreSQL; none without a server."""
     releases = [_frozen(answers // VOTES) for answers in SIZES]
     if not all(releases):
         return []
@@ -42,7 +42,7 @@ def of_answers() -> list[Row]:
 
 
 def _frozen(questions: int) -> dict[str, float]:
-    """What freezing took, and bytes of database and release; nothing without a server."""
+    """Return the costs of freezing, and bytes of database and release; nothing without a server."""
     import psycopg
 
     with own_process.postgres() as url, tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def _frozen(questions: int) -> dict[str, float]:
 
 
 def of_people() -> list[Row]:
-    """Dawid–Skene of two classes: answers of 1,000 people, and 1,000,000 answers of more."""
+    """Return rows of Dawid–Skene with two classes: by answers of 1,000 people, and by people."""
     from labeling.estimators.aggregation import AnswerTable
     from labeling.estimators.dawid_skene import fit
 
@@ -67,7 +67,7 @@ def of_people() -> list[Row]:
         questions = np.repeat(np.arange(answers // VOTES), VOTES)
         truth = rng.integers(0, 2, answers // VOTES)[questions]
         labels = np.where(rng.random(answers) < 0.8, truth, 1 - truth)
-        # Five different people a question: neighbours of one drawn by chance.
+        # Each question has five different people: a random one and the next four.
         first = rng.integers(0, people, answers // VOTES)[questions]
         people_of = (first + np.tile(np.arange(VOTES), answers // VOTES)) % people
         rows = AnswerTable.from_rows(
@@ -103,7 +103,7 @@ def _selected(images: int, classifiers: int) -> tuple[int, float]:
 
 
 def select(pool_folder: str) -> float:
-    """Return processor time of reading, checking and choosing, the machine code compiled before."""
+    """Return processor time of reading, checking and choosing; machine code is compiled before."""
     from benchmarks.bench_selection import run
     from evaluation.metrics.wordnet import nouns as wn
     from evaluation.readers.pools import read_pool

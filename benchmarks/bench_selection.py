@@ -1,11 +1,11 @@
 """Selection over 11 classifiers (55 pairs) and 10,000,000 images, memory-mapped.
 
-`python -m benchmarks selection [--size IMAGES]`. Two made pools: a realistic one (classifiers
-of 70 to 85 % accuracy that err on the same hard images, wrong ones less sure) and the worst (labels
-by chance, everyone sure of everything). Each runs in a process of its own, whose private memory is
-sampled; the machine code is compiled before the clock starts. Two threads. Then the ranks of as
-many classifiers with their intervals, beside a loop that draws the images of each pair and takes
-the eigenvector of each round.
+`python -m benchmarks selection [--size IMAGES]`. Two made pools: a realistic one (classifiers of 70
+to 85 % accuracy that err on the same hard images, wrong ones less sure) and the worst (random
+labels, all with high confidence). Each runs in a process of its own, whose private memory is
+sampled; the machine code is compiled before the clock starts. Two threads. Then the ranks of 11
+classifiers with their intervals are timed, beside a loop that draws the images of each pair and
+computes the eigenvector in each round.
 """
 
 import tempfile
@@ -65,7 +65,7 @@ def table(kind: str, got: dict[str, float]) -> list[Row]:
 
 
 def ranks_table() -> list[Row]:
-    """Ranks with intervals, of images of which a tenth belong to several pairs; one thread."""
+    """Time ranks with intervals in one thread; a tenth of the images belong to several pairs."""
     random = np.random.default_rng(0)
     names = [f"model{number:02d}" for number in range(CLASSIFIERS)]
     lines, answers = [], {}
@@ -145,7 +145,7 @@ def measure(pool_folder: str) -> dict[str, float]:
 
 
 def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
-    """Seconds to choose for all pairs from the first images, distances included."""
+    """Return the seconds to choose for all pairs from the first images, with distances."""
     rule = SelectionRule()
     start = time.perf_counter()
     levels = selecting.levels_of(pool.classes, wordnet, "weighted", Path("classes.txt"))
@@ -157,7 +157,7 @@ def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
 
 
 def sample(stop: threading.Event, peak: list[float]) -> None:
-    """The most private memory seen, in MiB; Linux tells it in smaps_rollup."""
+    """Keep the highest private memory in peak, in MiB; Linux reports it in smaps_rollup."""
     while not stop.wait(0.02):
         text = Path("/proc/self/smaps_rollup").read_text()
         private = sum(int(line.split()[1]) for line in text.splitlines() if "Private_D" in line)
@@ -165,7 +165,7 @@ def sample(stop: threading.Event, peak: list[float]) -> None:
 
 
 def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
-    """Seconds that the plain way takes on LOOPED rows of one pair: row by row, then sort."""
+    """Return the seconds of the plain way on LOOPED rows of one pair: row by row, then sort."""
     import pandas as pd
 
     places = [wordnet.index(wnid) for wnid in classes]

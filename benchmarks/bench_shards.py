@@ -2,8 +2,8 @@
 
 What a shard of 1/1000 reads, what shards hold of a pair, and the processor time of the same work in
 stretches, beside one run. Pools as in bench_selection. Bytes read are the pages of the pool's files
-that are in the system's cache after the shard, emptied of them before: reads and memory maps alike,
-and what the system read ahead (Linux; `mincore`).
+in the system's cache after a shard; before it, they are removed from the cache. So they count
+reads, memory maps and read-ahead (Linux; `mincore`).
 """
 
 import ctypes
@@ -102,7 +102,7 @@ def select(pool: Path, out: Path, *options: str) -> int:
 
 
 def command(verb: str, *options: object) -> int:
-    """Return how many candidates a mad command says it holds."""
+    """Run a mad command; return how many candidates it says it holds."""
     words = [sys.executable, "manage.py", "mad", verb, *map(str, options), "--json"]
     root = own_process.ROOT
     done = subprocess.run(words, cwd=root, check=True, text=True, stdout=subprocess.PIPE)
@@ -122,14 +122,14 @@ def write_ids_of_several_lengths(path: Path) -> None:
 
 
 def drop(path: Path) -> None:
-    """Takes a file out of the system's cache."""
+    """Remove a file from the system's cache."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def cached(path: Path) -> int:
-    """Bytes of a file that are in the system's cache."""
+    """Return how many bytes of a file are in the system's cache."""
     if path.stat().st_size == 0:
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
@@ -147,7 +147,7 @@ def cached(path: Path) -> int:
 def measure(pool_folder: str) -> dict[str, float]:
     """Return processor seconds of one run, of its stretches, and of shards and their merge.
 
-    Reading, checks and SHA-256 are included, WordNet and distances not.
+    They include reading, checks and SHA-256, but not WordNet and distances.
     """
     folder, wordnet = Path(pool_folder), wn.load()
     pool = read_pool(folder, None, wordnet)
@@ -166,7 +166,7 @@ def measure(pool_folder: str) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the least processor time of five."""
+    """Return the shortest processor time of five runs."""
     times = []
     for _ in range(5):
         start = time.process_time()

@@ -1,4 +1,4 @@
-"""Weighed answers cost less than a majority of five and err less; the audit states the error."""
+"""Weighed answers cost less than a majority of five and err less; the audit estimates the error."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -23,7 +23,7 @@ def main() -> list[Row]:
         plain = list(workers.map(partial(run, "majority-of-five"), range(COMPARED)))
     ours = [mean(weighed[:COMPARED], key) for key in ("error", "answers_per_question")]
     theirs = [mean(plain, key) for key in ("error", "answers_per_question")]
-    # Of the plain way, what was audited is no answer that it needs.
+    # A majority of five needs no audits, so their answers are not counted.
     theirs[1] = 5.0
     inside = sum(
         low <= simulated["error"] <= high

@@ -1,7 +1,7 @@
 """Boxes and pixels of score maps against OpenCV's contours and numpy's histograms.
 
-Maps of 224 × 224 that are smooth (14 × 14 or 28 × 28 random numbers, resized bilinearly, as maps of
-networks are) and, worst of all, pure noise; one to three true boxes an image.
+Maps of 224 × 224 are smooth (14 × 14 or 28 × 28 random numbers, resized bilinearly like a network's
+maps) or, the worst case, pure noise; each image has one to three true boxes.
 """
 
 import time
@@ -45,7 +45,7 @@ def true_boxes(rng: np.random.Generator) -> NDArray[np.float64]:
 def box_rows(
     kind: str, maps: list[Map], boxes: list[NDArray[np.float64]], has_target: bool
 ) -> list[Row]:
-    """Maps a second, and how many times a loop over thresholds takes; both must give the same."""
+    """Time maps a second beside a loop over thresholds; both must give the same hits."""
     rows = []
     for name in box_scores.PROTOCOLS[::-1]:
         protocol = box_scores.Protocol(name)
@@ -84,7 +84,7 @@ def box_rows(
 
 
 def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[Row]:
-    """PxAP against numpy's histograms, and against reading the arrays once."""
+    """Time PxAP beside numpy's histograms, and beside reading the arrays once."""
     protocol = box_scores.Protocol("reference")
     truths = [rng.choice([0, 1, 255], (SIZE, SIZE), p=[0.6, 0.3, 0.1]).astype(np.uint8)] * 8
     truths = [truths[number % 8].copy() for number in range(len(maps))]
@@ -149,7 +149,7 @@ def joined(parts: Any, total: box_scores.BoxScore) -> box_scores.BoxScore:
 def processor(
     maps: list[Map], boxes: list[NDArray[np.float64]], protocol: box_scores.Protocol
 ) -> float:
-    """Milliseconds of processor time for a map, in one thread."""
+    """Return milliseconds of processor time for a map, in one thread."""
     best = float("inf")
     for _ in range(3):
         sums, start = box_scores.BoxScore(protocol), time.process_time()
@@ -169,7 +169,7 @@ def ours(
 def plain_hits(
     scores: Map, boxes: NDArray[np.float64], protocol: box_scores.Protocol
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Threshold by threshold: contours by OpenCV, their boxes, and every IoU."""
+    """Return hits computed at each threshold: OpenCV's contours, their boxes, and every IoU."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -186,7 +186,7 @@ def plain_hits(
 
 
 def contour_boxes(contours: Any) -> tuple[NDArray[np.float64], int]:
-    """(B, 4) cut at the last pixel, and which belongs to the contour that encloses most."""
+    """Return (B, 4) boxes, cut at the last pixel, and the place of the largest contour's box."""
     import cv2
 
     if len(contours) == 0:

@@ -1,4 +1,4 @@
-"""The steps of a benchmark, each in a process of its own, with memory and database of its own.
+"""Steps of a benchmark, each in a new process, with its own memory and database.
 
 `python -m benchmarks.own_process MODULE ACTION ABOUT`: set up Django, call a function of
 benchmarks/MODULE.py with what is read from ABOUT, and print what it returns; both are JSON.
@@ -33,7 +33,7 @@ def start(
 ) -> subprocess.Popen[str]:
     """Start an action of benchmarks/<module>.py.
 
-    url: of its database, otherwise the folder's own. more: variables of its environment.
+    url: its database; None: one in the folder. more: variables of its environment.
     """
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.own_process", module, action, json.dumps(argument)],
@@ -46,7 +46,7 @@ def start(
 
 
 def result(process: subprocess.Popen[str]) -> Any:
-    """Return what an action returned, once it has ended."""
+    """Wait until an action ends; return its result."""
     out, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(f"{process.args} ended with {process.returncode}")
@@ -54,14 +54,14 @@ def result(process: subprocess.Popen[str]) -> Any:
 
 
 def run(module: str, folder: str, action: str, argument: Any = None, url: str | None = None) -> Any:
-    """Return what an action of benchmarks/<module>.py returns."""
+    """Run an action of benchmarks/<module>.py; return its result."""
     return result(start(module, folder, action, argument, url))
 
 
 def on_each(
     databases: tuple[str, ...], rows: Callable[[str, str | None], list[Any]]
 ) -> list[dict[str, Any]]:
-    """Return the rows of "sqlite" and "postgres", each by a folder and a URL (None: SQLite)."""
+    """Return the rows for "sqlite" and "postgres". Each gets a folder and a URL (None: SQLite)."""
     results = []
     for name in databases:
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
@@ -105,7 +105,7 @@ def find_chromium() -> str | None:
 def peak_mib() -> int:
     """Return the most memory that this process has held so far.
 
-    What getrusage says begins with the memory of whoever started the process.
+    getrusage's value would start with the memory of the parent process.
     """
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) >> 10

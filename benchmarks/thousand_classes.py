@@ -1,4 +1,4 @@
-"""Classes to measure with, as those of ILSVRC."""
+"""Classes for measurements, like those of ILSVRC."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from evaluation.metrics.wordnet import nouns as wn
 
 
 def thousand_classes(wordnet: wn.WordNet) -> list[int]:
-    """Return seeded leaves of the hierarchy, as most classes of ILSVRC are."""
+    """Return a seeded choice of leaves of the hierarchy, as most classes of ILSVRC are."""
     leaves = np.flatnonzero((wordnet.depth >= 0) & (np.diff(wordnet.down_start) == 0))
     chosen = np.random.default_rng(0).choice(leaves, 1000, replace=False)
     return sorted(chosen.tolist())

@@ -1,4 +1,4 @@
-"""Worlds to measure on, in a throwaway database: written in bulk, through the models.
+"""Make test data in a throwaway database, written in bulk through the models.
 
 Imported in a process with Django set up: by an action of own_process.
 """
@@ -32,7 +32,7 @@ Votes = Iterable[tuple[int, str, bool]]
 
 
 def begin() -> tuple[User, Dataset]:
-    """Return the owner of all that follows and a dataset, in a database of today's tables."""
+    """Migrate the database; return a dataset and its owner, who owns all that follows."""
     call_command("migrate", verbosity=0)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -44,7 +44,7 @@ def begin() -> tuple[User, Dataset]:
 def add_images(
     dataset: Dataset, count: int, size: tuple[int, int] = (500, 375), first: int = 0
 ) -> list[str]:
-    """Return the names of so many new images, which have no files but have items."""
+    """Return the names of `count` new images, which have items but no files."""
     rows = (
         Image(
             dataset=dataset,
@@ -64,7 +64,7 @@ def add_images(
 
 
 def add_people(count: int, *campaigns: Campaign) -> list[int]:
-    """Return the ids of so many annotators of the campaigns."""
+    """Return the ids of `count` new annotators of the campaigns."""
     rows = (User(username=f"person{n}", tutorials=["contains"]) for n in range(count))
     made = User.objects.bulk_create(rows, batch_size=CHUNK)
     members = [Membership(user=user, campaign=target) for target in campaigns for user in made]
@@ -90,9 +90,9 @@ def fill(
     fields: Callable[[int], dict[str, Any]],
     votes: Callable[[int], Votes],
 ) -> None:
-    """Add questions 1 to count with their seats and answers; what is not open is settled as yes.
+    """Add questions 1 to count with seats and answers; those not open get the settlement yes.
 
-    fields: of the nth question, its ticket too; "item" is its item's place, n where it is missing.
+    fields(n): fields of the question with ticket n; "item": the place of its item, n if missing.
     """
     items = Item.objects.filter(image__dataset=target.dataset_id).order_by("pk")
     ids = list(items.values_list("pk", flat=True))
@@ -159,7 +159,7 @@ def settle(settled: Iterable[tuple[Question, list[str]]], value: str = "yes") ->
 
 
 def end() -> None:
-    """Let the database know the tables, and measure as a site runs: each commit on disk."""
+    """Update the database's statistics, and measure as a site runs: each commit on disk."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")

@@ -3,7 +3,7 @@
 `python -m benchmarks gpu [--out DIR]` needs only torch 2.8 or later and numpy, so it runs on a bare
 machine with a GPU; the compiled loops of the CPU are left out by name where numba is missing. First
 both devices must give equal results; then a table of rates, which --out also writes as gpu.md.
-Without a GPU it says so.
+Without a GPU, the rows only say that nothing was measured.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.box_scores import PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
 
-# CPU: the rows themselves can be tried without a GPU.
+# ASSAY_BENCHMARK_DEVICE=cpu lets the rows be tried without a GPU.
 DEVICE = os.environ.get("ASSAY_BENCHMARK_DEVICE", "cuda")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 CORES = len(os.sched_getaffinity(0))
@@ -60,7 +60,7 @@ def main() -> list[Row]:
 
 
 def equal_rows() -> Iterator[Row]:
-    """Whether both devices give the same."""
+    """Yield rows that tell whether both devices give equal results."""
     for kind, grid in made.GRIDS.items():
         maps, boxes = made.maps(grid, COMPARED)
         for name in PROTOCOLS:
@@ -88,7 +88,7 @@ def equal_rows() -> Iterator[Row]:
 
 
 def map_rows() -> Iterator[Row]:
-    """Maps a second at 1,000 thresholds, of the CPU's threads and of the GPU."""
+    """Yield maps a second at 1,000 thresholds, on the CPU's threads and on the GPU."""
     for kind, grid in made.GRIDS.items():
         maps, boxes = made.maps(grid, min(MAPS, 512))
         for name in PROTOCOLS:
@@ -103,7 +103,7 @@ def map_rows() -> Iterator[Row]:
 
 
 def cds_row() -> Row:
-    """Objects a second: frames, a network of random weights and its classes, on one device."""
+    """Return objects a second: frames are made and classified by a random network on one device."""
     objects = [made.part_object(seed) for seed in range(OBJECTS)]
     rates, count = {}, made.PARTS + 1
     for device in (DEVICE, "cpu"):
@@ -136,8 +136,8 @@ def frame_classifier(device: str) -> Classifier:
 
 
 def mad_rows() -> Iterator[Row]:
-    """Images a second of the selection of one pair, where the device has to get its predictions and
-    where it made them.
+    """Yield images a second of the selection of one pair, with predictions on the host and on the
+    device.
     """
     pool = made.pool(IMAGES, CLASSES)
     slow = IMAGES / shortest(lambda: reducer("cpu").reduce(*pool, slice(0, IMAGES)), 2) / 1e6
@@ -149,7 +149,7 @@ def mad_rows() -> Iterator[Row]:
 
 
 def placed(pool: made.Pool, device: str) -> list[DevicePredictions]:
-    """Predictions as a network on this device leaves them there."""
+    """Return predictions in this device's memory, as a network on it leaves them."""
     return [DevicePredictions.of(each, slice(0, len(each.labels)), device) for each in pool]
 
 
@@ -159,7 +159,7 @@ def hits(maps: made.Maps, boxes: made.Boxes, name: str, device: str = DEVICE) ->
 
 
 def cpu_hits(maps: made.Maps, boxes: made.Boxes, name: str) -> Any:
-    """The same by the compiled loops, in a thread a core, or by torch without numba."""
+    """Return hits from the compiled loops, a thread for each core; without numba, from torch."""
     if not HAS_NUMBA:
         return hits(maps, boxes, name, "cpu")
 
@@ -173,7 +173,7 @@ def cpu_hits(maps: made.Maps, boxes: made.Boxes, name: str) -> Any:
 
 
 def reducer(device: str) -> SortingReducer | PairReducer:
-    """The reducer that `mad select` would use on this device."""
+    """Return the reducer that `mad select` would use on this device."""
     if device == "cpu" and HAS_NUMBA:
         return PairReducer(Levels.of_matrix(made.distances(CLASSES)), SelectionRule(), IDS)
     return sorting(device)
@@ -184,7 +184,7 @@ def sorting(device: str) -> SortingReducer:
 
 
 def shortest(action: Callable[[], Any], runs: int = 3) -> float:
-    """Seconds, after a first run that is not counted."""
+    """Return the seconds of the shortest run, after a first run that is not counted."""
     best = float("inf")
     for number in range(runs + 1):
         start = time.perf_counter()

@@ -28,14 +28,14 @@ def maps(grid: int, count: int) -> tuple[Maps, Boxes]:
 
 
 def part_object(seed: int) -> tuple[NDArray[np.uint8], PartSequence]:
-    """A photograph of blocks of noise, and its parts."""
+    """Return a photograph of blocks of noise, and its parts."""
     rng = np.random.default_rng(seed)
     blocks = rng.integers(0, 256, (HEIGHT // 5, WIDTH // 5, 3), dtype=np.uint8)
     return np.kron(blocks, np.ones((5, 5, 1), np.uint8)), round_parts(rng)
 
 
 def round_parts(rng: np.random.Generator) -> PartSequence:
-    """Nine round parts along an order."""
+    """Return nine round parts in an order."""
     y, x = np.mgrid[:HEIGHT, :WIDTH] / np.array([[[HEIGHT]], [[WIDTH]]])
     masks = {}
     for part in range(PARTS):
@@ -47,7 +47,7 @@ def round_parts(rng: np.random.Generator) -> PartSequence:
 
 
 def pool(images: int, classes: int) -> Pool:
-    """Predictions of two classifiers of 80 % that are less sure where they err."""
+    """Return predictions of two classifiers that err on 20 % and are less sure there."""
     rng = np.random.default_rng(images)
     truth = rng.integers(0, classes, images, dtype=np.int16)
     predictions = []
@@ -60,13 +60,13 @@ def pool(images: int, classes: int) -> Pool:
 
 
 def distances(classes: int) -> NDArray[np.float64]:
-    """Distances of the classes, numbered along a line."""
+    """Return distances of the classes: differences of their numbers."""
     number = np.arange(classes)
     return np.abs(number[:, None] - number).astype(np.float64)
 
 
 def network() -> torch.nn.Module:
-    """Four strided convolutions and a classifier of 1,000 classes, with random weights."""
+    """Return four strided convolutions and a layer for 1,000 classes, with random weights."""
     torch.manual_seed(0)
     layers: list[torch.nn.Module] = []
     for first, second in ((3, 32), (32, 64), (64, 128), (128, 256)):

@@ -53,8 +53,8 @@ def main(images: int = sized(10_000, 100)) -> list[Row]:
 
 
 def night(_: Any) -> dict[str, Any]:
-    """Return seconds, seconds of the processor, queries and memory (mib) of a night, and
-    done: the runs and the versions that it made.
+    """Return seconds, processor seconds, queries and memory (mib) of a night, and done: the runs
+    and the versions that it made.
     """
     from django.db import connection
 

@@ -23,7 +23,7 @@ POLICY = {"gold_share": 0, "votes": 1, "max_votes": 1, "min_votes": 1}
 
 
 def build(images: int) -> None:
-    """Make the campaigns, label so many images in each, and open and enter the benchmarks."""
+    """Make the campaigns, label some images in each, open the benchmarks and submit to them."""
     from benchmarks import worlds
     from evaluation.benchmarks.kinds.cds import benchmarks as cds
     from evaluation.benchmarks.kinds.labeled import benchmarks as labeled
@@ -89,7 +89,7 @@ def build(images: int) -> None:
 
 
 def label(numbers: list[int]) -> None:
-    """Settle everything about so many images from the nth on. numbers: n, and how many."""
+    """Settle all questions about `count` images from the nth on. numbers: n and count."""
     from labeling.models import Campaign, Item, Question
 
     first, count = numbers
@@ -143,7 +143,7 @@ def label(numbers: list[int]) -> None:
 
 
 def submit_late(_: Any) -> None:
-    """Enter another submission on all images in each benchmark but MAD."""
+    """Add a submission on all images to each benchmark except MAD."""
     from evaluation.models import Benchmark
 
     for made in Benchmark.objects.exclude(kind="mad"):
@@ -213,7 +213,7 @@ def _labels(classes: list[str], n: int) -> list[str]:
 
 
 def _is_right(image: str, wnid: str) -> str:
-    """Return the answer to a yes/no question: the first label is right, at times the second."""
+    """Return the answer to a yes/no question: the first label is right, at times also another."""
     is_first = wnid in _classes()[:HALF]
     return "yes" if is_first == (random.Random(image).random() < RIGHT) else "no"
 
@@ -236,7 +236,7 @@ def _square(x0: float, y0: float, x1: float, y1: float) -> Any:
 
 
 def _enter(made: Any, name: str) -> None:
-    """Bring in random predictions for the newest truth."""
+    """Submit random predictions for the newest truth."""
     from evaluation.benchmarks import truth_versions
     from evaluation.benchmarks.kind import kind_of
 

@@ -28,7 +28,7 @@ def main() -> list[Row]:
         full = 8 * training.side // 7
         images = np.stack([training.part.pixels(i, full) for i in range(len(training.indices))])
         times = []
-        # In turns, so that what else runs meets both.
+        # Take turns, so that other load affects both.
         for _ in range(ROUNDS):
             training.plan.epochs += 1
             start = time.perf_counter()
