@@ -85,7 +85,7 @@ def of_people() -> list[Row]:
 
 
 def of_images() -> list[Row]:
-    """`mad select` of a realistic pool, less its start: by images, and by classifiers."""
+    """Return rows of `mad select` on a realistic pool, without its start: by images, by models."""
     by_images = [_selected(size, TEN) for size in SIZES]
     by_classifiers = [_selected(SIZES[1], count) for count in CLASSIFIERS]
     return [

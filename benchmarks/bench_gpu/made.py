@@ -16,7 +16,7 @@ Pool = tuple[PoolPredictions, PoolPredictions]
 
 
 def maps(grid: int, count: int) -> tuple[Maps, Boxes]:
-    """Maps of grid × grid random numbers, resized as those of networks, with one to three boxes."""
+    """Return maps of grid × grid random numbers, resized like a network's, and their boxes."""
     rng = np.random.default_rng(grid)
     numbers = torch.from_numpy(rng.random((count, 1, grid, grid), np.float32))
     scores = torch.nn.functional.interpolate(numbers, (SIZE, SIZE), mode="bilinear")
