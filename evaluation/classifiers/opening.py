@@ -35,7 +35,8 @@ class Classifier:
     """A network, its classes in the order of its outputs, and its preparation.
 
     network: (B, 3, height, width) float32 on the device → (B, C) "probabilities", or "logits", to
-    which softmax is applied. source: what was loaded, as results state it.
+    which softmax is applied. source: the loaded model and its weights or hash, as results state
+    them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Options of commands that open networks: which ones, where they run, what they are given."""
+"""Options of commands that open networks: the networks, their device and their input."""
 
 import argparse
 import math
@@ -106,7 +106,7 @@ class ModelOptions(PreparationOptions):
         return models
 
     def classes_of(self, model: ListedModel) -> list[str]:
-        """Return the wnids of the model's outputs. Raises UsageError where nothing states them."""
+        """Return the wnids of the model's outputs. Raises UsageError if nothing states them."""
         if model.classes is not None:
             return read_classes(classes_file(model.classes))
         if self.classes is None:

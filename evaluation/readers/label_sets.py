@@ -46,7 +46,8 @@ class SizeTable(Record):
 def near(wordnet: WordNet, seed: Sequence[int], hops: int, among: Path | None = None) -> NearLabels:
     """Return the labels within this many hops of a seed's synsets, from all nouns or from a list.
 
-    The seed itself is included, at 0 hops. Raises BadInput for what is no wnid.
+    The seed itself is included, at 0 hops. Raises BadInput if the list has a line that is not a
+    wnid.
     """
     synsets = hpk.labels_within(wordnet, seed, hops)
     if among is not None:
@@ -68,7 +69,7 @@ def correct_set_sizes(
     """Return Table 1: the mean size of the hCorrectSets for every k, a row per set of valid labels.
 
     true: a list of the labels to average over, distinct and all valid; by default the valid labels.
-    Raises BadInput for what is no wnid and for a true label that is not valid.
+    Raises BadInput for a label that is not a wnid and for a true label that is not valid.
     """
     true_wnids = read_classes(true, wordnet) if true is not None else None
     rows = []

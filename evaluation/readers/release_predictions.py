@@ -58,7 +58,7 @@ def read_submission(truth: Path, path: Path, wordnet: WordNet) -> Classified:
             except BadInput as error:
                 if error.file != str(release.folder):
                     raise
-                # A zip was unpacked to a folder that nobody knows.
+                # Name the zip, not the temporary folder to which it was unpacked.
                 raise BadInput(error.message, path, error.line, error.cure) from error
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 # Its hashes are right, but no site writes such lines.

@@ -363,7 +363,7 @@ def _two_names(row: Row, key: str) -> tuple[str, str]:
 
 
 def _number(value: object) -> float:
-    """Return the value as a float; NaN for what is no number or too large for a float."""
+    """Return the value as a float; NaN if it is not a number or too large for a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     return float(value) if abs(value) <= sys.float_info.max else math.nan

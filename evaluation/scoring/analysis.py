@@ -86,7 +86,7 @@ class ByScale(Record):
 
 @dataclass(kw_only=True)
 class Analysis(Record):
-    """The analysis of one value per class. measure: what the values are."""
+    """The analysis of one value per class. measure: the name of the measure of the values."""
 
     measure: str
     per_class: PerClass
@@ -132,8 +132,8 @@ def analyse(
     """Return the analysis of one value per class: by class, by scale, by property.
 
     values, images (number per class), scales (share of the image) and properties by class. measure:
-    what the values are, for the result. by_scale is None without scales; properties is None unless
-    both scales and properties are given.
+    the name of the values' measure, for the result. by_scale is None without scales; properties is
+    None unless both scales and properties are given.
     """
     return Analysis(
         measure=measure,

@@ -254,7 +254,7 @@ class StudyFolder:
         return {key: [row[at] for row in cells] for at, key in enumerate(head)}
 
     def begin(self, study: Study) -> None:
-        """Write study.json, after removing what was made for another study, but not its passes."""
+        """Write study.json, after removing the files of another study, except its passes."""
         if self._has("study.json"):
             before = (self.path / "study.json").read_bytes()
             if before != f"{to_json(study)}\n".encode():

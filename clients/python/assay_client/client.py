@@ -1,4 +1,4 @@
-"""The client: what a researcher does, from photographs to a score."""
+"""The client: a researcher's steps, from photographs to a score."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -138,7 +138,7 @@ class AssayClient(Transport):
             self.post(path, files={"file": file})
 
     def score(self, benchmark: str, *, seconds: float = 3600) -> dict[str, Any]:
-        """Return the result of a run on what is submitted now."""
+        """Score the submissions that exist now; return the result."""
         run = self.post(f"benchmarks/{benchmark}/runs/")
         path = f"benchmarks/{benchmark}/runs/{run['id']}/"
         return cast(dict[str, Any], self.wait(path, seconds=seconds)["result"])

@@ -73,7 +73,7 @@ def batches_of(path: Path, size: int, start: int = 0) -> Generator[PhotographBat
 
 @dataclass(frozen=True)
 class DecodingPlan:
-    """What every process needs to know. size: photographs per batch."""
+    """The settings that every decoding process needs. size: photographs per batch."""
 
     source: PhotographSource
     list_path: Path

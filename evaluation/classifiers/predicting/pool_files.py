@@ -48,8 +48,10 @@ class ClassifierPredictions:
 
 @dataclass
 class PoolState:
-    """How far a pool is. start: offset of the next batch in the list; sizes: bytes of each file;
-    at_once: images per call of each classifier, fewer than a batch if a GPU's memory ran out.
+    """The progress of a pool.
+
+    start: offset of the next batch in the list; sizes: bytes of each file; at_once: images per call
+    of each classifier, fewer than a batch if a GPU's memory ran out.
     """
 
     settings: dict[str, Any]

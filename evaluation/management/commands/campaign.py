@@ -449,7 +449,7 @@ def _labels(
 
 
 def _names(path: Path | None) -> list[str]:
-    """Return the image names of the file; empty without a file, which stands for all images."""
+    """Return the image names of the file; an empty list (all images) without a file."""
     if path is None:
         return []
     names = lists.read_names("\n".join(text_lines(path)))

@@ -53,9 +53,10 @@ THREADS = "by default as many as processors"
 
 @dataclass(kw_only=True)
 class SelectionResult(Meta):
-    """The meta line of what was written to `out`. shard: (I, N); held: images of its pairs.
+    """The meta line of the file written to `out`.
 
-    just_below: confidences below the threshold by at most one step of float16.
+    shard: (I, N). held: images of its pairs. just_below: confidences below the threshold by at most
+    one step of float16.
     """
 
     shard: list[int] | None = None

@@ -131,7 +131,7 @@ class NewestColumn(Record):
 
 @dataclass(kw_only=True)
 class SequencesEffect(Record):
-    """What the newest truth changes for a classifier.
+    """The effect of the newest truth on a classifier's results.
 
     version: the truth that it was checked against. opening, objects: how many objects of the
     opening and of the newest truth it was asked about. ignored: frames that its version has and the

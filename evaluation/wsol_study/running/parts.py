@@ -72,8 +72,10 @@ class Subset(Record):
 
 @dataclass(kw_only=True)
 class StudyData(Record):
-    """Where the images and the truth lie. masks: None where the truth is boxes;
-    may contain PART."""
+    """The places of the images and the truth.
+
+    masks: None if the truth is boxes; may contain PART.
+    """
 
     images: str
     metadata: str

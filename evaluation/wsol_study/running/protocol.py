@@ -47,7 +47,7 @@ ALL = Subset(part=FULL)
 
 @dataclass
 class Model:
-    """A trained model: what was planned, the task that made it, its record.
+    """A trained model: its plan, the task that made it and its record.
 
     scores: train-fullsup scores by key of a choice (_key): of the search and, for CAM, of the
     points of Fig 19.

@@ -33,11 +33,11 @@ MARGIN = 8 / 7
 
 @dataclass(kw_only=True)
 class TrialPlan(Record):
-    """What one training depends on, beside the images.
+    """Everything that one training depends on, except the images.
 
     seed: of the study. best: keep the checkpoint that is best on validation, not the last.
-    validation: None where nothing is validated. subsets: smaller parts of validation that are
-    scored too.
+    validation: None if nothing is validated. subsets: smaller parts of validation that are scored
+    too.
     """
 
     method: str
@@ -62,7 +62,7 @@ class TrialPlan(Record):
 
 @dataclass
 class Progress:
-    """How far a training is; everything that a checkpoint holds beside model and optimizer.
+    """The progress of a training: all that a checkpoint holds besides model and optimizer.
 
     best: the weights with the best score, with the convention reference.
     """
