@@ -316,7 +316,7 @@ def test_gold_of_a_question_graph_replaces_an_unanswered_question(page, alice, c
     page.select_option("#id_topic", "q-bag")
     page.select_option("#id_answer", "no")
     page.click("text=Add it")
-    page.wait_for_selector("text=confirm that it may replace")
+    page.wait_for_selector("text=confirm that gold may replace it")
     page.check("#id_replace")
     page.click("text=Add it")
 

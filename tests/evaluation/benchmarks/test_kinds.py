@@ -307,7 +307,7 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
     assert joined.url == page("benchmark", row)
     assert run.state == Run.State.DONE, run.error
     assert '<th scope="row">alpha</th><td class="number">5</td>' in page_shown
-    assert table == "classifier,length\r\nalpha,5\r\n"
+    assert table == "classifier,length\nalpha,5\n"
     for address in reads(run):
         assert client.get(address).status_code == 200, address
         assert logged_in(bob).get(address).status_code == 404, address
