@@ -181,7 +181,7 @@ BUDGETS = {
     "annotator/kinds": 948,
     "annotator/management": 62,
     "annotator/pages": 1_617,
-    "benchmarks": 4_624,
+    "benchmarks": 4_633,
     "clients": 330,
     "deploy": 828,
     "docs": 5_486,
@@ -190,7 +190,7 @@ BUDGETS = {
     "evaluation/classifiers": 2_256,
     "evaluation/collecting": 488,
     "evaluation/engines": 536,
-    "evaluation/management": 4_104,
+    "evaluation/management": 4_109,
     "evaluation/metrics": 6_948,
     "evaluation/migrations": 930,
     "evaluation/pools": 1_644,
@@ -236,7 +236,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 584,
     "labeling/web": 8_824,
-    "tests": 83_596,
+    "tests": 83_599,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
