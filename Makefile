@@ -113,7 +113,7 @@ bench-gpu: setup-dev  ## measure what a GPU shortens, where one is
 	$(BIN)/python -m benchmarks gpu
 
 scale: setup-dev  ## measure what grows and what several processes share, in under 20 minutes
-	$(BIN)/python -m benchmarks shards pages freeze predict
+	$(BIN)/python -m benchmarks pages freeze predict
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
 	rm -rf $(VENV) docs/_build staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
