@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
-from labeling.errors import StoreAway, StoreFault
+from labeling.errors import StoreFault, StoreUnreachable
 
 # Larger files are read through a file on disk.
 IN_MEMORY = 8 * 1024 * 1024
@@ -56,7 +56,7 @@ def storage_of_bucket(
 class BucketStorage(S3Storage):
     """Storage that reads or writes a small file in one request.
 
-    Raises StoreAway if the store does not answer, StoreFault if it refuses.
+    Raises StoreUnreachable if the store does not answer, StoreFault if it refuses.
     """
 
     def _open(self, name: str, mode: str = "rb") -> File:
@@ -114,7 +114,7 @@ class BucketStorage(S3Storage):
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """Raise FileNotFoundError, StoreFault or StoreAway for errors of the client library."""
+    """Raise FileNotFoundError, StoreFault or StoreUnreachable for errors of the client library."""
     try:
         yield
     except ClientError as error:
@@ -132,7 +132,7 @@ def _faults() -> Iterator[None]:
         raise _away(f"{type(error).__name__}") from error
 
 
-def _away(reason: str) -> StoreAway:
-    return StoreAway(
+def _away(reason: str) -> StoreUnreachable:
+    return StoreUnreachable(
         f"The object store does not answer ({reason}). Nothing is lost; try again in a minute."
     )

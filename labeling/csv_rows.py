@@ -15,9 +15,9 @@ from labeling.files import BadInput
 LONGEST_LINE = 1 << 20
 # A spreadsheet would run a cell that begins with one of these. It gets a leading quote, which is
 # removed when the file is read.
-RUN = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 nfc = partial(unicodedata.normalize, "NFC")
-QUOTED = tuple(f"'{first}" for first in (*RUN, "'"))
+QUOTED = tuple(f"'{first}" for first in (*FORMULA_STARTS, "'"))
 
 
 def rows(
@@ -160,7 +160,7 @@ def csv_lines(rows_to_write: Iterable[Iterable[object]], end: str = "\n") -> Ite
 
 def safe_cell(text: str) -> str:
     """Return the text, with a leading quote if a spreadsheet would run it."""
-    return f"'{text}" if text.startswith((*RUN, "'")) else text
+    return f"'{text}" if text.startswith((*FORMULA_STARTS, "'")) else text
 
 
 def plain_cell(cell: str) -> str:

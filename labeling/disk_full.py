@@ -18,7 +18,7 @@ class StorageFull(Refusal):
 
 
 @contextmanager
-def saying_full() -> Iterator[None]:
+def converting_disk_full() -> Iterator[None]:
     """Convert ENOSPC into StorageFull, for requests that a user is waiting for."""
     try:
         yield

@@ -85,7 +85,7 @@ class StoreFault(Refusal):
     code = "store_refuses"
 
 
-class StoreAway(StoreFault):
+class StoreUnreachable(StoreFault):
     """The object store does not answer; a job waits for it without losing an attempt."""
 
     code = "store_away"

@@ -139,7 +139,7 @@ def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
     lifecycle.launch(campaign, owner)
     join(campaign, owner, [user])
     _draw(user, campaign, drawings)
-    lifecycle.move(campaign, owner, "close")
+    lifecycle.change_state(campaign, owner, "close")
     return campaign
 
 
@@ -153,7 +153,7 @@ def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
         tokens = [seat.token for seat in seats]
         taken = Seat.objects.filter(token__in=tokens).select_related("question__item__image")
         sent = [
-            submitting.Sent(
+            submitting.SubmittedAnswer(
                 uuid7(),
                 seat.token,
                 {

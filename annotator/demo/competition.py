@@ -100,7 +100,7 @@ def _label(
         # The replacement of the rejected drawing is asked in the next round.
         for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
             queue.run(pk)
-    lifecycle.move(campaign, owner, "close")
+    lifecycle.change_state(campaign, owner, "close")
 
 
 def answer(user: User, campaign: Campaign, value: Callable[[str, str], object]) -> int:
@@ -114,7 +114,7 @@ def answer(user: User, campaign: Campaign, value: Callable[[str, str], object]) 
             "token", "question__item__image__name", "question__topic"
         )
         sent = [
-            submitting.Sent(uuid7(), token, value(image, topic), _took(user, image))
+            submitting.SubmittedAnswer(uuid7(), token, value(image, topic), _took(user, image))
             for token, image, topic in rows
         ]
         count += len(submitting.submit(user, campaign, sent))

@@ -111,7 +111,7 @@ def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) ->
             user,
             campaign,
             [
-                submitting.Sent(
+                submitting.SubmittedAnswer(
                     uuid7(),
                     token,
                     "yes" if yes is None or (image, node) in yes else "no",

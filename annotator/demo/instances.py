@@ -130,7 +130,7 @@ def _round(campaign: Campaign, people: list[User], known: dict[Pair, list[Box]])
             value = _answer(question, known[seat.image_name, seat.topic])
             if value is not None:
                 spent = MILLISECONDS[question.step]
-                sent.append(submitting.Sent(uuid7(), seat.token, value, spent))
+                sent.append(submitting.SubmittedAnswer(uuid7(), seat.token, value, spent))
         if sent:
             submitting.submit(person, campaign, sent)
         count += len(sent)

@@ -130,7 +130,7 @@ def _compete(
             uploading.from_zip(dataset, owner, File(file, packed.name))
     for seen in SEEN:
         with (SOURCE.parent / seen).open("rb") as file:
-            label_files.take(dataset, owner, File(file, seen))
+            label_files.import_upload(dataset, owner, File(file, seen))
     lines = pools.select(
         predictions,
         classifiers=NETWORKS,
@@ -173,7 +173,7 @@ def _explain(
 
     while sum(competition.answer(member, naming, value) for member in members):
         pass
-    lifecycle.move(naming, owner, "close")
+    lifecycle.change_state(naming, owner, "close")
     competition.score(benchmark, owner)
 
 

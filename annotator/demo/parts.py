@@ -49,7 +49,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
         return existing
     version = vocabulary_store.start(dataset, owner)
     report = part_imports.PartImportReport()
-    bringing = part_imports.Bringing(dataset, version, part_imports.ImportOptions(), report)
+    bringing = part_imports.PartImport(dataset, version, part_imports.ImportOptions(), report)
     bringing.read(SOURCE, "coco")
     campaign = part_campaigns.draft(
         owner,
@@ -80,5 +80,5 @@ def _draw(user: User, campaign: Campaign) -> None:
     claiming.next_page(user, campaign, campaign.questions.count())
     mine = Seat.objects.filter(annotator=user, question__campaign=campaign)
     token = mine.get(question__item__image__name=CAT).token
-    submitting.submit(user, campaign, [submitting.Sent(uuid7(), token, drawing, 95_000)])
+    submitting.submit(user, campaign, [submitting.SubmittedAnswer(uuid7(), token, drawing, 95_000)])
     claiming.return_seats_of(user, campaign)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as _
 
 from annotator.kinds import tutorials
 from annotator.pages import bodies
-from labeling.answers.sent import Sent, read_form
+from labeling.answers.sent import SubmittedAnswer, read_form
 from labeling.kinds import Kind
 from labeling.models import Campaign, Question, Seat, User
 from labeling.reports.boxes_picture import ShownStep
@@ -157,7 +157,7 @@ class Page:
         """
         return None
 
-    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[SubmittedAnswer]:
         """Return the answers of a posted form. Raises Refusal."""
         return [read_form(post, gettext(self.missing))]
 

@@ -13,7 +13,14 @@ from django.utils.translation import get_language, gettext
 from annotator.accounts import person
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
 from annotator.pages import seats
-from labeling.answers.sent import Sent, check_batch, new_id, read_duration, read_id, read_token
+from labeling.answers.sent import (
+    SubmittedAnswer,
+    check_batch,
+    new_id,
+    read_duration,
+    read_id,
+    read_token,
+)
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import policies
 from labeling.models import Campaign, Question, Seat, User
@@ -59,7 +66,7 @@ class Grid(Page):
         follows = _next_topic(campaign, question)
         return {"first": rows[0], "question": follows, "tiles": _tiles(rows, campaign)}
 
-    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[SubmittedAnswer]:
         tokens = [read_token(token) for token in post.getlist("seat")]
         if not tokens:
             raise Refusal(gettext("The form names no image. Reload the page."), field="seat")
@@ -67,7 +74,7 @@ class Grid(Page):
         duration_ms = read_duration(post.get("duration_ms"), images=len(tokens))
         hard, yes = set(post.getlist(HARD)), set(post.getlist(YES))
         return [
-            Sent(
+            SubmittedAnswer(
                 id=read_id(post.get(f"id-{token}")),
                 seat=token,
                 # Ticked as both yes and "too hard" counts as too hard.

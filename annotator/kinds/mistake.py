@@ -4,7 +4,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page
-from labeling.answers.sent import Sent, read_form
+from labeling.answers.sent import SubmittedAnswer, read_form
 from labeling.kinds.mistake import ANSWER, TAGS, TAGS_KEY
 from labeling.models import Campaign
 
@@ -14,7 +14,7 @@ class MistakesPage(Page):
         tags = [tag._replace(label=gettext(tag.label), words=gettext(tag.words)) for tag in TAGS]
         return super().context(campaign) | {"tags": tags}
 
-    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[SubmittedAnswer]:
         word = post.get("value", "")
         tags = post.getlist(TAGS_KEY)
         value = {ANSWER: word, TAGS_KEY: tags} if word and tags else word

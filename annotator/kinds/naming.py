@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page
 from annotator.pages import seats
-from labeling.answers.sent import Sent, read_form
+from labeling.answers.sent import SubmittedAnswer, read_form
 from labeling.kinds.naming import keys_of
 from labeling.models import Campaign, Seat
 
@@ -56,7 +56,7 @@ class NamingPage(Page):
             for key in keys
         ]
 
-    def read(self, post: QueryDict, campaign: Campaign) -> list[Sent]:
+    def read(self, post: QueryDict, campaign: Campaign) -> list[SubmittedAnswer]:
         if "most" not in campaign.settings:
             return super().read(post, campaign)
         return [read_form(post.dict() | {"value": value_of(post, campaign)}, gettext(self.missing))]

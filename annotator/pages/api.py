@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from annotator.pages import seats
 from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import flagging, submitting
-from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
+from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.errors import NotYours
@@ -180,7 +180,7 @@ class AnswerViewSet(CampaignViewSet):
         for answer in body["answers"]:
             for key in ("looks", "along"):
                 answer.pop(key, None)
-        sent = [Sent(**answer) for answer in body["answers"]]
+        sent = [SubmittedAnswer(**answer) for answer in body["answers"]]
         results = submitting.submit(self.user, row, sent, monitoring.watch_now)
         return self.answer(ResultsSerializer, {"results": results})
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext
 
 from labeling.answers import drafts, sent
-from labeling.answers.sent import Sent, check_batch, read_token
+from labeling.answers.sent import SubmittedAnswer, check_batch, read_token
 from labeling.errors import Refusal, TooLarge
 from labeling.files import is_storable
 
@@ -103,7 +103,7 @@ def check_user(request: HttpRequest, body: Body) -> None:
         raise refusal
 
 
-def read_answers(body: Body) -> list[Sent]:
+def read_answers(body: Body) -> list[SubmittedAnswer]:
     """Return the body's answers: {"id": UUID, "seat", "value", "duration_ms", "input_method",
     "language"}.
 

@@ -20,7 +20,7 @@ from annotator.pages import open_tasks
 from annotator.pages.worded import all_worded, campaign_for
 from labeling.answers import flagging
 from labeling.assignment.claiming import NOT_WORKING
-from labeling.assignment.refusals import OVER
+from labeling.assignment.refusals import DEADLINE_PASSED
 from labeling.assignment.waiting import Waiting, waiting_for
 from labeling.campaigns.access import RESEARCHER, check_may_open, check_role
 from labeling.datasets import images
@@ -178,7 +178,7 @@ def cards_of(user: User) -> list[Card]:
 def _reason_to_stop(row: Membership) -> str:
     deadline = row.campaign.deadline
     if deadline and deadline <= timezone.now():
-        return gettext(OVER)
+        return gettext(DEADLINE_PASSED)
     return gettext(STOPPED[row.stage]) if row.stage in STOPPED else ""
 
 

@@ -149,7 +149,7 @@ def is_viewable(user: User, seat: Seat) -> bool:
         return False
     if seat.state == LEASED:
         return True
-    answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
+    answered = window.answered_on([seat.pk]).get(seat.pk, window.SeatAnswers())
     return _is_revisable(member, campaign, seat, answered)
 
 
@@ -160,7 +160,7 @@ def _active_member(user: User, campaign: Campaign) -> Membership | None:
 
 
 def _is_revisable(
-    member: Membership, campaign: Campaign, seat: Seat, answered: window.Answered
+    member: Membership, campaign: Campaign, seat: Seat, answered: window.SeatAnswers
 ) -> bool:
     return campaign.state != Campaign.State.CLOSED and window.is_open(
         policies.of(campaign),

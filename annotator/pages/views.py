@@ -106,7 +106,7 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
 def _notify_of_instructions(
     request: HttpRequest, campaign: Campaign, membership: Membership | None
 ) -> None:
-    if membership and (changed_at := instructions.take_notice(membership, campaign)):
+    if membership and (changed_at := instructions.pop_change_notice(membership, campaign)):
         date = date_format(changed_at, "DATETIME_FORMAT")
         sentence = gettext("The instructions changed on %(date)s (UTC). Read them again.")
         messages.info(request, sentence % {"date": date})

@@ -26,7 +26,7 @@ from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming, counters
 from labeling.consensus import calibrating, settling
 from labeling.db import question_counts
-from labeling.errors import Conflict, StoreAway
+from labeling.errors import Conflict, StoreUnreachable
 from labeling.jobs import partial_uploads, queue, rounds
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import auditing, gold, monitoring, verifying
@@ -156,7 +156,7 @@ def execute(job: Job) -> None:
         scored = kind.score(benchmark, release, run)
         result = scored.to_json() if isinstance(scored, Record) else scored
         queue.renew(job, 2, STEPS)
-    except StoreAway as outage:
+    except StoreUnreachable as outage:
         # The job waits for the store.
         Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
             state=Run.State.QUEUED, error=_sentence(outage)

@@ -15,7 +15,7 @@ from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.truth_versions import Following, VersionReport
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import NotYours
 from labeling.web.views.shared import SignedIn
 
@@ -97,7 +97,7 @@ def open_version(benchmark: Benchmark, number: int) -> tuple[IO[bytes], str]:
     access.check_images(benchmark)
     name = f"{benchmark.name}-truth-{number}"
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    with saying_full(), folders.scratch() as folder:
+    with converting_disk_full(), folders.scratch() as folder:
         goal = folder / "truth"
         goal.mkdir()
         kind_of(benchmark).write_truth(benchmark, number, goal)

@@ -31,7 +31,7 @@ from evaluation.selection.distance_files import read_distances
 from evaluation.selection.overlaps import PairCount, SelectionOverlap
 from labeling.campaigns.access import check_may_open
 from labeling.datasets.near_images import fingerprints_of
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import NotYours, Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.jobs import child, queue
@@ -218,7 +218,7 @@ def execute(job: Job) -> None:
     row = PoolSelection.objects.select_related("pool__dataset").filter(job=job).first()
     if row is None or row.file:
         return
-    with saying_full(), making.unpacked(row.pool) as folder:
+    with converting_disk_full(), making.unpacked(row.pool) as folder:
         out = folder / "selection.jsonl"
         child.manage(
             job,

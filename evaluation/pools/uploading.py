@@ -28,7 +28,7 @@ from evaluation.readers.selections import LONGEST_CLASS
 from evaluation.selection.stored_pools import S3, pool_at
 from labeling.campaigns.access import check_administrator, check_may_open
 from labeling.datasets.archives import ZipLimits, unpack
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput, is_storable
 from labeling.models import Dataset, User
@@ -57,7 +57,7 @@ def from_zip(dataset: Dataset, actor: User, file: Any) -> Pool:
         most,
         "Send fewer classifiers.",
     )
-    with saying_full(), tempfile.TemporaryDirectory(prefix="pool-") as scratch:
+    with converting_disk_full(), tempfile.TemporaryDirectory(prefix="pool-") as scratch:
         folder = Path(scratch, "pool")
         unpack(file, folder, limits)
         return _stored(dataset, actor, folder, "file")
@@ -68,7 +68,7 @@ def from_bucket(dataset: Dataset, actor: User, address: str) -> Pool:
     check_administrator(actor)
     if not address.startswith(S3):
         raise Refusal("Give the address as s3://BUCKET/PREFIX/pool.jsonl.", field="address")
-    with saying_full(), tempfile.TemporaryDirectory(prefix="pool-") as scratch:
+    with converting_disk_full(), tempfile.TemporaryDirectory(prefix="pool-") as scratch:
         with refusing("address"):
             _fetch(address, Path(scratch))
         return _stored(dataset, actor, Path(scratch), "address")

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.jobs import queue
 from labeling.models import Job
 
@@ -22,7 +22,7 @@ def working(kind: str, pk: int, job: Job) -> Iterator[Path]:
     folder = _root(kind) / f"{pk}{WORK}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with saying_full():
+        with converting_disk_full():
             yield folder
     except Exception as error:
         if queue.is_hopeless(job, error):

@@ -18,7 +18,7 @@ from evaluation.models import Benchmark, ReleaseSplit
 from evaluation.splits import files, rules, sources
 from evaluation.splits.rules import SplitRule
 from labeling.datasets.near_images import fingerprints_of
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.files import file_sha256
 from labeling.jobs import queue
@@ -94,7 +94,7 @@ def make(row: ReleaseSplit) -> ReleaseSplit:
     source = source_of(stored.read(row.release))
     rule = files.parse_names(row.method, tuple(row.names))
     head, lists = files.make(source, rule, row.seed, row.sealed is not None, earlier)
-    with saying_full(), tempfile.TemporaryDirectory(prefix="split-") as scratch:
+    with converting_disk_full(), tempfile.TemporaryDirectory(prefix="split-") as scratch:
         folder = Path(scratch, "split")
         files.write(folder, head, lists)
         packed = Path(scratch, "split.zip")

@@ -27,7 +27,7 @@ KEYS = ("id", "seat", "value", "duration_ms", "input_method", "language", "looks
 
 
 @dataclass(frozen=True)
-class Sent:
+class SubmittedAnswer:
     """A submitted answer. id: made by the client; seat: a token."""
 
     id: UUID
@@ -46,7 +46,7 @@ def check_batch(answers: Sequence[Any]) -> None:
         )
 
 
-def read(answer: object, where: str = "") -> Sent:
+def read(answer: object, where: str = "") -> SubmittedAnswer:
     """Return the answer in a JSON object or a form. where: prefix of the field that a Refusal
     names.
     """
@@ -54,7 +54,7 @@ def read(answer: object, where: str = "") -> Sent:
         raise _malformed("An answer must be a JSON object.", where.rstrip("."))
     if unknown := sorted(str(key) for key in set(answer) - set(KEYS)):
         raise _malformed(f"An answer has no {unknown[0][:60]!r}.", where.rstrip("."))
-    return Sent(
+    return SubmittedAnswer(
         read_id(answer.get("id"), f"{where}id"),
         read_token(answer.get("seat"), f"{where}seat"),
         answer.get("value"),
@@ -122,7 +122,9 @@ def read_language(value: object, where: str = "language") -> str | None:
     )
 
 
-def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
+def read_form(
+    fields: Mapping[str, Any], missing: str = "Choose one of the answers."
+) -> SubmittedAnswer:
     """Return the answer in a form, with the language of its page. missing: the Refusal's message
     for a form without an answer.
     """

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from labeling.answers import drafts, window
-from labeling.answers.sent import Sent, check_batch
+from labeling.answers.sent import SubmittedAnswer, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_YOUR_SEAT
@@ -149,7 +149,7 @@ class _Member:
 def submit(
     user: User,
     campaign: Campaign,
-    answers: Sequence[Sent],
+    answers: Sequence[SubmittedAnswer],
     watch: Callable[[Campaign, User], object] | None = None,
 ) -> list[Result]:
     """Submit answers; return one result for each, in order. Accepted ones are committed on return.
@@ -177,7 +177,9 @@ def submit(
 
 
 @retried
-def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[list[Result], bool]:
+def _submit(
+    user: User, campaign: Campaign, answers: Sequence[SubmittedAnswer]
+) -> tuple[list[Result], bool]:
     """Submit the first answers of a batch; a large batch stops at the person's next tenth answer.
 
     Return their results, and whether it stopped at a tenth answer.
@@ -199,7 +201,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
             # Read the clock under the locks: votes on a question are ordered by time (deciding.py).
             now=timezone.now(),
             seats=seats,
-            known=_known(user, answers),
+            known=_stored_answers(user, answers),
             by_tens=len(answers) > WATCH_EVERY,
         )
         results = []
@@ -211,7 +213,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> tuple[li
         if batch.new and member.has_quota:
             quotas.recount(member.pk)
         if batch.is_tenth:
-            ask_watch(campaign, user.pk)
+            enqueue_watch(campaign, user.pk)
     return results, batch.by_tens and batch.is_tenth
 
 
@@ -315,7 +317,9 @@ def _contexts(seats: Iterable[int]) -> Iterator[tuple[int, DrawingContext]]:
         yield pk, DrawingContext(topic, width, height, step, content or {})
 
 
-def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
+def _stored_answers(
+    user: User, answers: Sequence[SubmittedAnswer]
+) -> dict[UUID, tuple[str, Any, int | None, int]]:
     """Return stored answers with these ids as (seat, value, duration, revision).
 
     The seat is empty for another person's answer, so it never matches.
@@ -335,14 +339,14 @@ def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, in
     }
 
 
-def _decide(batch: _Batch, sent: Sent) -> Result:
+def _decide(batch: _Batch, sent: SubmittedAnswer) -> Result:
     try:
         return Result(sent.id, ACCEPTED, "", "", _accept(batch, sent))
     except Refusal as refusal:
         return Result(sent.id, REFUSED, refusal.code, refusal.message, None)
 
 
-def _accept(batch: _Batch, sent: Sent) -> int:
+def _accept(batch: _Batch, sent: SubmittedAnswer) -> int:
     """Return the answer's revision number. Raises the matching Refusal."""
     if not isinstance(sent.id, UUID):
         raise _refusal("bad_id")
@@ -358,7 +362,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if seat.state == Seat.State.ANSWERED:
         _check_window(batch, seat)
     elif question is not None:
-        _take_again(batch, seat, question)
+        _reclaim_seat(batch, seat, question)
     batch.new.append(
         Answer(
             id=sent.id,
@@ -385,7 +389,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     return seat.revisions - 1
 
 
-def _check_resent(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int:
+def _check_resent(batch: _Batch, sent: SubmittedAnswer, seat: _SubmittedSeat | None) -> int:
     """Return the revision number of a resubmitted answer. Raises a conflict for another body."""
     token, known_value, known_ms, revision = batch.known[sent.id]
     value = sent.value
@@ -397,7 +401,7 @@ def _check_resent(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> int
     return revision
 
 
-def _clean_value(batch: _Batch, sent: Sent, seat: _SubmittedSeat | None) -> object:
+def _clean_value(batch: _Batch, sent: SubmittedAnswer, seat: _SubmittedSeat | None) -> object:
     if seat is None and batch.member.kind.has_geometry:
         raise _refusal("not_your_seat")
     context = seat.context if seat else None
@@ -425,7 +429,7 @@ def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
         raise _refusal("revision_closed")
 
 
-def _take_again(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
+def _reclaim_seat(batch: _Batch, seat: _SubmittedSeat, question: Locked) -> None:
     """Take an expired seat again if its question has a free one; otherwise mark the answer as late.
 
     Answers of a stopped person are late as well, and the seat they held is freed. Raises
@@ -522,7 +526,7 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
     return [locked[rows[seat]] for seat in counting if rows[seat] in locked]
 
 
-def ask_watch(campaign: Campaign, user_pk: int) -> Job:
+def enqueue_watch(campaign: Campaign, user_pk: int) -> Job:
     """Queue and return the job that watches this person."""
     payload = {"campaign": campaign.pk, "user": user_pk}
     return queue.enqueue("watch", f"{campaign.pk}:{user_pk}", payload, campaign)

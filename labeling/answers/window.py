@@ -15,7 +15,7 @@ from labeling.models import Answer
 MAX_REVISIONS = 1_000
 
 
-class Answered(NamedTuple):
+class SeatAnswers(NamedTuple):
     """The answers on a seat. revisions: how many; late: whether the first one was late.
 
     first_at: start of the window. None before the first answer, from being sent back until the next
@@ -27,7 +27,7 @@ class Answered(NamedTuple):
     late: bool = False
 
 
-def answered_on(seats: Collection[int]) -> dict[int, Answered]:
+def answered_on(seats: Collection[int]) -> dict[int, SeatAnswers]:
     """Return what was answered on each answered seat; seats are primary keys. One query."""
     if not seats:
         return {}
@@ -48,12 +48,14 @@ def answered_on(seats: Collection[int]) -> dict[int, Answered]:
         if second is not None:
             ended.add(seat)
     return {
-        seat: _answered(answers)._replace(first_at=None) if seat in ended else _answered(answers)
+        seat: _seat_answers(answers)._replace(first_at=None)
+        if seat in ended
+        else _seat_answers(answers)
         for seat, answers in rows.items()
     }
 
 
-def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answered:
+def _seat_answers(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> SeatAnswers:
     """Return the state of a seat. answers: (time, late, time it was sent back or None) by revision.
 
     After an answer was sent back, the window starts with the first revision since then.
@@ -61,7 +63,7 @@ def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answ
     back = max((at for *_, at in answers if at is not None), default=None)
     since = [at for at, *_ in answers if back is None or at > back]
     _, is_late, _ = answers[0]
-    return Answered(len(answers), min(since, default=None), is_late)
+    return SeatAnswers(len(answers), min(since, default=None), is_late)
 
 
 def is_open(

@@ -32,9 +32,9 @@ WIDEST_WINDOW = 5_000
 # Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
 ENOUGH_ROWS = 800
 # Rows read of seats that this person gave back or let expire.
-MOST_AGAIN = 1_000
+MOST_REUSABLE = 1_000
 # Ordinary questions used to decide whether gold given back before them would still have a seat.
-NEXT_GIVEN_BACK = 10
+NEXT_ORDINARY = 10
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class Scan:
         return self.start if self.last is None else self.last
 
     @property
-    def wants_more(self) -> bool:
+    def needs_more_rows(self) -> bool:
         if self.exhausted or len(self.candidates) >= self.target:
             return False
         return self.most is None or self.rows < self.most
 
-    def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
+    def add_rows(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add the rows of one window, as WINDOW selects them; a union has no order."""
         rows = sorted(rows, key=itemgetter(3))
         for _, pk, subject, ticket, topic, look, seat, answer in rows:
@@ -175,7 +175,7 @@ class LaneReading:
     again: list[CandidateQuestion]
 
     @property
-    def overtaken(self) -> bool:
+    def is_overtaken(self) -> bool:
         """Return whether others took all of the topic between the two reads.
 
         Other topics may be left.
@@ -186,7 +186,7 @@ class LaneReading:
         )
 
     @property
-    def at_the_end(self) -> bool:
+    def is_at_end(self) -> bool:
         return all(scan.exhausted for scan in self.scans[:2])
 
 
@@ -239,8 +239,8 @@ def topic_pages(campaign: Campaign) -> bool:
     return KINDS[campaign.kind].topic_pages
 
 
-# A closed seat can be leased again. One that this person gave back comes last (AGAIN) and is
-# skipped here like an answered one.
+# A closed seat can be leased again. One that this person gave back comes last
+# (REUSABLE_QUESTIONS) and is skipped here like an answered one.
 UNSEEN = (None, "closed")
 # The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row
 # read, and no planner can turn it into a join over everything the person ever answered. Rows that
@@ -292,8 +292,8 @@ SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, a.token AS look,
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
-EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
-AGAIN = f"""
+WINDOWS_AND_HELD = " UNION ALL ".join([*WINDOWS, HELD])
+REUSABLE_QUESTIONS = f"""
 SELECT q.id, a.subject, q.ticket, q.topic,
     (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id), {LOOK},
     a.token, q.seats_free
@@ -318,19 +318,21 @@ def read(person: LaneReader, size: int) -> LaneReading:
     quota_topics = sorted(person.quota) if person.quota is not None else []
     statements = _windows_about(quota_topics) if quota_topics else WINDOWS
     windows = [part for scan in scans for part in _window(person, scan, *quota_topics)]
-    everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
-    fetch_rows = fetch_prepared if everything is EVERYTHING else fetch
+    everything = (
+        WINDOWS_AND_HELD if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
+    )
+    fetch_rows = fetch_prepared if everything is WINDOWS_AND_HELD else fetch
     rows = fetch_rows(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
-        scan.absorb([row for row in rows if row[0] == scan.lane])
-        while scan.wants_more:
-            scan.absorb(fetch(statements[scan.lane], _window(person, scan, *quota_topics)))
+        scan.add_rows([row for row in rows if row[0] == scan.lane])
+        while scan.needs_more_rows:
+            scan.add_rows(fetch(statements[scan.lane], _window(person, scan, *quota_topics)))
     held = [row for row in rows if row[0] < 0]
-    again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
+    again = _reusable_questions(person) if all(scan.exhausted for scan in scans[:2]) else []
     topic = _topic(person, held, scans, again) if person.by_topic else None
     candidates = [scan.candidates for scan in scans]
     if topic is not None and len(held) < size:
-        candidates = _of_topic(person, size, topic, scans)
+        candidates = _candidates_of_topic(person, size, topic, scans)
         if any(scan.candidates for scan in scans[:2]):
             # Returned questions come only if nothing else is left.
             again = []
@@ -373,7 +375,7 @@ def _topic(
     return again[0].topic if again else None
 
 
-def _of_topic(
+def _candidates_of_topic(
     person: LaneReader, size: int, topic: str, heads: Sequence[Scan]
 ) -> list[list[CandidateQuestion]]:
     """Return the candidates of one topic in each lane.
@@ -393,15 +395,15 @@ def _of_topic(
         [part for scan in scans for part in _window(person, scan, topic)],
     )
     for scan in scans:
-        scan.absorb([row for row in rows if row[0] == scan.lane])
-        while scan.wants_more:
-            scan.absorb(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
+        scan.add_rows([row for row in rows if row[0] == scan.lane])
+        while scan.needs_more_rows:
+            scan.add_rows(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
     heads[GOLD].dealt = next((scan.dealt for scan in scans if scan.lane == GOLD), Counter())
     candidates_by_lane = {scan.lane: scan.candidates for scan in scans}
     return [candidates_by_lane.get(head.lane, []) for head in heads]
 
 
-def _again(person: LaneReader) -> list[CandidateQuestion]:
+def _reusable_questions(person: LaneReader) -> list[CandidateQuestion]:
     """Return the questions that this person gave back or let expire and could get again, gold or
     not.
 
@@ -410,12 +412,12 @@ def _again(person: LaneReader) -> list[CandidateQuestion]:
     questions returned next after it, and always if there were none. A keyed hash of the seat
     decides, so the result is stable.
     """
-    rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
+    rows = fetch(REUSABLE_QUESTIONS, [person.user_id, person.campaign_id, MOST_REUSABLE])
     ordinary = sorted((row[2], bool(row[7])) for row in rows if row[4] is None)
 
     def returns(ticket: int, token: str) -> bool:
         after = bisect_right(ordinary, (ticket, True))
-        free = [is_free for _, is_free in ordinary[after : after + NEXT_GIVEN_BACK]]
+        free = [is_free for _, is_free in ordinary[after : after + NEXT_ORDINARY]]
         return not free or _draw(token) < sum(free) / len(free)
 
     return [
@@ -433,10 +435,12 @@ def _draw(token: str) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-def gold_about(person: LaneReader, scan: Scan, topics: Iterable[str]) -> list[CandidateQuestion]:
+def gold_of_topics(
+    person: LaneReader, scan: Scan, topics: Iterable[str]
+) -> list[CandidateQuestion]:
     """Return gold of these topics that this person has not seen, if the window had none of them."""
     keys = sorted(topics)
     window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")
     more = Scan(GOLD, scan.start, scan.target, scan.window)
-    more.absorb(fetch(window, _window(person, more, *keys)))
+    more.add_rows(fetch(window, _window(person, more, *keys)))
     return more.candidates

@@ -24,11 +24,17 @@ from labeling.assignment.candidates import (
     LaneReader,
     LaneReading,
 )
-from labeling.assignment.refusals import CLOSED, IN_TRAINING, NOT_WORKING, NOT_YOUR_SEAT, OVER
+from labeling.assignment.refusals import (
+    CLOSED,
+    DEADLINE_PASSED,
+    IN_TRAINING,
+    NOT_WORKING,
+    NOT_YOUR_SEAT,
+)
 from labeling.db import question_counts
 from labeling.db.freeing import free
 from labeling.db.sql import (
-    Raced,
+    LostRace,
     execute,
     fetch,
     fetch_prepared,
@@ -49,10 +55,10 @@ LARGEST_PAGE = 200
 # Most seats that a person may hold, unless one page has more.
 MOST_HELD = 40
 # How long a person keeps their seats after closing the browser's page.
-AFTER_LEAVING = timedelta(seconds=60)
+LEASE_AFTER_LEAVING = timedelta(seconds=60)
 # Attempts to fill a page that stays empty because others were faster.
 ATTEMPTS = 10
-EXPIRED_AT_ONCE = 100
+EXPIRED_BATCH = 100
 EXPIRED_BATCHES = 50
 
 Stage = Membership.Stage
@@ -94,7 +100,7 @@ class Fill:
 
     missing: seats still missing. behind: candidates skipped because others locked them. empty:
     whether the person has no open seat. share: share of gold. ahead: estimate of the answers still
-    to give (_ahead). answered: the person's answers so far. question_count: the campaign's
+    to give (_answers_left). answered: the person's answers so far. question_count: the campaign's
     questions without gold.
     """
 
@@ -138,10 +144,10 @@ def next_page(
         if attempt >= 2 and not fill.empty:
             break
     seats = open_seats(user, campaign)
-    return SeatsPage(seats, _left(fill, len(seats)) if seats else 0, fill.answered)
+    return SeatsPage(seats, _visible_answers_left(fill, len(seats)) if seats else 0, fill.answered)
 
 
-def _left(fill: Fill, seats_on_page: int) -> int:
+def _visible_answers_left(fill: Fill, seats_on_page: int) -> int:
     """Return an estimate of the answers left, including those to the seats on this page.
 
     Without gold it is exact if the lanes were read to the end. With gold it falls by one with each
@@ -191,31 +197,31 @@ def _fill(
     """
     person = working_reader(user, campaign)
     size = size or person.policy["page_size"]
-    hand = hand_of(person, min(size + len(beside), most))
-    held = hand.reading.held
-    size = min(size + len(hand.reading.tokens.intersection(beside)), most)
-    if fair and size > len(held) and hand.reading.at_the_end:
-        size = min(size, counters.fair_share(person, hand.left, held) or size)
+    claimable = claimable_questions(person, min(size + len(beside), most))
+    held = claimable.reading.held
+    size = min(size + len(claimable.reading.tokens.intersection(beside)), most)
+    if fair and size > len(held) and claimable.reading.is_at_end:
+        size = min(size, counters.fair_share(person, claimable.left, held) or size)
     missing = max(0, size - len(held))
     taken: set[int] = set()
-    if held or hand.moves() or (missing and (hand.ordinary or hand.again)):
+    if held or claimable.moves() or (missing and (claimable.ordinary or claimable.again)):
         with writing():
             until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
-            taken = claim(hand, missing, skip, until)
+            taken = claim(claimable, missing, skip, until)
             _extend(held, until)
     if person.quota is None:
         # A reader with a quota has not seen the questions of other topics.
-        counters.raise_floors(person, hand.reading.scans[:2])
-    open_ids = {candidate.id for candidate in (*hand.ordinary, *hand.again)}
+        counters.raise_floors(person, claimable.reading.scans[:2])
+    open_ids = {candidate.id for candidate in (*claimable.ordinary, *claimable.again)}
     got = len(taken & open_ids)
     return Fill(
         missing=missing - len(taken),
-        behind=len(open_ids) - got + hand.reading.overtaken,
+        behind=len(open_ids) - got + claimable.reading.is_overtaken,
         empty=not (held or taken),
         share=person.share,
-        ahead=_ahead(hand, got),
+        ahead=_answers_left(claimable, got),
         answered=person.answered,
-        question_count=hand.counts.questions if person.share else 0,
+        question_count=claimable.counts.questions if person.share else 0,
     )
 
 
@@ -229,7 +235,7 @@ def working_reader(user: User, campaign: Campaign) -> LaneReader:
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(gettext(CLOSED[Campaign.State(person.state)]))
     if person.is_over:
-        raise CampaignClosed(gettext(OVER))
+        raise CampaignClosed(gettext(DEADLINE_PASSED))
     check_stage(person)
     return person
 
@@ -269,7 +275,7 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Hand:
+class ClaimableQuestions:
     """The questions that one person could get.
 
     ordinary: unseen questions in order. golden: unseen gold. again: questions that the person gave
@@ -309,7 +315,7 @@ class Hand:
         return gold_mixing.deal(self.person, scan, self.golden, self.ordinary, slots)
 
 
-def hand_of(person: LaneReader, size: int) -> Hand:
+def claimable_questions(person: LaneReader, size: int) -> ClaimableQuestions:
     """Return what the person could get for a page of that size. Reads without locks."""
     reading = candidates.read(person, size)
     # A person sees a subject once, whichever lane it is in.
@@ -319,7 +325,7 @@ def hand_of(person: LaneReader, size: int) -> Hand:
             by_subject.setdefault(candidate.subject, candidate)
     chosen = _within_quota(person, reading, by_subject.values())
     again = set(reading.again)
-    return Hand(
+    return ClaimableQuestions(
         person,
         reading,
         ordinary=[candidate for candidate in chosen if candidate not in again],
@@ -347,35 +353,37 @@ def _within_quota(
     return chosen
 
 
-def claim(hand: Hand, missing: int, skip: bool, until: datetime) -> set[int]:
+def claim(claimable: ClaimableQuestions, missing: int, skip: bool, until: datetime) -> set[int]:
     """Lease at most `missing` questions, gold included, to this person; return their ids.
 
     until: end of the leases. skip: skip questions that others have locked instead of waiting.
     """
-    person, cursors = hand.person, lock_member(hand.person)
+    person, cursors = claimable.person, lock_member(claimable.person)
     # Without ordinary questions give no new gold either, or people would answer gold for ever.
-    golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
-    taken = _take(person, hand.ordinary, missing - len(golden), skip)
+    golden = claimable.deal(missing) if missing and claimable.ordinary and person.share else []
+    taken = _take_free_seats(person, claimable.ordinary, missing - len(golden), skip)
     if len(taken) < missing - len(golden):
         # The last page is short; its share of gold must be the same as on any other page.
         gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
         golden = golden[:gold]
-    again = hand.again[: missing - len(taken) - len(golden)]
+    again = claimable.again[: missing - len(taken) - len(golden)]
     golden += [candidate for candidate in again if candidate.answer is not None]
     ordinary = [candidate for candidate in again if candidate.answer is None]
-    taken |= _take(person, ordinary, len(ordinary), skip)
+    taken |= _take_free_seats(person, ordinary, len(ordinary), skip)
     taken |= {candidate.id for candidate in golden}
-    in_turn = (*hand.ordinary, *golden, *ordinary)
-    _seat(person, [candidate for candidate in in_turn if candidate.id in taken], until)
-    _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
+    in_turn = (*claimable.ordinary, *golden, *ordinary)
+    _lease_seats(person, [candidate for candidate in in_turn if candidate.id in taken], until)
+    _save_cursors(
+        person, [max(pair) for pair in zip(cursors, claimable.cursors(taken), strict=True)]
+    )
     return taken
 
 
 def lock_member(person: LaneReader) -> tuple[int, int, int]:
     """Lock the membership, so that one person's tabs take turns, and return its cursors.
 
-    Raises Raced if another tab has claimed a page, or the stage has changed, since the lanes were
-    read.
+    Raises LostRace if another tab has claimed a page, or the stage has changed, since the lanes
+    were read.
     """
     rows = fetch(
         "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
@@ -383,11 +391,11 @@ def lock_member(person: LaneReader) -> tuple[int, int, int]:
         [person.membership_id],
     )
     if not rows or rows[0][:2] != (person.pages, person.stage):
-        raise Raced
+        raise LostRace
     return rows[0][2:]
 
 
-def _take(
+def _take_free_seats(
     person: LaneReader, ordinary: Sequence[CandidateQuestion], count: int, skip: bool
 ) -> set[int]:
     """Take a free seat of at most `count` candidates in order; return their ids."""
@@ -409,7 +417,7 @@ def _take(
     return {pk for pk, _ in rows}
 
 
-def _seat(person: LaneReader, chosen: Sequence[CandidateQuestion], until: datetime) -> None:
+def _lease_seats(person: LaneReader, chosen: Sequence[CandidateQuestion], until: datetime) -> None:
     """Lease a seat on each question; a seat that this person gave back is leased again.
 
     A seat keeps its token if its question stays the same, so that an answer sent just before the
@@ -436,7 +444,7 @@ def _seat(person: LaneReader, chosen: Sequence[CandidateQuestion], until: dateti
         [*(new_token() for _ in chosen), person.user_id, *map(moment, times)],
     )
     if len(seated) != len(chosen):
-        raise Raced
+        raise LostRace
 
 
 def _extend(held: Sequence[int], leased_until: datetime) -> None:
@@ -449,7 +457,7 @@ def _extend(held: Sequence[int], leased_until: datetime) -> None:
         )
 
 
-def _move(person: LaneReader, cursors: Sequence[int]) -> None:
+def _save_cursors(person: LaneReader, cursors: Sequence[int]) -> None:
     execute(
         "UPDATE labeling_membership SET cursor_returned = %s, cursor_fresh = %s, "
         "cursor_gold = %s, pages = pages + 1 WHERE id = %s",
@@ -457,22 +465,22 @@ def _move(person: LaneReader, cursors: Sequence[int]) -> None:
     )
 
 
-def _ahead(hand: Hand, got: int) -> int:
-    """Return an estimate of the answers that this person can still give, for _left; 0 at the end.
+def _answers_left(claimable: ClaimableQuestions, got: int) -> int:
+    """Return an estimate of the answers that this person can still give; 0 at the end.
 
     Without gold it counts the questions after this page and is exact if the lanes were read to the
     end. With gold it includes those of the page. It never exceeds the number of the campaign's
     questions that the person has not answered.
     """
-    person, reading = hand.person, hand.reading
+    person, reading = claimable.person, claimable.reading
     if person.quota is not None:
-        left = min(sum(person.quota.values()), hand.counts.questions - person.answered)
+        left = min(sum(person.quota.values()), claimable.counts.questions - person.answered)
         left -= len(reading.held) + got
-        return max(1, left) if len(hand.ordinary) + len(hand.again) > got else 0
-    beyond = len({candidate.subject for candidate in hand.left}) - got
-    if reading.at_the_end and (not beyond or not person.share):
+        return max(1, left) if len(claimable.ordinary) + len(claimable.again) > got else 0
+    beyond = len({candidate.subject for candidate in claimable.left}) - got
+    if reading.is_at_end and (not beyond or not person.share):
         return beyond
-    counts = hand.counts
+    counts = claimable.counts
     if not person.share:
         held = len(reading.held)
         return max(beyond, min(counts.free, counts.questions - person.answered) - held - got)
@@ -504,12 +512,12 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
 
 
 def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: datetime) -> int:
-    """Cut the leases of a closed page's seats to AFTER_LEAVING; return how many were cut.
+    """Cut the leases of a closed page's seats to LEASE_AFTER_LEAVING; return how many were cut.
 
     seen_at: when that page last got seats. Leases that a reload or another tab renewed since then
     stay, as do seats with a draft and seats sent back.
     """
-    until = timezone.now() + AFTER_LEAVING
+    until = timezone.now() + LEASE_AFTER_LEAVING
     renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
     seats = Seat.objects.filter(
         state=Seat.State.LEASED, leased_until__gt=until, leased_until__lte=renewed
@@ -536,10 +544,10 @@ def return_expired() -> int:
     count = 0
     for _ in range(EXPIRED_BATCHES):
         now = timezone.now()
-        pks = [pk for (pk,) in fetch(EXPIRED, [moment(now), EXPIRED_AT_ONCE])]
+        pks = [pk for (pk,) in fetch(EXPIRED, [moment(now), EXPIRED_BATCH])]
         returned = give_back(pks, RETURNED, expired_at=now) if pks else 0
         count += returned
-        if returned < EXPIRED_AT_ONCE:
+        if returned < EXPIRED_BATCH:
             break
     return count
 

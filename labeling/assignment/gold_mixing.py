@@ -49,7 +49,7 @@ def deal(
         subjects = {candidate.subject for candidate in ordinary}
         pool += [
             candidate
-            for candidate in candidates.gold_about(person, scan, topics)
+            for candidate in candidates.gold_of_topics(person, scan, topics)
             if candidate.id not in known
             and candidate.subject not in subjects
             and candidate.look in looks
@@ -79,7 +79,7 @@ def _next(
     if len(looks) > 1:
         [look] = chance.choices(list(looks), list(looks.values()))
         pool = [candidate for candidate in pool if candidate.look == look]
-    if chance.random() >= _newness(topics):
+    if chance.random() >= _chance_of_new(topics):
         pool = [candidate for candidate in pool if candidate.topic in topics]
     if not pool:
         return None
@@ -96,7 +96,7 @@ def _next(
     return chance.choice([candidate for candidate in pool if candidate.topic == topic])
 
 
-def _newness(topics: Counter[str]) -> float:
+def _chance_of_new(topics: Counter[str]) -> float:
     """Return the probability that the next ordinary question is about something new: the
     Good–Turing estimate, the share of those that came once.
 

@@ -18,7 +18,9 @@ CLOSED = {
         "This campaign is closed. Thank you; there is nothing left to answer."
     ),
 }
-OVER = gettext_noop("The deadline of this campaign has passed. Thank you; your answers are kept.")
+DEADLINE_PASSED = gettext_noop(
+    "The deadline of this campaign has passed. Thank you; your answers are kept."
+)
 Stage = Membership.Stage
 IN_TRAINING = gettext_noop(
     "Before the first real question there is a short training. Open this page to start it."

@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 from labeling.assistance import networks
 from labeling.datasets import images
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import file_sha256
 from labeling.jobs import child, hashed_files, queue, shared_files
@@ -122,7 +122,7 @@ def execute(job: Job) -> None:
     try:
         for batch in _batches(lacking):
             queue.renew(job, len(chosen) - len(lacking), len(chosen))
-            with saying_full():
+            with converting_disk_full():
                 _embed(job, network, batch, folder)
             lacking = [pk for pk in lacking if pk not in batch]
         queue.renew(job, len(chosen), len(chosen))

@@ -18,12 +18,12 @@ TRIALS = 30
 # Median seconds of a drawing by four clicks and of a check, until enough are measured.
 SECONDS = {DRAW: 7.0, CHECK: 1.8}
 # Share of pairs, chosen by hash, that never show proposals.
-UNASSISTED = 0.1
+UNASSISTED_SHARE = 0.1
 
 
 def is_unassisted(pair: str) -> bool:
     """Return whether this pair is drawn without proposals, as a control group."""
-    return share_of(f"unassisted {pair}") < UNASSISTED
+    return share_of(f"unassisted {pair}") < UNASSISTED_SHARE
 
 
 def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:

@@ -58,7 +58,7 @@ class CheckedBox:
 
 
 @dataclass(frozen=True)
-class Covered:
+class CoverResult:
     """A settled look for more. missing: a point in each instance without a box."""
 
     missing: tuple[Point, ...] = ()
@@ -88,11 +88,11 @@ class ReviewedPair:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedImage:
     """The image was dropped."""
 
 
-Answer = DrawnBox | CheckedBox | Covered | ReviewedPair | Dropped
+Answer = DrawnBox | CheckedBox | CoverResult | ReviewedPair | DroppedImage
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
 
 
 def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
-    if isinstance(answer, Dropped):
+    if isinstance(answer, DroppedImage):
         return replace(chain, step=DROPPED, box=None)
     if isinstance(answer, DrawnBox):
         assert chain.step == DRAW
@@ -171,7 +171,7 @@ def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
     if isinstance(answer, CheckedBox):
         assert chain.step == CHECK
         return _after_checks(chain, answer, rules)
-    if isinstance(answer, Covered):
+    if isinstance(answer, CoverResult):
         assert chain.step == COVER
         return _after_cover(chain, answer, rules)
     return _after_review(chain, answer)
@@ -232,7 +232,7 @@ def _after_review(chain: Chain, answer: ReviewedPair) -> Chain:
     return replace(chain, step=COMPLETE, state=answer.state)
 
 
-def _after_cover(chain: Chain, answer: Covered, rules: BoxRules) -> Chain:
+def _after_cover(chain: Chain, answer: CoverResult, rules: BoxRules) -> Chain:
     if answer.missing:
         return replace(chain, step=DRAW, missing=answer.missing, found_complete=0)
     looks_done = chain.found_complete + 1

@@ -34,12 +34,12 @@ class MergedBox(NamedTuple):
     box: Box
     sigma: float
 
-    def error(self) -> "Error":
+    def error(self) -> "BoxError":
         """Return the expected distance from the true box; see expected_error."""
         return expected_error(self.box, self.sigma)
 
 
-class Error(NamedTuple):
+class BoxError(NamedTuple):
     """Mean and deviation of 1 − IoU with the true box."""
 
     mean: float
@@ -122,7 +122,7 @@ def merge(drawn: Sequence[tuple[Person, Box]], sigmas: Mapping[Person, float]) -
     return MergedBox(box, math.sqrt(variance) * _longer(box))
 
 
-def expected_error(box: Box, sigma: float) -> Error:
+def expected_error(box: Box, sigma: float) -> BoxError:
     """Return mean and deviation of 1 − IoU of a box with a normal error of each side.
 
     sigma: deviation of the errors in pixels; they are independent. Computed over SAMPLES samples
@@ -140,7 +140,7 @@ def expected_error(box: Box, sigma: float) -> Error:
     )
     areas = np.clip(x1 - x0, 0, None) * np.clip(y1 - y0, 0, None)
     errors = 1 - shared / (width * height + areas - shared)
-    return Error(float(errors.mean()), float(errors.std()))
+    return BoxError(float(errors.mean()), float(errors.std()))
 
 
 @functools.cache

@@ -37,7 +37,7 @@ def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetim
     return {"instructions_changed_at": now}
 
 
-def take_notice(membership: Membership, campaign: Campaign) -> datetime | None:
+def pop_change_notice(membership: Membership, campaign: Campaign) -> datetime | None:
     """Return when the instructions changed, once per change and member; None afterwards."""
     changed_at = campaign.instructions_changed_at
     if changed_at is None or changed_at <= (membership.instructions_seen or membership.joined_at):

@@ -46,7 +46,7 @@ def create(
 ) -> Campaign:
     """Create a draft campaign with its first policy and its owner as researcher; return it."""
     check_name(name)
-    check_not_archived(dataset)
+    check_dataset_active(dataset)
     if kind not in KINDS:
         raise Refusal(
             f"There is no question kind {kind!r}. Choose one of: {', '.join(KINDS)}.", field="kind"
@@ -91,13 +91,13 @@ def check_name(name: str) -> None:
         )
 
 
-def check_at_work(campaign: Campaign) -> None:
+def check_campaign_active(campaign: Campaign) -> None:
     """Raise Conflict for an archived campaign, which takes no invitations and releases."""
     if campaign.archived_at:
         raise Conflict(f"{campaign.title} is archived. Take it out of the archive first.")
 
 
-def check_not_archived(dataset: Dataset) -> None:
+def check_dataset_active(dataset: Dataset) -> None:
     """Raise Conflict for an archived dataset, on which no campaign can be created."""
     if dataset.archived_at:
         raise Conflict(
@@ -143,7 +143,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
     return campaign
 
 
-def note_texts(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
+def record_text_change(campaign: Campaign, actor: User | None, languages: list[str]) -> None:
     """Record who changed the campaign's translated texts."""
     Decision.objects.record(
         campaign, Decision.Kind.STATE, actor, {"changed": ["texts"], "languages": languages}
@@ -257,7 +257,7 @@ def remove_example(campaign: Campaign, example_id: int) -> None:
     Example.objects.filter(topic__campaign=campaign, pk=example_id).delete()
 
 
-MOVES: dict[str, tuple[set[str], str]] = {
+TRANSITIONS: dict[str, tuple[set[str], str]] = {
     "launch": ({State.DRAFT}, State.OPEN),
     "pause": ({State.OPEN}, State.PAUSED),
     "resume": ({State.PAUSED}, State.OPEN),
@@ -265,11 +265,13 @@ MOVES: dict[str, tuple[set[str], str]] = {
 }
 
 
-def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
+def change_state(campaign: Campaign, actor: User | None, action: str) -> Campaign:
     """Apply `action` (launch, pause, resume or close) and return the campaign. Idempotent."""
-    if action not in MOVES:
-        raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="move")
-    origins, target = MOVES[action]
+    if action not in TRANSITIONS:
+        raise Refusal(
+            f"A campaign cannot {action!r}. It can: {', '.join(TRANSITIONS)}.", field="move"
+        )
+    origins, target = TRANSITIONS[action]
     now = timezone.now()
     stamp = {State.OPEN: "opened_at", State.CLOSED: "closed_at"}.get(State(target))
     with transaction.atomic():
@@ -291,7 +293,7 @@ def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
 
 
 def launch(campaign: Campaign, actor: User | None) -> Campaign:
-    return move(campaign, actor, "launch")
+    return change_state(campaign, actor, "launch")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def of_items(items: Iterable[int]) -> dict[int, int]:
     return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
 
 
-def bar_witnesses(item_ids: Iterable[int]) -> None:
+def bar_earlier_annotators(item_ids: Iterable[int]) -> None:
     """Bar everybody who held a seat on the image of one of these items from images that show its
     parts: they may have seen all of it.
 
@@ -88,7 +88,7 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
     Seat.objects.bulk_create(seats, batch_size=BATCH, ignore_conflicts=True)
 
 
-def hold(user: User, question: Question) -> bool:
+def may_see(user: User, question: Question) -> bool:
     """Return whether this person may see the question outside of labeling, such as in an audit, and
     reserve its subject.
 

@@ -83,7 +83,7 @@ def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
             for language, content in texts.items()
         )
         Campaign.objects.filter(pk=campaign.pk).update(languages=sorted(texts))
-        lifecycle.note_texts(campaign, actor, sorted(texts))
+        lifecycle.record_text_change(campaign, actor, sorted(texts))
     campaign.languages = sorted(texts)
     return texts
 
@@ -94,12 +94,12 @@ def of(campaign: Campaign) -> Texts:
     return {code: contents[code] for code, _ in settings.LANGUAGES if code in contents}
 
 
-def with_gaps(campaign: Campaign) -> Texts:
+def with_missing_texts(campaign: Campaign) -> Texts:
     """Return a file to fill in: the texts of each language, with "" for missing ones.
 
     The default language is left out if it has no texts.
     """
-    contents, keys = of(campaign), list(_wanted(campaign))
+    contents, keys = of(campaign), list(_expected_texts(campaign))
     filled: Texts = {}
     for code, _ in settings.LANGUAGES:
         if code not in contents and code == settings.LANGUAGE_CODE:
@@ -116,7 +116,7 @@ def with_gaps(campaign: Campaign) -> Texts:
 
 def coverage(campaign: Campaign) -> list[Coverage]:
     """Return present and missing texts of each language that has any. Two queries."""
-    keys = list(_wanted(campaign))
+    keys = list(_expected_texts(campaign))
     rows = []
     for language, content in of(campaign).items():
         lacking = [
@@ -135,16 +135,16 @@ def clean(campaign: Campaign, payload: object) -> Texts:
     if not isinstance(payload, dict):
         raise Refusal('Texts are an object: {"de": {"title": …}}.', field="texts")
     known = {
-        "classes": {key for section, key in _wanted(campaign) if section == "classes"},
-        "parts": {key for section, key in _wanted(campaign) if section == "parts"},
+        "classes": {key for section, key in _expected_texts(campaign) if section == "classes"},
+        "parts": {key for section, key in _expected_texts(campaign) if section == "parts"},
     }
     languages = [code for code, _ in settings.LANGUAGES]
     texts = {}
     for language, content in payload.items():
         if language not in languages:
-            raise _wrong([language], f"is no language of this site. Give: {', '.join(languages)}")
+            raise _fault([language], f"is no language of this site. Give: {', '.join(languages)}")
         if not isinstance(content, dict):
-            raise _wrong([language], "is no object. Give its texts by name")
+            raise _fault([language], "is no object. Give its texts by name")
         if cleaned := _content(language, content, known):
             check_pictures(str(cleaned.get("instructions", "")), campaign.dataset)
             texts[language] = cleaned
@@ -157,18 +157,18 @@ def _content(
     cleaned: dict[str, object] = {}
     for section, value in content.items():
         if section not in SECTIONS:
-            raise _wrong([language, section], f"is no text. Give: {', '.join(SECTIONS)}")
+            raise _fault([language, section], f"is no text. Give: {', '.join(SECTIONS)}")
         if section in LONGEST:
             text = _text([language, section], value, LONGEST[section])
             cleaned |= {section: text} if text else {}
             continue
         if not isinstance(value, dict):
-            raise _wrong([language, section], "is no object. Give a text for each key")
+            raise _fault([language, section], "is no object. Give a text for each key")
         rows: dict[str, object] = {}
         for key, entry in value.items():
             if key not in known[section]:
                 noun = "class" if section == "classes" else "part"
-                raise _wrong(
+                raise _fault(
                     [language, section, key],
                     f"is no {noun} of the campaign. Take it out, or correct the key",
                 )
@@ -183,24 +183,24 @@ def _entry(path: list[str], entry: object, section: str) -> str | dict[str, str]
         return _text(path, entry, LONGEST_OF_CLASS["name"])
     if unknown := sorted(set(entry) - set(LONGEST_OF_CLASS)):
         known = ", ".join(LONGEST_OF_CLASS)
-        raise _wrong([*path, str(unknown[0])], f"is no text of a class. Give: {known}")
+        raise _fault([*path, str(unknown[0])], f"is no text of a class. Give: {known}")
     texts = {key: _text([*path, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
     return {key: text for key, text in texts.items() if text}
 
 
 def _text(path: list[str], text: object, longest: int) -> str:
     if not isinstance(text, str) or not is_storable(text) or "\0" in text:
-        raise _wrong(path, "is no text. Give a string")
+        raise _fault(path, "is no text. Give a string")
     if len(text.strip()) > longest:
-        raise _wrong(path, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
+        raise _fault(path, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
     return text.strip()
 
 
-def _wrong(path: Iterable[str], fault: str) -> Refusal:
+def _fault(path: Iterable[str], fault: str) -> Refusal:
     return Refusal(f"{'.'.join(str(part)[:80] for part in path)} {fault}.", field="texts")
 
 
-def _wanted(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
+def _expected_texts(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
     """Yield section and key (of classes and parts) of each text that the campaign has."""
     yield "title", None
     if campaign.instructions:
@@ -228,10 +228,10 @@ def in_language(campaigns: Iterable[Campaign], language: str | None) -> list[Cam
         return campaigns
     rows = CampaignText.objects.filter(campaign__in=having, language=language)
     contents = dict(rows.values_list("campaign_id", "content"))
-    return [_worded(row, contents[row.pk]) if row.pk in contents else row for row in campaigns]
+    return [_translated(row, contents[row.pk]) if row.pk in contents else row for row in campaigns]
 
 
-def _worded(campaign: Campaign, content: Content) -> Campaign:
+def _translated(campaign: Campaign, content: Content) -> Campaign:
     worded = copy.copy(campaign)
     worded.words = content
     worded.title = content.get("title", campaign.title)

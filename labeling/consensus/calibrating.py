@@ -67,7 +67,7 @@ def _put_in_force(campaign_id: int, learned: CalibrationContent, reason: str) ->
         Campaign.objects.filter(pk=campaign_id).update(calibration=made)
         if content.scenes != before.scenes:
             # The most useful question of each image may have changed.
-            store.look_again(campaign)
+            store.enqueue_replanning(campaign)
         return made
 
 
@@ -105,7 +105,7 @@ def due(campaign: Campaign) -> bool:
     return _answered(campaign) - (last or 0) >= wanted_answers
 
 
-def ask(campaign: Campaign) -> bool:
+def enqueue_if_due(campaign: Campaign) -> bool:
     """Queue a calibration if one is due; return whether one waits. Asking twice queues one."""
     if not due(campaign):
         return False
@@ -113,7 +113,7 @@ def ask(campaign: Campaign) -> bool:
     return True
 
 
-def ask_now(campaign: Campaign, actor: User) -> Job:
+def enqueue_now(campaign: Campaign, actor: User) -> Job:
     """Queue a calibration for this person, due or not, and return the job."""
     return queue.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
 

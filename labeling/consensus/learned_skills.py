@@ -101,7 +101,11 @@ def learn_from(
 def _people(
     votes: VoteArrays, classes: tuple[str, ...], policy: policies.WholePolicy
 ) -> CalibrationContent:
-    learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
+    learned = (
+        _learn_binary(votes, policy)
+        if len(classes) == 2
+        else _learn_classes(votes, policy, len(classes))
+    )
     learned.classes = list(classes)
     return learned
 
@@ -237,7 +241,7 @@ def _numbered(reading: _Reading) -> VoteArrays:
     )
 
 
-def _two(votes: VoteArrays, policy: policies.WholePolicy) -> CalibrationContent:
+def _learn_binary(votes: VoteArrays, policy: policies.WholePolicy) -> CalibrationContent:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
     estimate = dawid_skene(
         votes.people,
@@ -316,7 +320,9 @@ def _tables(
     }
 
 
-def _many(votes: VoteArrays, policy: policies.WholePolicy, n_classes: int) -> CalibrationContent:
+def _learn_classes(
+    votes: VoteArrays, policy: policies.WholePolicy, n_classes: int
+) -> CalibrationContent:
     accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
     answers, gold = _counts(votes)
     return CalibrationContent(

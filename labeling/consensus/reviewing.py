@@ -32,11 +32,11 @@ from labeling.models import (
 State = Question.State
 DROP = "drop"
 LONGEST_NOTE = 2_000
-GONE = "This question is not in review, or no longer. Take the next one."
-CHANGED = (
+NOT_IN_REVIEW = "This question is not in review, or no longer. Take the next one."
+CHANGED_MEANWHILE = (
     "Another reviewer was quicker, or there is a new answer to this question. Look at it again."
 )
-NOBODY_MENDS = (
+AUTHOR_LEFT = (
     "Whoever drew this works here no longer, so nobody could mend it. Correct it yourself, or drop "
     "the image."
 )
@@ -134,10 +134,10 @@ def _lock(
     if not locked or locked[0].campaign_id != campaign.pk:
         raise NotYours("There is no such question in this campaign.")
     if locked[0].state != State.REVIEW:
-        raise Conflict(GONE)
+        raise Conflict(NOT_IN_REVIEW)
     latest = Settlement.objects.filter(question_id=question_id).order_by("-pk").first()
     if seen is not None and (latest is None or latest.pk != seen):
-        raise Conflict(CHANGED)
+        raise Conflict(CHANGED_MEANWHILE)
     return locked[0], latest
 
 
@@ -160,7 +160,9 @@ def _settle(
         reviewed=True,
     )
     _change(question, state)
-    content = {"value": _word(campaign, stated)} | ({"accepted": True} if accepted else {})
+    content = {"value": _recorded_verdict(campaign, stated)} | (
+        {"accepted": True} if accepted else {}
+    )
     _record(campaign, actor, question, state, content, reason)
     if value == DROP:
         queue.enqueue("question dropped", str(question.id), {"question": question.id}, campaign)
@@ -178,7 +180,7 @@ def _follow(campaign: Campaign, question: Locked) -> None:
         queue.enqueue("advance", str(campaign.pk), campaign=campaign)
 
 
-def _word(campaign: Campaign, value: object) -> object:
+def _recorded_verdict(campaign: Campaign, value: object) -> object:
     """Return the verdict as a Decision stores it: its tally name for kinds with geometry."""
     kind = KINDS[campaign.kind]
     return kind.tally_name(value) if kind.has_geometry else value
@@ -217,7 +219,7 @@ def _chosen(
         .order_by("assignment_id")
     )
     if not chosen:
-        raise Conflict(NOBODY_MENDS)
+        raise Conflict(AUTHOR_LEFT)
     return chosen
 
 

@@ -17,10 +17,10 @@ from labeling.consensus.votes import (
     Rules,
     all_verdicts,
     history_of,
+    matches_settlement,
     places_of,
     rules_by,
     rules_of,
-    same,
     verdict_on,
     votes_on,
     votes_on_page,
@@ -51,14 +51,14 @@ CHUNK = 1_000
 
 
 @dataclass(kw_only=True)
-class Stated(Record):
+class QuestionVerdict(Record):
     """A question's state, with its verdict if a settlement gave it."""
 
     state: str
 
 
 @dataclass(kw_only=True)
-class SettledState(Stated):
+class SettledState(QuestionVerdict):
     value: object
     probability: float | None
     policy: int
@@ -70,8 +70,8 @@ class Difference(Record):
     """A question whose current settlement differs from what its answers give."""
 
     question: int
-    current: Stated | None = field(metadata={"key": "stands"})
-    rebuilt: Stated | None
+    current: QuestionVerdict | None = field(metadata={"key": "stands"})
+    rebuilt: QuestionVerdict | None
 
 
 def settle(question_ids: Iterable[int]) -> int:
@@ -241,7 +241,7 @@ def replay_locked(
         judged = _restored(question, votes[question.id], earlier, rules[question.policy_id], places)
         seats_needed = max(0, judged.verdict.more - held[question.id])
         if not judged.verdict.more:
-            if current is None or not same(judged, current):
+            if current is None or not matches_settlement(judged, current):
                 decided.append(judged)
         elif question.state != State.OPEN or seats_needed != question.seats_free:
             outcome.reopened += question.state != State.OPEN
@@ -275,7 +275,7 @@ def _restored(
         if settlement.reviewed or settlement.policy_id != question.policy_id:
             continue
         judged = verdict_on(question, votes, rules_of(settlement, rules), places)
-        if not judged.verdict.more and same(judged, settlement):
+        if not judged.verdict.more and matches_settlement(judged, settlement):
             return replace(judged, calibration_id=settlement.calibration_id)
     return verdict_on(question, votes, rules, places)
 
@@ -365,7 +365,7 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
             complete = question.seats_free == 0 and not held[question.id]
             difference = Difference(
                 question=question.id,
-                current=_stated(question, settlement),
+                current=_question_verdict(question, settlement),
                 rebuilt=_rebuilt(judged) if complete and not judged.verdict.more else None,
             )
             if difference.current != difference.rebuilt:
@@ -394,11 +394,11 @@ def _rebuilt(judged: Judged) -> SettledState:
     )
 
 
-def _stated(question: Locked, settlement: Settlement | None) -> Stated | None:
+def _question_verdict(question: Locked, settlement: Settlement | None) -> QuestionVerdict | None:
     if question.state == State.OPEN:
         return None
     if settlement is None:
-        return Stated(state=question.state)
+        return QuestionVerdict(state=question.state)
     return SettledState(
         state=question.state,
         value=settlement.value,

@@ -171,7 +171,7 @@ def rules_of(settlement: Settlement, rules: Rules) -> Rules:
     return replace(rules, skills=known, calibration_id=settlement.calibration_id)
 
 
-def same(judged: Judged, settlement: Settlement) -> bool:
+def matches_settlement(judged: Judged, settlement: Settlement) -> bool:
     """Return whether the settlement says exactly this, by the same answers and policy."""
     return (
         judged.verdict.value == settlement.value

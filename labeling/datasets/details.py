@@ -17,7 +17,7 @@ from labeling.image_files import DISPLAY_PX, PREVIEW, BadImage, tiles_of
 from labeling.jobs.image_store import storing
 from labeling.models import Image
 
-NAMES = re.compile(r"[0-9]{1,2},[0-9]{1,4},[0-9]{1,4}")
+TILE_NAME = re.compile(r"[0-9]{1,2},[0-9]{1,4},[0-9]{1,4}")
 
 
 def is_large(image: Image) -> bool:
@@ -25,7 +25,7 @@ def is_large(image: Image) -> bool:
     return max(image.width, image.height) > DISPLAY_PX
 
 
-def exist(image: Image) -> bool:
+def tiles_exist(image: Image) -> bool:
     return bool(image.display.storage.exists(_path(image, PREVIEW)))
 
 

@@ -30,7 +30,7 @@ from labeling.models import (
 KIND = "sort images"
 # Images that are sorted together.
 BLOCK = 2_000
-SORT_AGAIN = timedelta(minutes=10)
+SORT_INTERVAL = timedelta(minutes=10)
 # Keys of an image without a label, which sort last. Text begins with a digit, because every
 # collation orders by that first.
 NO_LABEL, NO_DOUBT = "1", 9.0
@@ -43,10 +43,10 @@ Keys = dict[tuple[int | None, int], tuple[str, float]]
 KnownImage = tuple[int, str | None]
 
 
-def keep_sorted(dataset: Dataset) -> None:
-    """Queue the job that sorts the dataset, unless it was queued less than SORT_AGAIN ago."""
+def enqueue_sort(dataset: Dataset) -> None:
+    """Queue the job that sorts the dataset, unless it was queued less than SORT_INTERVAL ago."""
     now = timezone.now()
-    if dataset.sort_queued_at is None or dataset.sort_queued_at < now - SORT_AGAIN:
+    if dataset.sort_queued_at is None or dataset.sort_queued_at < now - SORT_INTERVAL:
         with transaction.atomic():
             Dataset.objects.filter(pk=dataset.pk).update(sort_queued_at=now)
             queue.enqueue(KIND, str(dataset.pk), {"dataset": dataset.pk})

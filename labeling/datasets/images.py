@@ -66,7 +66,7 @@ Watch = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedImage:
     """The new image, or the existing one of this dataset with the same content."""
 
     image: Image | None
@@ -74,7 +74,7 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Goal:
+class ImportTarget:
     """The target of an import, with defaults for its files. lookalikes: index of existing images;
     files that look like one of them are left out. first_frame: accept animated files.
     """
@@ -110,7 +110,7 @@ class OpenPicture(File):
 
 def add_file(
     dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
-) -> Added:
+) -> AddedImage:
     """Add this one file and return its image.
 
     Raises Refusal with a sentence; then nothing has changed.
@@ -122,7 +122,7 @@ def add_file(
     sha256 = hashlib.sha256(content).hexdigest()
     same = dataset.images.filter(sha256=sha256).first()
     if same is not None:
-        return Added(None, same)
+        return AddedImage(None, same)
     if dataset.images.filter(name=name).exists():
         raise _name_taken(name)
     return _store(dataset, name, content, licence, source)
@@ -179,12 +179,16 @@ def add_path(
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
     lookalikes = None if against is None else Lookalikes(dataset, against)
     with ExitStack() as opened:
-        goal = Goal(dataset, licence, source, lookalikes=lookalikes, first_frame=first_frame)
+        goal = ImportTarget(
+            dataset, licence, source, lookalikes=lookalikes, first_frame=first_frame
+        )
         add_all(goal, stream_at(path, opened)(), report, watch)
     return report
 
 
-def add_all(goal: Goal, files: Source, report: ImageReport, watch: Watch | None = None) -> None:
+def add_all(
+    goal: ImportTarget, files: Source, report: ImageReport, watch: Watch | None = None
+) -> None:
     """Add the files and write the results into the report.
 
     After StorageFull or a killed process, calling it again adds the rest.
@@ -201,7 +205,7 @@ def add_all(goal: Goal, files: Source, report: ImageReport, watch: Watch | None 
 
 
 def _add_batch(
-    goal: Goal, batch: list[SourceFile | Refused], report: ImageReport, watch: Watch | None
+    goal: ImportTarget, batch: list[SourceFile | Refused], report: ImageReport, watch: Watch | None
 ) -> None:
     """Add a batch. Every file is read twice, so that only one is in memory at a time."""
     hashes: dict[int, str] = {}
@@ -238,7 +242,9 @@ def _add_batch(
             watch(1)
 
 
-def _add_found(goal: Goal, entry: SourceFile, name: str, report: ImageReport) -> Image | None:
+def _add_found(
+    goal: ImportTarget, entry: SourceFile, name: str, report: ImageReport
+) -> Image | None:
     """Add and count the file; return its image.
 
     If a concurrent import added the same content, return that image; for a lookalike return None.
@@ -306,7 +312,7 @@ def _store(
     came_with: Import | None = None,
     first_frame: bool = False,
     **more: object,
-) -> Added:
+) -> AddedImage:
     """Store the file, then its row, and return the image. Raises Refusal for a bad file."""
     if len(licence) > MAX_LICENCE:
         raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
@@ -342,19 +348,19 @@ def _store(
     try:
         with transaction.atomic():
             image.save(force_insert=True)
-            _ask_for_derivatives(image)
+            _enqueue_derivatives(image)
     except IntegrityError:
         remove("file", stored)
         same = dataset.images.filter(sha256=image.sha256).first()
         if same is not None:
-            return Added(None, same)
+            return AddedImage(None, same)
         if dataset.images.filter(name=name).exists():
             raise _name_taken(name) from None
         raise
     except BaseException:
         remove("file", stored)
         raise
-    return Added(image)
+    return AddedImage(image)
 
 
 def _name_taken(name: str) -> NameTaken:
@@ -453,7 +459,7 @@ def make_derivatives(job: Job) -> None:
 
 def _has_derivatives(image: Image) -> bool:
     whole = image.display and image.thumbnail
-    return bool(whole and (not details.is_large(image) or details.exist(image)))
+    return bool(whole and (not details.is_large(image) or details.tiles_exist(image)))
 
 
 def open_display(image: Image) -> OpenPicture:
@@ -467,7 +473,7 @@ def open_preview(image: Image) -> OpenPicture:
     if details.is_large(image):
         with suppress(FileNotFoundError):
             return OpenPicture(details.open_file(image, PREVIEW), "image/jpeg")
-        _ask_for_details(image)
+        _enqueue_tiles(image)
     return open_display(image)
 
 
@@ -477,11 +483,11 @@ def open_detail(image: Image, name: str) -> OpenPicture:
     Raises NotYours if there is none, Unavailable until a job has made it.
     """
     _check_kept(image)
-    if details.is_large(image) and details.NAMES.fullmatch(name):
+    if details.is_large(image) and details.TILE_NAME.fullmatch(name):
         with suppress(FileNotFoundError):
             return OpenPicture(details.open_file(image, name), "image/jpeg")
-        if not details.exist(image):
-            _ask_for_details(image)
+        if not details.tiles_exist(image):
+            _enqueue_tiles(image)
             raise Unavailable("The photograph is being prepared. Try again in a moment.")
     raise NotYours("The photograph has no such tile.")
 
@@ -507,19 +513,19 @@ def _key(image: Image) -> str:
     return f"{image.dataset_id}:{image.pk // BLOCK}"
 
 
-def _ask_for_derivatives(image: Image) -> None:
+def _enqueue_derivatives(image: Image) -> None:
     block = image.pk // BLOCK
     queue.enqueue(DERIVATIVES, _key(image), {"dataset": image.dataset_id, "block": block})
 
 
-def _ask_for_details(image: Image) -> None:
+def _enqueue_tiles(image: Image) -> None:
     """Queue the tiles of an image that predates them, once per block.
 
     Does nothing if the block's job has failed; a person must retry it.
     """
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.FAILED]
     if not Job.objects.filter(kind=DERIVATIVES, key=_key(image), state__in=states).exists():
-        _ask_for_derivatives(image)
+        _enqueue_derivatives(image)
 
 
 def _check_kept(image: Image) -> None:

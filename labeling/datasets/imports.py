@@ -268,7 +268,7 @@ def _add(job: Job, row: Import, report: ImageReport) -> None:
             lookalikes = Lookalikes(
                 row.dataset, list(others), lambda _: queue.renew(job, done=0, total=total)
             )
-        goal = images.Goal(row.dataset, row.licence, row.source, row, lookalikes)
+        goal = images.ImportTarget(row.dataset, row.licence, row.source, row, lookalikes)
         images.add_all(goal, stream(), report, watch)
 
 

@@ -33,14 +33,14 @@ from labeling.near_duplicates.fingerprints import (
 from labeling.near_duplicates.search import DISTANCE, Growing
 
 # Files whose fingerprints are computed together.
-AHEAD = 64
+READ_AHEAD = 64
 CHUNK = 1000
 Watch = Callable[[int], object]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Near:
+class NearImage:
     """An existing image that looks like a new one."""
 
     image: str
@@ -67,7 +67,7 @@ class Lookalikes:
         self._views = Growing(stacked.ravel(), np.repeat(owners, VIEWS))
         self._goal = goal.name
 
-    def find(self, views: Fingerprint | None) -> Near | None:
+    def find(self, views: Fingerprint | None) -> NearImage | None:
         """Return the most similar image, the oldest of equals; None if nothing is similar."""
         if views is None:
             return None
@@ -77,7 +77,7 @@ class Lookalikes:
             self._views.nearest(views[:1], DISTANCE),
         ]
         best = min((hit for hit in hits if hit is not None), default=None)
-        return None if best is None else Near(*self._names[best[1]], best[0])
+        return None if best is None else NearImage(*self._names[best[1]], best[0])
 
     def add(self, name: str, views: Fingerprint | None) -> None:
         """Add a new image of the dataset."""
@@ -89,7 +89,7 @@ class Lookalikes:
 
 def fingerprint_of(content: bytes) -> Fingerprint | None:
     """Return the file's fingerprint; None for an image that is too plain. Raises Refusal."""
-    return _seen(content)[0]
+    return _fingerprint_and_pixels(content)[0]
 
 
 def fingerprints_of(
@@ -108,7 +108,7 @@ def fingerprints_of(
     missing = Q(fingerprint=None) | Q(stored__gt=0) & ~Q(stored=STORED)
     waiting = list(sized.filter(missing).values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
-        for part in _parts(waiting, AHEAD):
+        for part in _batches(waiting, READ_AHEAD):
             made = pool.map(_stored, [file for _, file in part])
             for (pk, _), views in zip(part, made, strict=True):
                 Image.objects.filter(pk=pk).update(fingerprint=to_bytes(views))
@@ -125,7 +125,7 @@ def known_in(
 ) -> Iterator[tuple[SourceFile, KnownImage]]:
     """Yield every image file in comparable form; other files go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
-        for part in _parts(files, AHEAD):
+        for part in _batches(files, READ_AHEAD):
             for entry, seen in zip(part, pool.map(_opened, part), strict=True):
                 if isinstance(entry, Refused) or isinstance(seen, str):
                     why = entry.why if isinstance(entry, Refused) else str(seen)
@@ -145,14 +145,14 @@ def _opened(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str
         return f"It is larger than {settings.ASSAY_MAX_IMAGE_BYTES:,} bytes, the limit here."
     try:
         with entry.open() as file:
-            return _seen(file.read(settings.ASSAY_MAX_IMAGE_BYTES))
+            return _fingerprint_and_pixels(file.read(settings.ASSAY_MAX_IMAGE_BYTES))
     except Refusal as refusal:
         return refusal.message
     except (OSError, RuntimeError, NotImplementedError, EOFError) as error:
         return f"It cannot be read: {str(error).lower()}."
 
 
-def _seen(content: bytes) -> tuple[Fingerprint | None, int]:
+def _fingerprint_and_pixels(content: bytes) -> tuple[Fingerprint | None, int]:
     try:
         image, pixels = coarse(
             io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS, side=SIDE
@@ -171,7 +171,7 @@ def _stored(name: str) -> Fingerprint | None:
         return None
 
 
-def _parts(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     items = iter(items)
     while part := list(itertools.islice(items, size)):
         yield part

@@ -114,7 +114,7 @@ def put(
     nothing; with on_fault, faults are passed to it and other objects are written.
     """
     with transaction.atomic():
-        goal = _Goal(dataset, objects, words or {})
+        goal = _ObjectTarget(dataset, objects, words or {})
         items: list[tuple[Item, PartedObject]] = []
         for parted in objects:
             try:
@@ -123,7 +123,7 @@ def put(
                 if on_fault is not None:
                     on_fault(parted, refusal)
                     continue
-                message = f"{place_of(parted)}: {refusal.message}"
+                message = f"{position_words(parted)}: {refusal.message}"
                 raise Refusal(message, field=refusal.field) from None
         new = goal.save()
         changed = _write(items, goal.labels, source)
@@ -135,7 +135,7 @@ def put(
 
 
 @dataclass
-class _Goal:
+class _ObjectTarget:
     """The existing images and objects, and the names for new ones."""
 
     dataset: Dataset
@@ -158,7 +158,7 @@ class _Goal:
             rows = self.dataset.images.filter(name__in=some)
             self.images |= {row.name: row for row in rows.only("name", "width", "height")}
         pks = sorted(image.pk for image in self.images.values())
-        self.wholes = _wholes(pks)
+        self.wholes = _whole_image_items(pks)
         for part in batches(pks, BATCH):
             for item in Item.objects.filter(image_id__in=part, region__isnull=False).order_by("pk"):
                 self.there.setdefault(item.image_id, {})[item.name] = item
@@ -178,7 +178,7 @@ class _Goal:
         _check_inside(parted, image)
         name = parted.name or self._name(parted, image, region)
         if (image.pk, name) in self.taken:
-            raise twice(parted)
+            raise duplicate_refusal(parted)
         known = self.there.setdefault(image.pk, {}).get(name)
         if known is None:
             whole, is_boxed = self.wholes[image.pk], parted.is_boxed
@@ -211,7 +211,7 @@ class _Goal:
                 field="image",
             )
         if parted.size is not None and parted.size != (image.width, image.height):
-            raise Refusal(other_size(parted.size, (image.width, image.height)), field="size")
+            raise Refusal(size_mismatch(parted.size, (image.width, image.height)), field="size")
         return image
 
     def _name(self, parted: PartedObject, image: Image, region: list[float]) -> str:
@@ -237,7 +237,7 @@ class _Goal:
             )
 
 
-def twice(parted: PartedObject) -> Refusal:
+def duplicate_refusal(parted: PartedObject) -> Refusal:
     """Return the message for an object that was given before."""
     if parted.name:
         return Refusal(
@@ -251,7 +251,7 @@ def twice(parted: PartedObject) -> Refusal:
     )
 
 
-def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
+def size_mismatch(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
     """Return the message for shapes drawn on an image of another size."""
     return (
         f"It is drawn on {drawn_on[0]} x {drawn_on[1]} pixels, but the image has {size[0]} x "
@@ -260,7 +260,7 @@ def other_size(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
     )
 
 
-def _wholes(images: Sequence[int]) -> dict[int, Item]:
+def _whole_image_items(images: Sequence[int]) -> dict[int, Item]:
     """Return the whole-image items by image, creating missing ones."""
     wholes: dict[int, Item] = {}
     for part in batches(images, BATCH):
@@ -446,7 +446,7 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
             )
 
 
-def place_of(parted: PartedObject) -> str:
+def position_words(parted: PartedObject) -> str:
     """Return the position of an object: its entry in the file, if known, image and name."""
     description = f"{parted.image}, {parted.name}" if parted.name else parted.image
     return (

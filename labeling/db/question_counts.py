@@ -107,7 +107,7 @@ def of(campaign_id: int) -> StateCounts:
 
 
 @contextlib.contextmanager
-def repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
+def counting_repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
     """Update the `repeated` counter for questions about these subjects that the block adds or
     removes. Two concurrent changes of one subject may leave it off by one until the nightly
     reconcile.
@@ -120,13 +120,13 @@ def repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
 def _repeated(campaign_id: int, subjects: Collection[int]) -> int:
     if not subjects:
         return 0
-    [(repeats,)] = fetch(
+    [(counting_repeats,)] = fetch(
         "SELECT COUNT(*) - COUNT(DISTINCT subject) FROM labeling_question "  # noqa: S608
         f"WHERE campaign_id = %s AND subject IN ({numbers(subjects)}) "
         "AND state IN ('open', 'settled', 'dropped', 'review')",
         [campaign_id],
     )
-    return int(repeats)
+    return int(counting_repeats)
 
 
 # One statement sees one snapshot: first the correct counters, then the stored ones.
@@ -169,7 +169,7 @@ def reconcile(campaign_id: int) -> dict[str, int]:
         # Create a row to lock.
         QuestionCount.objects.create(campaign_id=campaign_id)
     with writing():
-        _take_turns(campaign_id)
+        _wait_for_lock(campaign_id)
         mended = differences(campaign_id)
         add(campaign_id, mended)
     if mended:
@@ -179,7 +179,7 @@ def reconcile(campaign_id: int) -> dict[str, int]:
     return mended
 
 
-def _take_turns(campaign_id: int) -> None:
+def _wait_for_lock(campaign_id: int) -> None:
     """Wait until nobody else reconciles these counters. Normal updates skip locked rows."""
     rows = QuestionCount.objects.filter(campaign=campaign_id).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))

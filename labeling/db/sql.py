@@ -29,7 +29,7 @@ SHORTEST_RUN = 3
 TRY_AGAIN = {"40001", "40P01"}
 
 
-class Raced(Exception):
+class LostRace(Exception):
     """A concurrent change invalidated this transaction: roll back and try again."""
 
 
@@ -64,7 +64,7 @@ def retried(action: Callable[P, R]) -> Callable[P, R]:
         for attempt in range(1, ATTEMPTS):
             try:
                 return action(*args, **kwargs)
-            except (Raced, IntegrityError, OperationalError) as error:
+            except (LostRace, IntegrityError, OperationalError) as error:
                 if not _lost_race(error):
                     raise
                 time.sleep(0.002 * attempt)

@@ -88,7 +88,7 @@ class TestPlan:
     reject_good: float
     accept_bad: float
 
-    def keeps(self, test: SequentialTest) -> bool:
+    def meets_rates(self, test: SequentialTest) -> bool:
         """Return whether both errors are within the test's rates; a cap that is too short for two
         close accuracies makes that impossible.
         """
@@ -109,7 +109,7 @@ def _plan(test: SequentialTest) -> TestPlan:
     )
     strict = (math.log(1 / test.accept_bad), -math.log(1 / test.reject_good))
     first = _capped(test, *wald)
-    if first.keeps(test):
+    if first.meets_rates(test):
         return first
     return min(first, _capped(test, *strict), key=lambda plan: _miss(test, plan))
 
@@ -162,7 +162,7 @@ def _walk(
 
 
 @dataclass(frozen=True)
-class Tested:
+class GoldTestResult:
     """A person's results on gold.
 
     right, total: of all answers. accepted, rejected: number of tests that ended so. verdict: of the
@@ -179,7 +179,7 @@ class Tested:
     now: tuple[int, int] = (0, 0)
 
 
-def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
+def fold(test: SequentialTest, rights: Iterable[bool]) -> GoldTestResult:
     """Return the results after these answers, in the order given.
 
     A finished test starts again, so that drift is detected: old good work excuses nothing, and the
@@ -187,7 +187,7 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
 
     >>> test = SequentialTest(good=0.9, bad=0.7, reject_good=0.05, accept_bad=0.05, cap=80)
     >>> fold(test, [True] * 12)
-    Tested(right=12, total=12, accepted=1, rejected=0, verdict=1, last=(12, 12), now=(0, 0))
+    GoldTestResult(right=12, total=12, accepted=1, rejected=0, verdict=1, last=(12, 12), now=(0, 0))
     >>> fold(test, [True] * 12 + [False] * 3).verdict
     -1
     """
@@ -200,13 +200,13 @@ def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
             ended[decision] += 1
             verdict, last = decision, (right, total)
             right = total = 0
-    return Tested(
+    return GoldTestResult(
         all_right, everything, ended[ACCEPTED], ended[REJECTED], verdict, last, (right, total)
     )
 
 
 @dataclass(frozen=True)
-class Given:
+class TimedAnswer:
     """An answer with its topic, word and duration.
 
     word: the tally name, also of abstentions. others: words that others gave to the same question.
@@ -218,7 +218,7 @@ class Given:
     others: tuple[str, ...] = ()
 
 
-def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def speed(answers: Sequence[TimedAnswer], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """Return how long the answers take compared with those of others.
 
     Every answer time is divided by the median of others on its topic (of the whole pool for topics
@@ -247,7 +247,7 @@ def speed(answers: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str
     }
 
 
-def runs(answers: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def runs(answers: Sequence[TimedAnswer], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the longest run of one answer that is improbable, else the longest of all.
 
     answers: in the order given. pool: (topic, word) of others. The odds of a run are the product of
@@ -291,7 +291,7 @@ def _rates_of(pool: Sequence[tuple[str, str]]):
 
 
 def agreement(
-    answers: Sequence[Given], abstentions: frozenset[str] = frozenset()
+    answers: Sequence[TimedAnswer], abstentions: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Return Cohen's kappa with the majority of the others: 1 for full agreement, 0 for chance.
 
@@ -338,7 +338,7 @@ def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[
     """Return {"signal", "action", "words"} of each signal beyond the policy's threshold, including
     those that are only shown.
 
-    figures: {"test": Tested, "speed", "runs", "chance"} from the functions above.
+    figures: {"test": GoldTestResult, "speed", "runs", "chance"} from the functions above.
     """
     signals = [
         ("test", policy["gold_action"], _test_words(figures["test"], policy)),
@@ -353,7 +353,7 @@ def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[
     ]
 
 
-def _test_words(tested: Tested, policy: Mapping[str, Any]) -> str:
+def _test_words(tested: GoldTestResult, policy: Mapping[str, Any]) -> str:
     if tested.verdict != REJECTED:
         return ""
     right, total = tested.last
@@ -402,7 +402,7 @@ def advice(policy: Mapping[str, Any]) -> str:
     ''
     """
     test = SequentialTest.of(policy)
-    if test.plan.keeps(test):
+    if test.plan.meets_rates(test):
         return ""
     return (
         f"With at most {test.cap} gold questions, a test rejects {test.plan.reject_good:.2%} of "

@@ -36,7 +36,7 @@ CHUNK = 250
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedClass:
     """A class. yes: images settled as it. doubt: how many of these its table expects to be wrong,
     the sum of 1 − P(good) over their votes. audited: how many of them a trusted person answered
     again; wrong: how many of those with no.
@@ -59,7 +59,7 @@ class Precision:
     interval: tuple[float, float] | None
 
 
-def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precision]:
+def precisions(classes: Sequence[VerifiedClass], level: float = 0.95) -> list[Precision]:
     """Return the precision of each class. Raises ValueError for impossible counts.
 
     The share of wrong images of class s is Beta-distributed with the mean f · d^b · D^(1 − b) and
@@ -86,13 +86,13 @@ def precisions(classes: Sequence[Verified], level: float = 0.95) -> list[Precisi
     return precisions_of_classes
 
 
-def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
+def pooled(classes: Sequence[VerifiedClass], level: float = 0.95) -> Precision:
     """Return the precision of all images together.
 
     The audited ones are a random sample, so the audit alone gives `stated` and its interval
     (Clopper and Pearson's).
     """
-    whole = Verified(
+    whole = VerifiedClass(
         sum(verified.yes for verified in classes),
         sum(verified.doubt for verified in classes),
         sum(verified.audited for verified in classes),
@@ -106,7 +106,7 @@ def pooled(classes: Sequence[Verified], level: float = 0.95) -> Precision:
     return Precision(_by_table(whole), right / whole.audited, interval)
 
 
-def _check(verified: Verified) -> None:
+def _check(verified: VerifiedClass) -> None:
     if (
         not 0 <= verified.wrong <= verified.audited <= verified.yes
         or not 0 <= verified.doubt <= verified.yes
@@ -114,11 +114,11 @@ def _check(verified: Verified) -> None:
         raise ValueError(f"{verified}: wrong, audited and yes must not fall, nor doubt exceed yes")
 
 
-def _by_table(verified: Verified) -> float | None:
+def _by_table(verified: VerifiedClass) -> float | None:
     return 1 - verified.doubt / verified.yes if verified.yes else None
 
 
-def _chunks(classes: Sequence[Verified]) -> Iterator[Sequence[Verified]]:
+def _chunks(classes: Sequence[VerifiedClass]) -> Iterator[Sequence[VerifiedClass]]:
     for start in range(0, len(classes), CHUNK):
         yield classes[start : start + CHUNK]
 
@@ -131,7 +131,7 @@ def _grid() -> tuple[Floats, Floats, Floats]:
     return factor, slope, likeness
 
 
-def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
+def _shapes(classes: Sequence[VerifiedClass], pooled: float) -> list[Floats]:
     """Return (S, G): both parameters of each class's Beta distribution before the audit."""
     factor, slope, likeness = _grid()
     doubt = np.array(
@@ -143,7 +143,7 @@ def _shapes(classes: Sequence[Verified], pooled: float) -> list[Floats]:
     return [shape, shape * (1 - mean) / mean]
 
 
-def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
+def _weights(classes: Sequence[VerifiedClass], pooled: float) -> Floats:
     """Return (G,): likelihood of the audit, relative to the most likely combination."""
     from scipy.special import betaln
 
@@ -155,7 +155,7 @@ def _weights(classes: Sequence[Verified], pooled: float) -> Floats:
     return np.asarray(np.exp(total - total.max()))
 
 
-def _audited(classes: Sequence[Verified]) -> tuple[Floats, Floats]:
+def _audited(classes: Sequence[VerifiedClass]) -> tuple[Floats, Floats]:
     """Return (S, 1): how many audited images were wrong, and right."""
     wrong = np.array([float(verified.wrong) for verified in classes])[:, None]
     right = np.array([float(verified.audited - verified.wrong) for verified in classes])[:, None]
@@ -163,7 +163,7 @@ def _audited(classes: Sequence[Verified]) -> tuple[Floats, Floats]:
 
 
 def _stated(
-    classes: Sequence[Verified], shapes: Sequence[Floats], weights: Floats, level: float
+    classes: Sequence[VerifiedClass], shapes: Sequence[Floats], weights: Floats, level: float
 ) -> list[Precision]:
     wrong, right = _audited(classes)
     bad, good = shapes[0] + wrong, shapes[1] + right

@@ -35,7 +35,7 @@ EDGE_PX = 1.0
 
 
 @dataclass
-class Proposed:
+class ProposedBoxes:
     """Result of proposing boxes.
 
     boxes by (image, class), the most confident first. unasked: boxes of pairs outside the campaign.
@@ -67,7 +67,7 @@ def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tu
     return pairs
 
 
-def begin_with(campaign: Campaign, release: Release) -> None:
+def record_source_release(campaign: Campaign, release: Release) -> None:
     """Record the release that supplied the campaign's labels.
 
     Classes that are absent in the release are absent here, even if nobody is asked about them.
@@ -88,13 +88,13 @@ def begin_with(campaign: Campaign, release: Release) -> None:
     campaign.save(update_fields=["settings"])
 
 
-def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Proposed:
+def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> ProposedBoxes:
     """Return the proposals to show.
 
     Raises Refusal, which names the line, for a box outside its image, empty or inverted; for images
     of another dataset; and for classes of no pair.
     """
-    proposed = Proposed()
+    proposed = ProposedBoxes()
     if not rows:
         return proposed
     sizes = _sizes(dataset, {row.image for row in rows})
@@ -176,7 +176,7 @@ def draft(
     dataset: Dataset,
     *,
     pairs: Pairs,
-    proposed: Proposed | None = None,
+    proposed: ProposedBoxes | None = None,
     topics: Iterable[TopicFields] = (),
     release: Release | None = None,
     **fields: Any,
@@ -187,7 +187,7 @@ def draft(
     """
     campaign = lifecycle.create(owner, dataset=dataset, **fields)
     if release is not None:
-        begin_with(campaign, release)
+        record_source_release(campaign, release)
     opening.define_asked(campaign, pairs, topics)
     ask(campaign, pairs, proposed)
     return campaign
@@ -203,7 +203,7 @@ def check(campaign: Campaign, pairs: Pairs) -> None:
 def ask(
     campaign: Campaign,
     pairs: Pairs,
-    proposed: Proposed | None = None,
+    proposed: ProposedBoxes | None = None,
     tick: Tick | None = None,
 ) -> AddedQuestions:
     """Add the first question of these pairs; with proposals it checks the first one.
@@ -223,7 +223,7 @@ def ask(
     return asking.add_pairs(campaign, keys, boxes, tick)
 
 
-def words_of(proposed: Proposed) -> str:
+def describe_proposed(proposed: ProposedBoxes) -> str:
     """Return the result of the proposals in words."""
     count = sum(len(boxes) for boxes in proposed.boxes.values())
     left = []

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from labeling.datasets import images
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import queue, shared_files
@@ -33,12 +33,12 @@ from labeling.releases import freezing
 
 KIND = "export labels"
 # About four seconds' work, zipping included.
-AT_ONCE = 200_000
+MOST_WORK_IN_REQUEST = 200_000
 # An object with its parts takes as long as this many labels.
-AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "yolo": 1, "datumaro": 1, "pictures": 6_000}
-OTHERWISE = 400
+WORK_PER_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "yolo": 1, "datumaro": 1, "pictures": 6_000}
+DEFAULT_WORK_PER_OBJECT = 400
 # A published photograph takes as long as this many labels.
-A_PHOTOGRAPH = 200
+WORK_PER_PHOTOGRAPH = 200
 # Lifetime of a job's zip; later it is rebuilt on request.
 KEPT = timedelta(days=7)
 # Folder of the zips in the object store.
@@ -46,7 +46,7 @@ STORED = "labels"
 # The strongest compression of labels takes three times as long to save a tenth.
 LEVEL = 3
 # These are already compressed.
-AS_IT_IS = (".png", ".parquet")
+UNCOMPRESSED_ENDINGS = (".png", ".parquet")
 # Version of the formats; zips of earlier versions are not reused.
 LAYOUT = 3
 
@@ -69,16 +69,16 @@ def fetch(
         options.of(format_name, release.campaign.kind)
     except BadInput as bad:
         raise Refusal(f"{_sentence(bad.message)} {_sentence(bad.cure)}") from None
-    path = _place(release, format_name, options)
+    path = _path(release, format_name, options)
     with suppress(FileNotFoundError):
         return open(shared_files.find(path, _stored_name(path)), "rb")
     if not freezing.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
-    if work(release, format_name, options) > AT_ONCE:
-        return _ask(release, format_name, options)
+    if work(release, format_name, options) > MOST_WORK_IN_REQUEST:
+        return _export_job(release, format_name, options)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:
-        with saying_full():
+        with converting_disk_full():
             write(release, format_name, file, options)
             file.seek(0)
     except BaseException:
@@ -102,11 +102,11 @@ def work(
     """Return an upper bound of the work, in labels or what takes as long."""
     counts = release.counts
     if format_name == PUBLISHED:
-        photographs = int(counts["images"]) * A_PHOTOGRAPH if options.with_images else 0
+        photographs = int(counts["images"]) * WORK_PER_PHOTOGRAPH if options.with_images else 0
         return photographs + int(counts["votes"]) + work(release, "csv")
     says = KINDS[release.campaign.kind].release
     if says == OBJECTS:
-        return int(counts["objects"]) * AN_OBJECT.get(format_name, OTHERWISE)
+        return int(counts["objects"]) * WORK_PER_OBJECT.get(format_name, DEFAULT_WORK_PER_OBJECT)
     if says == GRAPH:
         return int(counts["images"]) * int(counts["topics"])
     return int(counts["settled"]) + int(counts["dropped"])
@@ -150,7 +150,7 @@ def write(
             for path in sorted(path for path in out.rglob("*") if path.is_file()):
                 name = f"{top}/{path.relative_to(out).as_posix()}"
                 entry = zipfile.ZipInfo(name, date)
-                stored = path.suffix in AS_IT_IS
+                stored = path.suffix in UNCOMPRESSED_ENDINGS
                 entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
                 entry.external_attr = 0o644 << 16
                 with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as goal:
@@ -197,7 +197,7 @@ def execute(job: Job) -> None:
     """Write the zip of the job. Idempotent."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
     format_name, options = job.payload["format"], _options_in(job)
-    path = _place(release, format_name, options)
+    path = _path(release, format_name, options)
     forget_old()
     if shared_files.find(path, _stored_name(path)).exists():
         return
@@ -244,7 +244,7 @@ def forget(release: Release) -> None:
         shared_files.remove(_folder() / name, f"{STORED}/{name}")
 
 
-def _ask(release: Release, format_name: str, options: exporting.FormatOptions) -> Job:
+def _export_job(release: Release, format_name: str, options: exporting.FormatOptions) -> Job:
     """Return the job of the zip: a queued, running or last failed one, else a new one."""
     chosen = options.of(format_name, release.campaign.kind)
     key = f"{release.pk}:{format_name}"
@@ -270,7 +270,7 @@ def _folder() -> Path:
     return Path(settings.RELEASES_DIR) / ".labels"
 
 
-def _place(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
+def _path(release: Release, format_name: str, options: exporting.FormatOptions) -> Path:
     content: list[Any] = [LAYOUT, options.of(format_name, release.campaign.kind)]
     if format_name == PUBLISHED:
         # If a split is sealed after a zip was made, another zip is needed.

@@ -20,10 +20,10 @@ from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.datasets.archives import MIB, ZipLimits, one_file, unpack
 from labeling.datasets.datasets import check_may_add
 from labeling.db.lookups import get_or_404
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal, TooLarge
 from labeling.exchange import prior_labels
-from labeling.exchange.prior_labels import BroughtIn
+from labeling.exchange.prior_labels import LabelImportResult
 from labeling.files import BadInput
 from labeling.formats import FORMATS, Label
 from labeling.jobs import queue, uploads
@@ -44,7 +44,7 @@ READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
 
 
-def take(
+def import_upload(
     dataset: Dataset,
     actor: User,
     file: File,
@@ -53,7 +53,7 @@ def take(
     source: str = "",
     campaign: Campaign | None = None,
     repair: bool = False,
-) -> BroughtIn | Job:
+) -> LabelImportResult | Job:
     """Import the labels of an uploaded file and return the result, or the job of a large one.
 
     format_name: one of FORMATS, by default by the file's name. source: of labels without one, by
@@ -72,8 +72,8 @@ def take(
     details: dict[str, object] = {"format": format_name, "source": source or name, "file": name}
     details["repair"] = repair
     if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
-        with saying_full():
-            return _bring(dataset, file, details, campaign)
+        with converting_disk_full():
+            return _import_file(dataset, file, details, campaign)
     forget_old()
     stored = uploads.keep(file, FOLDER)
     payload = details | {
@@ -156,7 +156,7 @@ def execute(job: Job) -> None:
         if not default_storage.exists(payload["stored"]):
             raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
         with default_storage.open(payload["stored"]) as file:
-            payload["result"] = _bring(dataset, file, payload, campaign, job)
+            payload["result"] = _import_file(dataset, file, payload, campaign, job)
         ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
         if not ours.update(payload=payload):
             raise queue.LeaseLost(f"job {job.pk} went to another worker")
@@ -169,18 +169,18 @@ def forget_old() -> int:
     return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
-def _bring(
+def _import_file(
     dataset: Dataset,
     file: IO[bytes] | File,
     details: dict[str, Any],
     campaign: Campaign | None,
     job: Job | None = None,
-) -> BroughtIn:
+) -> LabelImportResult:
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
         root = Path(scratch)
-        with refusing(root):
+        with converting_faults(root):
             path = _lay_out(file, details["file"], root)
-            return prior_labels.bring_in(
+            return prior_labels.import_labels(
                 dataset,
                 path,
                 details["format"],
@@ -216,12 +216,12 @@ def _lay_out(file: Any, name: str, root: Path) -> Path:
     if ending == ".zip":
         folder = root / "zip"
         unpack(file, folder, ZipLimits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
-        return _inside(folder)
+        return _release_or_file(folder)
     known = ending in exporting.ENDINGS or ending == ".json"
     return one_file(file, root / f"labels{ending if known else ''}")
 
 
-def _inside(folder: Path) -> Path:
+def _release_or_file(folder: Path) -> Path:
     """Return the release or the single file in an unpacked zip, else the folder."""
     while not (folder / "release.json").exists():
         entries = list(folder.iterdir())
@@ -239,19 +239,19 @@ def _inside(folder: Path) -> Path:
 
 
 @contextmanager
-def refusing(root: Path) -> Iterator[None]:
+def converting_faults(root: Path) -> Iterator[None]:
     """Turn faults of files into refusals that name only paths below root."""
     try:
         yield
     except BadInput as bad:
-        raise Refusal(sentence(bad, root), field="file", code="bad_input") from None
+        raise Refusal(fault_sentence(bad, root), field="file", code="bad_input") from None
     except Refusal as refusal:
         # Faults of rows name columns, but here the field is the file.
         refusal.field = "file"
         raise
 
 
-def sentence(bad: BadInput, root: Path) -> str:
+def fault_sentence(bad: BadInput, root: Path) -> str:
     """Return the fault with position and cure as sentences.
 
     >>> sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),

@@ -68,7 +68,7 @@ class ImportOptions:
     repair: bool = False
 
 
-def take(
+def import_upload(
     dataset: Dataset,
     actor: User,
     file: File,
@@ -102,7 +102,7 @@ def take(
         raise
 
 
-def again(job: Job, dataset: Dataset, actor: User) -> Job:
+def import_again(job: Job, dataset: Dataset, actor: User) -> Job:
     """Return a new job for the upload of a finished one, for example after the vocabulary has
     grown.
 
@@ -112,15 +112,19 @@ def again(job: Job, dataset: Dataset, actor: User) -> Job:
     if job.state not in Job.ENDED:
         raise Conflict("This import is still under way. Wait for it to end.")
     vocabulary_store.in_force(dataset)
-    _check_there(job.payload["stored"])
+    _check_upload_exists(job.payload["stored"])
     kept = ("file", "format", "stored", "source", "cap", "repair")
     return _enqueue(dataset, actor, {name: job.payload[name] for name in kept})
 
 
-def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
+def continue_import(job: Job, dataset: Dataset, actor: User) -> Job:
     """Continue a failed job and return it; for a finished one, return again()'s new job."""
     check_may_add(actor, dataset)
-    return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
+    return (
+        queue.retry(job, actor)
+        if job.state == Job.State.FAILED
+        else import_again(job, dataset, actor)
+    )
 
 
 def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
@@ -155,27 +159,27 @@ def execute(job: Job) -> None:
     if dataset is None:
         default_storage.delete(details["stored"])
         return
-    _check_there(details["stored"])
+    _check_upload_exists(details["stored"])
     if "vocabulary" not in details:
         # Continue with the same version later, so that an import never mixes two.
         details["vocabulary"] = vocabulary_store.in_force(dataset).pk
     version = dataset.vocabularies.get(pk=details["vocabulary"])
     report = report_of(job)
     how = ImportOptions(details["source"], details["cap"], details["repair"])
-    bringing = Bringing(dataset, version, how, report, partial(_write, job), details["file"])
+    bringing = PartImport(dataset, version, how, report, partial(_write, job), details["file"])
     with tempfile.TemporaryDirectory(prefix="parts-") as scratch:
         root = Path(scratch)
-        with default_storage.open(details["stored"]) as file, label_files.refusing(root):
+        with default_storage.open(details["stored"]) as file, label_files.converting_faults(root):
             path, top = _lay_out(file, details["file"], root)
             bringing.read(path, details["format"], top)
     _write(job, report)
-    if not report.to_mend:
+    if not report.has_fixable_faults:
         with suppress(Exception):
             default_storage.delete(details["stored"])
 
 
 @dataclass
-class Bringing:
+class PartImport:
     """One import of files into the dataset, with its report.
 
     keep: called with the report in each batch's transaction. The report's `read` is the number of
@@ -309,10 +313,10 @@ class Bringing:
             if category is None:
                 yield None, partial(self.report.miss, parted.category)
             elif not self._is_new(original, category):
-                yield None, partial(self._refuse, parted, objects.twice(parted))
+                yield None, partial(self._refuse, parted, objects.duplicate_refusal(parted))
             else:
                 name = own_name(parted, category)
-                yield replace(parted, category=category.key, name=name), _nothing
+                yield replace(parted, category=category.key, name=name), _report_nothing
 
     def _placed(self, batch: list[PartedObject]) -> Iterator[PartedObject]:
         """Yield the objects under the names of the dataset's images, with boxes for whole
@@ -348,7 +352,7 @@ class Bringing:
         return True
 
     def _refuse(self, parted: PartedObject, refusal: Refusal) -> None:
-        self.report.refuse(objects.place_of(parted), refusal.message)
+        self.report.refuse(objects.position_words(parted), refusal.message)
 
     def _count(self, simple: Simplified, item: Item) -> None:
         parted, report = simple.parted, self.report
@@ -357,9 +361,9 @@ class Bringing:
         for part in simple.unknown:
             report.miss(parted.category, part)
         for part, instance in simple.apart():
-            report.leave_apart({**where, "part": f"{instance} {part}".strip()})
+            report.add_apart({**where, "part": f"{instance} {part}".strip()})
         if not objects.crop_of(item)[1]:
-            report.lack_room(where)
+            report.add_without_room(where)
 
 
 def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:
@@ -368,7 +372,7 @@ def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:
         return queue.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}", payload)
 
 
-def _check_there(stored: str) -> None:
+def _check_upload_exists(stored: str) -> None:
     if not default_storage.exists(stored):
         raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
 
@@ -416,5 +420,5 @@ def _place_and_fault(bad: BadInput, root: Path) -> tuple[str, str]:
     return ", ".join(places), f"{bad.message[0].upper()}{bad.message[1:]}.{cure}"
 
 
-def _nothing() -> None:
+def _report_nothing() -> None:
     """Report nothing."""

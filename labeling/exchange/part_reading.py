@@ -14,7 +14,7 @@ from labeling.parts.model import PartedObject
 from labeling.release_files import frozen
 
 CSV = "csv"
-NAMES = (*PART_FORMATS, CSV)
+FORMAT_NAMES = (*PART_FORMATS, CSV)
 ENDINGS = {".mat": "pascal-part", ".png": "png", ".csv": CSV}
 # The first bytes of a file determine its format; this many are read.
 HEAD = 4096
@@ -70,7 +70,9 @@ def guess(path: Path) -> str:
     elif path.suffix.lower() == ".json":
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return "label-studio" if file.read(HEAD).lstrip().startswith("[") else "coco"
-    raise BadInput("does not say its format", file=path, cure=f"name one of: {', '.join(NAMES)}")
+    raise BadInput(
+        "does not say its format", file=path, cure=f"name one of: {', '.join(FORMAT_NAMES)}"
+    )
 
 
 def _by_ending(path: Path) -> str:

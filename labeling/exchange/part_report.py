@@ -69,11 +69,11 @@ class PartImportReport:
         self.refused_count += 1
         _keep(self.refused, {"place": prefix[:300], "why": why[:1000]})
 
-    def leave_apart(self, row: ImportedObject) -> None:
+    def add_apart(self, row: ImportedObject) -> None:
         self.apart_count += 1
         _keep(self.apart, row)
 
-    def lack_room(self, row: ImportedObject) -> None:
+    def add_without_room(self, row: ImportedObject) -> None:
         self.no_room_count += 1
         _keep(self.no_room, row)
 
@@ -104,7 +104,7 @@ class PartImportReport:
         return _largest_first([row for row in self.unknown if row["part"]])
 
     @property
-    def to_mend(self) -> bool:
+    def has_fixable_faults(self) -> bool:
         """Return whether the same file may give more objects after something was fixed."""
         return bool(self.unknown or self.refused_count)
 

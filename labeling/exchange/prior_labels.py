@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from labeling.datasets.image_names import ImageNames, NamedImage
-from labeling.datasets.objects import other_size
+from labeling.datasets.objects import size_mismatch
 from labeling.db.sql import batches
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -50,7 +50,9 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     places = [_place(row, number) for number, row in enumerate(rows, 1)]
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for (image, key, value, _), prefix in zip(checked, places, strict=True):
-        _agree(key, image, first.setdefault((image, key), (value, prefix)), (value, prefix))
+        _check_agreement(
+            key, image, first.setdefault((image, key), (value, prefix)), (value, prefix)
+        )
     with transaction.atomic():
         items = _items(dataset, [image for image, *_ in checked], places)
         latest = {
@@ -71,13 +73,13 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
             unique_fields=["item", "key", "source"],
             update_fields=["value", "geometry", "created_at"],
         )
-        for campaign in _asking(dataset):
-            for _ in following.look_again_at(campaign, sorted({item for item, _ in latest})):
+        for campaign in _open_graph_campaigns(dataset):
+            for _ in following.flag_for_replanning(campaign, sorted({item for item, _ in latest})):
                 pass
     return len(latest)
 
 
-class BroughtIn(TypedDict):
+class LabelImportResult(TypedDict):
     """Result of an import. unknown: labels without information, not written. mended: repairs in
     words.
     """
@@ -90,7 +92,7 @@ class BroughtIn(TypedDict):
     mended: list[str]
 
 
-def bring_in(
+def import_labels(
     dataset: Dataset,
     path: Path,
     format_name: str = "",
@@ -99,7 +101,7 @@ def bring_in(
     *,
     repair: bool = False,
     watch: Watch = iter,
-) -> BroughtIn:
+) -> LabelImportResult:
     """Import the labels of a file or a release and return the result.
 
     source: of labels without one, by default the file's name. campaign: its graph restricts the
@@ -153,7 +155,7 @@ class _Merged:
         key = (origin[: LONGEST["source"]], label.image, label.key)
         earlier = self.labels.get(key)
         if earlier is not None:
-            _agree(
+            _check_agreement(
                 label.key, label.image, (earlier.value, earlier.entry), (label.value, label.entry)
             )
             label = replace(earlier, instances=earlier.instances + label.instances)
@@ -185,7 +187,7 @@ class _Merged:
         """Return the label's instances, clipped to the image. Raises Refusal."""
         drawn_on = self.sizes.get(label.image, image.size)
         if drawn_on != image.size:
-            raise Refusal(f"{label.entry}: {label.image}: {other_size(drawn_on, image.size)}")
+            raise Refusal(f"{label.entry}: {label.image}: {size_mismatch(drawn_on, image.size)}")
         return [
             inside
             for instance in label.instances
@@ -227,7 +229,7 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
     return image, key, value, row.get("geometry")
 
 
-def _agree(key: str, image: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+def _check_agreement(key: str, image: str, first: tuple[str, str], second: tuple[str, str]) -> None:
     """Raise Refusal if two rows of a class differ. first, second: value, position."""
     if first[0] != second[0]:
         where = f"{first[1][:1].lower()}{first[1][1:]}"
@@ -257,7 +259,7 @@ def _unknown_image(prefix: str, name: str, dataset: Dataset) -> Refusal:
     )
 
 
-def _asking(dataset: Dataset) -> list[Campaign]:
+def _open_graph_campaigns(dataset: Dataset) -> list[Campaign]:
     """Return the campaigns on this dataset that ask by a graph and are not closed."""
     campaigns = Campaign.objects.filter(dataset=dataset, graph__isnull=False)
     return list(campaigns.exclude(state=Campaign.State.CLOSED).order_by("pk"))

@@ -83,7 +83,7 @@ def add_item_questions(
         for key in keys
         if key in existing and existing[key][1] == Question.State.WITHDRAWN
     ]
-    reopened = sum(bring_back(campaign, ids) for ids in batches(withdrawn, BATCH))
+    reopened = sum(reopen(campaign, ids) for ids in batches(withdrawn, BATCH))
     created = sum(_create_questions(campaign, part, lane) for part in batches(new, BATCH))
     return AddedQuestions(created, len(keys) - created - reopened, reopened)
 
@@ -99,7 +99,7 @@ def add_pairs(
     proposals, tick: see chaining.open_pairs. A pair that was withdrawn midway continues.
     """
     back = chaining.withdrawn(campaign, keys)
-    reopened = sum(bring_back(campaign, ids) for ids in batches(back, BATCH))
+    reopened = sum(reopen(campaign, ids) for ids in batches(back, BATCH))
     created = chaining.open_pairs(campaign, keys, proposals, tick)
     return AddedQuestions(created, len(keys) - created - reopened, reopened)
 
@@ -154,7 +154,7 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
     first = take_tickets(campaign, len(keys))
     subject_of_item = subjects.of_items({item for item, _ in keys})
     seats = policies.first_votes(policies.whole(policy.content))
-    with question_counts.repeats(campaign.pk, subject_of_item.values()):
+    with question_counts.counting_repeats(campaign.pk, subject_of_item.values()):
         Question.objects.bulk_create(
             [
                 Question(
@@ -188,7 +188,7 @@ def take_tickets(campaign: Campaign, count: int) -> int:
 
 
 @transaction.atomic
-def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
+def reopen(campaign: Campaign, question_ids: Sequence[int]) -> int:
     """Reopen withdrawn questions with their answers and return their number.
 
     Only the missing votes are requested.
@@ -199,7 +199,7 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
     again = [row._replace(state=Question.State.OPEN.value) for row in back]
     rows = Question.objects.filter(pk__in=[row.id for row in back])
     subject_ids = {subject for subject in rows.values_list("subject", flat=True) if subject}
-    with question_counts.repeats(campaign.pk, subject_ids):
+    with question_counts.counting_repeats(campaign.pk, subject_ids):
         rows.update(state=Question.State.OPEN, lane=Question.Lane.RETURNED)
     question_counts.changed(back, again)
     outcome = settling.replay_locked(again)
@@ -208,7 +208,9 @@ def bring_back(campaign: Campaign, question_ids: Sequence[int]) -> int:
 
 
 @transaction.atomic
-def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]) -> list[int]:
+def withdraw_in_states(
+    campaign: Campaign, question_ids: Iterable[int], states: Sequence[str]
+) -> list[int]:
     """Withdraw the questions that are in one of the states, and return their ids.
 
     Their answers are kept; leased seats are closed.
@@ -224,7 +226,7 @@ def take_out(campaign: Campaign, question_ids: Iterable[int], states: Sequence[s
     after = [
         question._replace(state=Question.State.WITHDRAWN.value, seats_free=0) for question in before
     ]
-    with question_counts.repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
+    with question_counts.counting_repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
         Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
     question_counts.changed(before, after)
     Seat.objects.filter(question_id__in=pks, state=Seat.State.LEASED).update(
@@ -260,7 +262,9 @@ def withdraw_questions(
             field="questions",
         )
     with transaction.atomic():
-        pks = take_out(campaign, question_ids, (Question.State.OPEN, Question.State.REVIEW))
+        pks = withdraw_in_states(
+            campaign, question_ids, (Question.State.OPEN, Question.State.REVIEW)
+        )
         if pks:
             Decision.objects.record(campaign, Decision.Kind.DROP, actor, {"withdrawn": pks}, reason)
     return len(pks)

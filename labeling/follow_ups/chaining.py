@@ -235,8 +235,8 @@ def open_steps(campaign: Campaign, planned: Iterable[tuple[int, PairPlan]]) -> i
     were withdrawn or reopened.
     """
     planned = list(planned)
-    _say_aside([pk for _, plan in planned for pk in plan.withdraw], True)
-    _say_aside([pk for _, plan in planned for pk in plan.reopen], False)
+    _save_aside([pk for _, plan in planned for pk in plan.withdraw], True)
+    _save_aside([pk for _, plan in planned for pk in plan.reopen], False)
     new_steps = [(item, topic, new_step) for item, plan in planned for topic, new_step in plan.open]
     if not new_steps:
         return 0
@@ -302,7 +302,7 @@ def bar(rows: Iterable[tuple[int, Iterable[int]]]) -> None:
     )
 
 
-def _say_aside(pks: Sequence[int], aside: bool) -> None:
+def _save_aside(pks: Sequence[int], aside: bool) -> None:
     rows = list(Question.objects.filter(pk__in=pks).only("pk", "content"))
     for row in rows:
         row.content = {key: value for key, value in (row.content or {}).items() if key != ASIDE}

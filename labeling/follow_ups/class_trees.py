@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 
-def arranged(vocabulary: Sequence[Any]) -> list[Any]:
+def in_tree_order(vocabulary: Sequence[Any]) -> list[Any]:
     """Return the entries in the order of the tree in ASSAY_CLASS_TREE, each with its path of
     groups.
 
@@ -28,7 +28,7 @@ def arranged(vocabulary: Sequence[Any]) -> list[Any]:
     ]
 
 
-def named_apart(rows: list[Any]) -> list[Any]:
+def with_distinct_names(rows: list[Any]) -> list[Any]:
     """Return the entries; a repeated name is distinguished by its group, else by its key.
 
     Unchanged if an entry lacks a key or a name.

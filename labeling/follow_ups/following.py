@@ -62,7 +62,7 @@ Planned = list[tuple[int, Any]]
 
 
 @dataclass
-class Followed:
+class FollowUpCounts:
     """Number of planned images, and of opened, reopened and withdrawn questions."""
 
     images: int = 0
@@ -205,13 +205,13 @@ def execute_advance(job: Job) -> None:
     advance(job.campaign, lambda done, total: queue.renew(job, done, total))
 
 
-def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
+def advance(campaign: Campaign, tick: Tick | None = None) -> FollowUpCounts:
     """Replan the images of all flagged questions.
 
     Concurrent calls take turns. Each batch of images is a short transaction that clears its flags,
     so an interrupted run loses nothing and another repeats nothing. A closed campaign is unchanged.
     """
-    totals = Followed()
+    totals = FollowUpCounts()
     while flagged := _flagged(campaign.pk):
         for part in _chunks(flagged):
             more = _advance_chunk(campaign.pk, part)
@@ -240,7 +240,7 @@ def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
         yield {pk for item in part for pk in flagged[item]}
 
 
-def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
+def _advance_chunk(campaign_id: int, flagged: set[int]) -> FollowUpCounts | None:
     """Replan the images of these questions; return None if the campaign is closed."""
     also: set[int] = set()
     while True:
@@ -251,7 +251,7 @@ def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
 
 
 @retried
-def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | None:
+def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> FollowUpCounts | None:
     with writing():
         _take_turns(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
@@ -266,13 +266,13 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
             [],
         )
         if not rows:
-            return Followed()
+            return FollowUpCounts()
         items = sorted({item for _, item in rows})
         planned = procedure.plans(campaign, items)
         changing = {pk for _, plan in planned for pk in (*plan.reopen, *plan.withdraw)}
         if changing - locked.keys():
             raise _NeedsLocks(changing)
-        done = Followed(images=len(planned), withdrawn=_withdraw(planned, locked))
+        done = FollowUpCounts(images=len(planned), withdrawn=_withdraw(planned, locked))
         done.opened = procedure.open(campaign, planned)
         execute(
             "UPDATE labeling_question SET follow_up = false "  # noqa: S608
@@ -280,7 +280,7 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
             [],
         )
         # Last, because a question that settles as it reopens sets its flag again.
-        done.returned = _bring_back([locked[pk] for _, plan in planned for pk in plan.reopen])
+        done.returned = _reopen([locked[pk] for _, plan in planned for pk in plan.reopen])
         return done
 
 
@@ -413,7 +413,7 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     return opened
 
 
-def _bring_back(questions: list[Locked]) -> int:
+def _reopen(questions: list[Locked]) -> int:
     """Reopen these withdrawn, locked questions and return their number.
 
     A reviewer's verdict is restored. Other questions are settled by their answers or get the
@@ -455,11 +455,11 @@ PROCEDURES = {
 def execute_look_again(job: Job) -> None:
     """Run the job "look again": replan every image of the campaign after its graph changed."""
     assert job.campaign is not None, "a look-again job names its campaign"
-    for _ in look_again_at(job.campaign):
+    for _ in flag_for_replanning(job.campaign):
         queue.renew(job)
 
 
-def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Iterator[int]:
+def flag_for_replanning(campaign: Campaign, items: Sequence[int] | None = None) -> Iterator[int]:
     """Flag these items of the campaign, by default all, in slices; yield the number flagged.
 
     The job "advance" then replans them. Images without any question cannot be flagged.

@@ -60,8 +60,8 @@ def create(owner: User, **fields: Any) -> Campaign:
     if isinstance(vocabulary, list):
         rows = _named(vocabulary)
         if lists_classes:
-            rows = class_trees.arranged(rows)
-        fields["settings"] = {**chosen, "vocabulary": class_trees.named_apart(rows)}
+            rows = class_trees.in_tree_order(rows)
+        fields["settings"] = {**chosen, "vocabulary": class_trees.with_distinct_names(rows)}
     campaign = lifecycle.create(owner, **fields)
     if lists_classes:
         names = KINDS[campaign.kind].class_names(campaign.settings)

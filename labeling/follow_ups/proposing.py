@@ -48,7 +48,7 @@ def choose(campaign: Campaign) -> Iterator[int]:
         last = rows[-1].pk
         turning = [row.pk for row in rows if (row.step == CHECK) != worth[row.topic]]
         if turning:
-            changed += _turn(turning)
+            changed += _switch_pairs(turning)
             yield changed
 
 
@@ -88,7 +88,7 @@ def _waiting(campaign: Campaign) -> dict[str, int]:
 
 
 @retried
-def _turn(pks: Sequence[int]) -> int:
+def _switch_pairs(pks: Sequence[int]) -> int:
     """Switch these pairs unless somebody has started them; return the number switched."""
     with writing():
         locked = {row.id: row for row in lock_questions(pks)}
@@ -101,7 +101,7 @@ def _turn(pks: Sequence[int]) -> int:
             policy = policies.whole(row.policy.content)
             if row.seats_free != STEPS[row.step].seats(policy):
                 continue
-            first_step = _turned(row, policy)
+            first_step = _switched_question(row, policy)
             before.append(locked[row.pk])
             row.step, row.content = first_step.step, first_step.content
             row.seats_free = STEPS[row.step].seats(policy)
@@ -112,7 +112,7 @@ def _turn(pks: Sequence[int]) -> int:
     return len(turned)
 
 
-def _turned(row: Question, policy: policies.WholePolicy) -> box_pairs.Wanted:
+def _switched_question(row: Question, policy: policies.WholePolicy) -> box_pairs.Wanted:
     content: box_pairs.PairContent = row.content  # type: ignore[assignment]
     name = f"{row.item.image.name} {row.topic}"
     if row.step == CHECK:

@@ -67,7 +67,7 @@ def define(
             content |= _summary(old.diff(graph))
         Decision.objects.record(current, Decision.Kind.GRAPH, actor, content, reason)
         if current.questions.exists():
-            look_again(current)
+            enqueue_replanning(current)
     campaign.graph = version
     return version
 
@@ -81,7 +81,7 @@ def _check_base(before: Version | None, instead_of: int | None) -> None:
         )
 
 
-def look_again(campaign: Campaign) -> None:
+def enqueue_replanning(campaign: Campaign) -> None:
     """Replan all images of the campaign in the background (following.py)."""
     queue.enqueue("look again", str(campaign.pk), campaign=campaign)
 

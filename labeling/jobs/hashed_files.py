@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.files import BadInput, file_sha256
 from labeling.jobs import shared_files
 
@@ -18,7 +18,7 @@ def keep(path: Path, name: str, digest: str) -> None:
     """
     goal = path_of(name)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    with saying_full():
+    with converting_disk_full():
         if not goal.is_file():
             part = goal.with_suffix(".part")
             shutil.copyfile(path, part)

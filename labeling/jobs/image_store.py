@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, default_storage
 from django.db import models
 
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.image_files import EXTENSIONS
 from labeling.models import Image
 
@@ -31,7 +31,7 @@ def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
     except OSError as error:
         with suppress(Exception):
             storage.delete(goal)
-        with saying_full():
+        with converting_disk_full():
             raise error
 
 

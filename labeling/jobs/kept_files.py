@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.jobs import shared_files
@@ -46,7 +46,7 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
     token = secrets.token_hex(16)
     path = folder / f"{user.pk}-{token}"
     try:
-        with saying_full(), open(path, "wb") as goal:
+        with converting_disk_full(), open(path, "wb") as goal:
             for chunk in file.chunks():
                 goal.write(chunk)
         shared_files.put(path, _stored_name(path))

@@ -21,7 +21,7 @@ from django.core.files.storage import storages
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.utils import timezone
 
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.files import atomic_write
 from labeling.jobs import shared_files
@@ -75,7 +75,7 @@ class PartialUpload:
         file = TemporaryUploadedFile("upload", "application/octet-stream", self.size, None)
         file.name = self.name
         try:
-            with saying_full():
+            with converting_disk_full():
                 self._join(file)
         except BaseException as error:
             file.close()
@@ -177,7 +177,7 @@ def forget_old() -> None:
 def _writing(name: str) -> Iterator[IO[Any]]:
     """Yield a file that is stored under this name, synced, if the block succeeds."""
     path = _path(name)
-    with saying_full():
+    with converting_disk_full():
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "wb") as file:
             yield file

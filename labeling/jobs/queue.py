@@ -26,7 +26,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from labeling import disk_full
-from labeling.errors import Conflict, Refusal, StoreAway
+from labeling.errors import Conflict, Refusal, StoreUnreachable
 from labeling.files import BadInput
 from labeling.models import Campaign, Job, User
 
@@ -188,7 +188,7 @@ def fail(job: Job, error: BaseException | str) -> None:
 
 def is_hopeless(job: Job, error: BaseException | str) -> bool:
     """Return whether a job that raised this is retried only on request."""
-    if isinstance(error, LeaseLost | TooEarly | StoreAway):
+    if isinstance(error, LeaseLost | TooEarly | StoreUnreachable):
         return False
     return isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
 
@@ -214,7 +214,7 @@ def run(job_id: int) -> Job | None:
             job.attempts -= 1
             if not _queue_again(job, "", EARLY_PAUSE):
                 finish(job)
-        except StoreAway as fault:
+        except StoreUnreachable as fault:
             logger.warning("job %s (%s) waits: %s", job.pk, job, fault)
             _wait_for_store(job, fault)
         except Exception as error:
@@ -385,7 +385,7 @@ def _patience(job: Job, now: datetime) -> timedelta:
     return min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
 
 
-def _wait_for_store(job: Job, fault: StoreAway) -> None:
+def _wait_for_store(job: Job, fault: StoreUnreachable) -> None:
     """Queue the job again without losing an attempt, doubling its wait; fail it after MOST_AWAY."""
     now = timezone.now()
     since = job.waits_since or now

@@ -45,7 +45,7 @@ def is_shared() -> bool:
 def put(path: Path, name: str) -> None:
     """Store the file or folder under this name, which ends with FOLDER for a folder.
 
-    Atomic. Raises StoreAway, StoreFault.
+    Atomic. Raises StoreUnreachable, StoreFault.
     """
     if not is_shared():
         return

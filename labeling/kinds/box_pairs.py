@@ -214,7 +214,7 @@ def _shown(content: PairContent) -> object:
 
 def _said(question: PairQuestion) -> chains.Answer:
     if question.state == DROPPED:
-        return chains.Dropped()
+        return chains.DroppedImage()
     return STEPS[question.step].answer(question.value)
 
 

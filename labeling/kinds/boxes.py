@@ -347,10 +347,10 @@ class CoverStep(Step):
     def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         return Verdict("settled", values[0]) if values else Verdict("open", more=1)
 
-    def answer(self, value: Any) -> chain.Covered:
+    def answer(self, value: Any) -> chain.CoverResult:
         if value == COMPLETE:
-            return chain.Covered()
-        return chain.Covered(tuple((x, y) for x, y in value["missing"]))
+            return chain.CoverResult()
+        return chain.CoverResult(tuple((x, y) for x, y in value["missing"]))
 
     def grade(self, value: Any, gold: Any) -> float:
         """Return the share of objects without a box that were pointed at.
@@ -430,7 +430,7 @@ class Boxes(Kind):
     steps = STEPS
     methods = Step.methods
     longest_work_ms = Step.longest_work_ms
-    # The source release of the labels, written by box_campaigns.begin_with.
+    # The source release of the labels, written by box_campaigns.record_source_release.
     kept_settings = ("labels",)
     # seconds_per_answer: mean of each step's median, weighted by its frequency (simulate boxes).
     policy_defaults = {

@@ -54,7 +54,7 @@ def import_parts(
 
         try:
             version = vocabulary_store.in_force(dataset)
-            part_imports.Bringing(dataset, version, how, report, keep).read(path, format_name)
+            part_imports.PartImport(dataset, version, how, report, keep).read(path, format_name)
         except Refusal as refusal:
             cure = "or give --vocabulary shipped" if refusal.code == "no_vocabulary" else None
             raise BadInput(refusal.message.rstrip("."), file=path, cure=cure) from None

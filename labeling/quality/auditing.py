@@ -183,7 +183,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
     while rows:
         pk = rows.pop(user.pk % len(rows)) if chosen is None else chosen
         audit = Audit.objects.select_related("question__item__image", "campaign").get(pk=pk)
-        if subjects.hold(user, audit.question):
+        if subjects.may_see(user, audit.question):
             return audit
         chosen = None
     return None

@@ -16,7 +16,7 @@ from labeling.consensus import calibrations, settling
 from labeling.consensus.settling import ReplayedQuestions
 from labeling.db.sql import (
     Locked,
-    Raced,
+    LostRace,
     batches,
     execute,
     lock_questions,
@@ -248,8 +248,8 @@ def _stage_before(campaign: Campaign, member: Membership) -> str:
 def _put_in_force(campaign: Campaign, calibration: Calibration | None) -> None:
     """Activate the calibration.
 
-    Raises Raced if another one was activated since, because it voids other people.
+    Raises LostRace if another one was activated since, because it voids other people.
     """
     same = Campaign.objects.filter(pk=campaign.pk, calibration=campaign.calibration_id)
     if not same.update(calibration=calibration):
-        raise Raced
+        raise LostRace

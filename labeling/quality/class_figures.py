@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from labeling.consensus import calibrations
-from labeling.estimators.precision import Verified
+from labeling.estimators.precision import VerifiedClass
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, Kind, policies
 from labeling.models import Answer, Audit, Campaign, Question, Settlement
@@ -52,8 +52,8 @@ class ClassFigures:
     has_table: bool = False
 
     @property
-    def verified(self) -> Verified:
-        return Verified(self.yes, min(self.doubt, self.yes), self.audited, self.wrong)
+    def verified(self) -> VerifiedClass:
+        return VerifiedClass(self.yes, min(self.doubt, self.yes), self.audited, self.wrong)
 
 
 def read(campaign: Campaign) -> dict[str, ClassFigures]:

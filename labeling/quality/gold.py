@@ -316,7 +316,7 @@ def _put_away(question: Question) -> None:
     if question.graph_id is not None:
         # While it was active, its answer counted as known. Now the image may get an ordinary
         # question.
-        for _ in following.look_again_at(question.campaign, [question.item_id]):
+        for _ in following.flag_for_replanning(question.campaign, [question.item_id]):
             pass
 
 

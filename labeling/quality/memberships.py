@@ -40,7 +40,7 @@ def invite(
 
     Raises Refusal, Conflict for an archived campaign.
     """
-    lifecycle.check_at_work(campaign)
+    lifecycle.check_campaign_active(campaign)
     _check_role(role)
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")

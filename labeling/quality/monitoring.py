@@ -19,7 +19,7 @@ from labeling.consensus import calibrating
 from labeling.db.sql import writing
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.estimators import annotator_checks
-from labeling.estimators.annotator_checks import Given, SequentialTest, Tested
+from labeling.estimators.annotator_checks import GoldTestResult, SequentialTest, TimedAnswer
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Gold, Job, Membership, Question, Seat, User
 from labeling.quality import blocking, gold, gold_results, qualifying
@@ -53,7 +53,7 @@ def execute(job: Job) -> None:
     if campaign is None or user is None:
         return
     _watch_with_gold(campaign, user)
-    calibrating.ask(campaign)
+    calibrating.enqueue_if_due(campaign)
 
 
 def watch_now(campaign: Campaign, user: User) -> None:
@@ -108,7 +108,7 @@ def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
             if user is not None:
                 raise
             logger.exception("watching %s in %s failed", membership.user.pseudonym, campaign.name)
-            submitting.ask_watch(campaign, membership.user_id)
+            submitting.enqueue_watch(campaign, membership.user_id)
             continue
         if row is not None:
             acted.append(row)
@@ -141,7 +141,7 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
 class PersonFigures(TypedDict):
     """The checks of a person. speed, runs, chance: as annotator_checks returns them."""
 
-    test: Tested
+    test: GoldTestResult
     speed: Mapping[str, object]
     runs: Mapping[str, object]
     chance: Mapping[str, object]
@@ -172,7 +172,9 @@ def measure(
     for row in pool:
         words.setdefault(row.question_id, []).append(kind.tally_name(row.value))
     answers = [
-        Given(row.topic, kind.tally_name(row.value), row.ms, tuple(words.get(row.question_id, ())))
+        TimedAnswer(
+            row.topic, kind.tally_name(row.value), row.ms, tuple(words.get(row.question_id, ()))
+        )
         for row in mine
     ]
     return {
@@ -324,7 +326,9 @@ def standing_of(
     }
 
 
-def _shown(before: VisibleAccuracy | None, tested: Tested, now: datetime) -> VisibleAccuracy | None:
+def _shown(
+    before: VisibleAccuracy | None, tested: GoldTestResult, now: datetime
+) -> VisibleAccuracy | None:
     """Return the person's visible accuracy: delayed by some answers and fixed for a day, so that no
     change reveals a single answer.
     """

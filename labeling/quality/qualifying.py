@@ -404,7 +404,9 @@ class Feedback:
     parts: dict[str, float] = field(default_factory=dict)
 
 
-def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) -> list[Feedback]:
+def feedback(
+    user: User, campaign: Campaign, sent: Sequence[submitting.SubmittedAnswer]
+) -> list[Feedback]:
     """Submit answers as usual and return the feedback on each, in order.
 
     Moves the person on if the stage is over. Raises what submitting.submit does.

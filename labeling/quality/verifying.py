@@ -216,7 +216,7 @@ def _withdraw(campaign: Campaign, row: Verification) -> None:
             if kept.state != State.STOPPED:
                 return
             ids = _open(campaign, row)
-            gone = asking.take_out(campaign, ids, (Question.State.OPEN,))
+            gone = asking.withdraw_in_states(campaign, ids, (Question.State.OPEN,))
             kept.withdrawn += gone
             kept.open = max(0, kept.open - len(gone))
             kept.save(update_fields=["withdrawn", "open"])
@@ -232,7 +232,7 @@ def _bring_back(campaign: Campaign, row: Verification) -> None:
             if kept.state != State.ASKING or not kept.withdrawn:
                 return
             ids, kept.withdrawn = kept.withdrawn[:BATCH], kept.withdrawn[BATCH:]
-            kept.open += asking.bring_back(campaign, ids)
+            kept.open += asking.reopen(campaign, ids)
             kept.save(update_fields=["withdrawn", "open"])
 
 

@@ -24,7 +24,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from labeling.errors import Refusal, StoreAway
+from labeling.errors import Refusal, StoreUnreachable
 from labeling.jobs import queue
 from labeling.models import Job
 from labeling.releases import chunk_files
@@ -145,7 +145,7 @@ def _enqueue(snapshot: Snapshot) -> set[int]:
 def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
     """Run the jobs that no worker has claimed, and wait for the others.
 
-    watch: receives the number of unfinished jobs. Raises ChunkFailed, StoreAway.
+    watch: receives the number of unfinished jobs. Raises ChunkFailed, StoreUnreachable.
     """
     while waiting:
         worked = False
@@ -162,7 +162,7 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
                 ran = queue.run(pk)
                 if ran is not None and ran.state == Job.State.QUEUED and ran.waits_since:
                     # The store is unavailable: let the caller wait instead of retrying in a loop.
-                    raise StoreAway(ran.error)
+                    raise StoreUnreachable(ran.error)
                 worked |= ran is not None
                 watch(len(waiting))
         if waiting and not worked:

@@ -152,7 +152,7 @@ def _take_out(campaign: Campaign, image: Image, actor: User) -> None:
     rows = campaign.questions.filter(item__image=image)
     pks = list(rows.values_list("pk", flat=True))
     Gold.objects.filter(question__in=pks, retired_at=None).update(retired_at=timezone.now())
-    asking.take_out(campaign, pks, Question.State.values)
+    asking.withdraw_in_states(campaign, pks, Question.State.values)
     rows.filter(follow_up=True).update(follow_up=False)
     content = {"removed_image": image.pk, "withdrawn": pks}
     Decision.objects.record(campaign, Decision.Kind.DROP, actor, content, "removed for privacy")

@@ -148,7 +148,7 @@ class CampaignUndo(Undo):
 
     def before_archive(self) -> None:
         if self.row.state == Campaign.State.OPEN:
-            lifecycle.move(self.row, self.user, "pause")
+            lifecycle.change_state(self.row, self.user, "pause")
 
     def note(self, content: dict[str, object]) -> None:
         Decision.objects.record(self.row, Decision.Kind.STATE, self.user, content)
@@ -164,7 +164,7 @@ class CampaignUndo(Undo):
         The clone has no questions or gold, and only this user. Raises Refusal for a name in use.
         """
         lifecycle.check_name(name)
-        lifecycle.check_not_archived(self.row.dataset)
+        lifecycle.check_dataset_active(self.row.dataset)
         if Campaign.objects.filter(name=name).exists():
             raise Conflict(
                 f"A campaign is already called {name!r}. Choose another name.", field="name"

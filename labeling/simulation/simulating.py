@@ -68,7 +68,7 @@ class _Run:
         self.answered = np.zeros(count, np.int64)
         self.test = annotator_checks.SequentialTest.of(policy)
         self.rights: list[list[bool]] = [[] for _ in range(count)]
-        self.tested = [annotator_checks.Tested()] * count
+        self.tested = [annotator_checks.GoldTestResult()] * count
         # Votes: who, question, answer, in the order they came.
         self.who = np.empty(0, np.int64)
         self.question = np.empty(0, np.int64)
@@ -305,7 +305,7 @@ class _Run:
         for person in np.flatnonzero(self.active):
             answers = self.answer[order[bounds[person] : bounds[person + 1]]]
             longest = annotator_checks.runs(
-                [annotator_checks.Given("", str(word)) for word in answers], pool
+                [annotator_checks.TimedAnswer("", str(word)) for word in answers], pool
             )
             long[person] = longest["length"] >= self.policy["run_length"] and (
                 longest["odds"] is not None and longest["odds"] < annotator_checks.RUN_ODDS

@@ -101,7 +101,7 @@ class Pairs:
 
     def _answer(
         self, pair: SimulatedPair, chain: Chain, boxes: list[Box]
-    ) -> tuple[chains.DrawnBox | chains.CheckedBox | chains.Covered, int]:
+    ) -> tuple[chains.DrawnBox | chains.CheckedBox | chains.CoverResult, int]:
         """Return the settled answer of the step, and how many people answered."""
         world = self.world
         if chain.step == DRAW:
@@ -110,8 +110,8 @@ class Pairs:
             return chains.DrawnBox(world.drawn(pair, boxes, person, aim)), 1
         if chain.step == COVER:
             if not self.covers:
-                return chains.Covered(), 0
-            return chains.Covered(world.missing(pair, boxes)), 1
+                return chains.CoverResult(), 0
+            return chains.CoverResult(world.missing(pair, boxes)), 1
         assert chain.box is not None
         if not self.checks:
             return chains.CheckedBox(GOOD), 0

@@ -44,7 +44,7 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
     after, before = (_cursor(request.GET.get(key, "")) for key in ("after", "before"))
     query = query_of(request, "after", "before")
     if browser.order.is_stored:
-        image_ranks.keep_sorted(dataset)
+        image_ranks.enqueue_sort(dataset)
     return render(
         request,
         "labeling/images.html",

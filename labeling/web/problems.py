@@ -15,7 +15,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from labeling.db.sql import Raced
+from labeling.db.sql import LostRace
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge, Unavailable
 from labeling.files import BadInput
 
@@ -108,7 +108,7 @@ def _as_refusal(exception: Exception) -> Exception:
 
 def as_unavailable(exception: BaseException | None) -> Unavailable | None:
     """Return a refusal for a lost race or an unreachable database, else None."""
-    if isinstance(exception, Raced):
+    if isinstance(exception, LostRace):
         return Unavailable(gettext("Many requests changed the same rows at once."), code="busy")
     if not isinstance(exception, OperationalError | InterfaceError) or _is_faulty(exception):
         return None

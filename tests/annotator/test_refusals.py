@@ -7,7 +7,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from rest_framework.test import APIClient
 
-from labeling.db.sql import Raced
+from labeling.db.sql import LostRace
 from labeling.web import problems, tokens
 
 JSON, PROBLEM = "application/json", "application/problem+json"
@@ -81,7 +81,7 @@ def test_a_fault_in_a_middleware_is_answered_too(clients, monkeypatch, address, 
 
 def test_a_lost_race_is_answered_as_a_wait(bob, coots, monkeypatch):
     def lose(*_, **__):
-        raise Raced
+        raise LostRace
 
     client = APIClient()
     client.force_authenticate(bob)

@@ -29,7 +29,7 @@ def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int
         sent = []
         for seat in seats:
             question = Question.objects.select_related("item__image").get(pk=seat.question_id)
-            sent.append(submitting.Sent(uuid.uuid4(), seat.token, truth(question), 1500))
+            sent.append(submitting.SubmittedAnswer(uuid.uuid4(), seat.token, truth(question), 1500))
         results = submitting.submit(user, campaign, sent)
         assert {result.status for result in results} == {"accepted"}
         answered += len(results)

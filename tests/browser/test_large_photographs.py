@@ -54,7 +54,7 @@ def parts(alice, bob, dataset, run_jobs):
     image.file.save("large.jpg", ContentFile(photograph(2)), save=False)
     image.width, image.height = WIDTH, HEIGHT
     image.save()
-    images._ask_for_derivatives(image)
+    images._enqueue_derivatives(image)
     run_jobs()
     factories.join(bob, campaign)
     return campaign

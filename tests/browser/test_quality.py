@@ -83,7 +83,9 @@ def answer(person: User, campaign: Campaign, says) -> None:
         mine = person.seats.filter(token__in=[seat.token for seat in seats])
         images = dict(mine.values_list("token", "question__item__image__name"))
         sent = [
-            submitting.Sent(uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number)
+            submitting.SubmittedAnswer(
+                uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number
+            )
             for number, seat in enumerate(seats)
         ]
         submitting.submit(person, campaign, sent)

@@ -34,7 +34,7 @@ def answer(user: User, campaign: Campaign, values: list[str], pages: int = 1) ->
     for _ in range(pages):
         seats = claiming.next_page(user, campaign).seats
         sent = [
-            submitting.Sent(
+            submitting.SubmittedAnswer(
                 uuid.uuid4(), seat.token, values[number % len(values)], 1500 + 400 * number
             )
             for number, seat in enumerate(seats)

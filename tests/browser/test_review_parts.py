@@ -29,7 +29,7 @@ NOTE = "The torso goes on to the left."
 def send(person, campaign, value, question=None):
     seats = claiming.next_page(person, campaign).seats
     seat = next(s for s in seats if question is None or s.question_id == question.pk)
-    sent = submitting.Sent(uuid.uuid4(), seat.token, value, 95_000)
+    sent = submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 95_000)
     assert submitting.submit(person, campaign, [sent])[0].status == "accepted"
     return Question.objects.get(pk=seat.question_id)
 

@@ -124,7 +124,7 @@ def answer(campaign: Campaign, people: list[User], decide: Callable[[str, str], 
         while True:
             page = claiming.next_page(person, campaign, 100)
             sent = [
-                submitting.Sent(uuid.uuid4(), seat.token, value, 800)
+                submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 800)
                 for seat in page.seats
                 if (value := decide(seat.image_name, seat.topic)) is not None
             ]

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.errors import InTraining
@@ -60,7 +60,7 @@ def box(sides: list[float], *flags: str) -> dict[str, object]:
 
 def answer(person: User, seat: claiming.SeatView, value: object) -> submitting.Result:
     question = Question.objects.get(pk=seat.question_id)
-    sent = [Sent(uuid.uuid4(), seat.token, value, 1_000)]
+    sent = [SubmittedAnswer(uuid.uuid4(), seat.token, value, 1_000)]
     return submitting.submit(person, question.campaign, sent)[0]
 
 
@@ -113,7 +113,7 @@ def seats_of(person: User) -> list[str]:
 
 def proposals(campaign: Campaign, rows: dict[tuple[str, str], list[list[float]]]) -> Any:
     """Asks about these pairs with these proposed boxes."""
-    proposed = box_campaigns.Proposed(
+    proposed = box_campaigns.ProposedBoxes(
         {pair: [tuple(box) for box in boxes] for pair, boxes in rows.items()}
     )
     opening.define_asked(campaign, list(rows))
@@ -184,6 +184,6 @@ def seat_all_gold(person: User, campaign: Campaign) -> list[Seat]:
 
 
 def answer_seat(person: User, seat: Seat, value: object) -> None:
-    sent = [Sent(uuid.uuid4(), seat.token, value, 1_000)]
+    sent = [SubmittedAnswer(uuid.uuid4(), seat.token, value, 1_000)]
     [result] = submitting.submit(person, seat.question.campaign, sent)
     assert result.status == "accepted", result.message

@@ -26,7 +26,9 @@ def send(
 ) -> list[submitting.Result]:
     """Sends one value for all of these seats, or what `value` gives for each."""
     value_of = value if callable(value) else lambda _: value
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value_of(seat), ms) for seat in seats]
+    sent = [
+        submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value_of(seat), ms) for seat in seats
+    ]
     return submitting.submit(user, campaign, sent)
 
 

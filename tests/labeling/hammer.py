@@ -111,7 +111,9 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
             claiming.return_seat(user, page.seats[0].token)
             count["skipped"] += 1
         sent = [
-            submitting.Sent(uuid.uuid4(), seat.token, _value(seat.question_id, chance), 900)
+            submitting.SubmittedAnswer(
+                uuid.uuid4(), seat.token, _value(seat.question_id, chance), 900
+            )
             for seat in page.seats
         ]
         if chance.random() < 0.1:
@@ -126,7 +128,10 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
             for result in results:
                 count[result.status if result.status == "accepted" else result.code] += 1
         if chance.random() < 0.2:
-            again = [submitting.Sent(uuid.uuid4(), answer.seat, "no", 5) for answer in sent[:2]]
+            again = [
+                submitting.SubmittedAnswer(uuid.uuid4(), answer.seat, "no", 5)
+                for answer in sent[:2]
+            ]
             submitting.submit(user, campaign, again)
             count["revised"] += 1
     return dict(count)

@@ -87,7 +87,7 @@ def settle(campaign: Campaign, image: int = 0, **values: str | None) -> None:
         factories.put(campaign, [row.pk], state=state, seats_free=0, follow_up=True)
 
 
-def follow(campaign: Campaign, image: int = 0, **values: str | None) -> following.Followed:
+def follow(campaign: Campaign, image: int = 0, **values: str | None) -> following.FollowUpCounts:
     """As settle, and the image's next questions are opened and closed."""
     settle(campaign, image, **values)
     return following.advance(campaign)

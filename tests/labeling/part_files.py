@@ -142,7 +142,7 @@ def written(format_name: str, folder: Path, *objects: PartedObject) -> Path:
 
 def brought(dataset: Dataset, run_jobs: Any, file: Any, **more: Any) -> Job:
     """The job of an upload, run to its end."""
-    job = part_imports.take(dataset, dataset.owner, file, **more)
+    job = part_imports.import_upload(dataset, dataset.owner, file, **more)
     run_jobs()
     job.refresh_from_db()
     return job

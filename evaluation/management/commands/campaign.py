@@ -241,12 +241,12 @@ class Command(ContractCommand):
             ]
             proposed = box_campaigns.propose(common["dataset"], pairs, proposals)
             if proposed.unasked or proposed.repeated:
-                self.warn(box_campaigns.words_of(proposed))
+                self.warn(box_campaigns.describe_proposed(proposed))
         with transaction.atomic():
             made = lifecycle.create(owner, kind=choice.kind, **common)
             box_campaigns.check(made, pairs)
             if release is not None:
-                box_campaigns.begin_with(made, release)
+                box_campaigns.record_source_release(made, release)
             opening.define_asked(made, pairs)
         # In slices, as in _hierarchy.
         with self.progress(len(pairs), "pair", "opening") as bar:
@@ -312,7 +312,7 @@ class Command(ContractCommand):
     def _moved(self, action: str, options: NameOptions) -> dict[str, object]:
         campaign = find_campaign(options.name)
         with _refusals():
-            lifecycle.move(campaign, None, action)
+            lifecycle.change_state(campaign, None, action)
         return self._status(campaign)
 
     @verb("open a draft")
@@ -358,7 +358,7 @@ class Command(ContractCommand):
     def freeze(self, options: FreezeOptions) -> dict[str, object]:
         campaign = find_campaign(options.name)
         with _refusals():
-            lifecycle.check_at_work(campaign)
+            lifecycle.check_campaign_active(campaign)
             release = freezing.freeze(campaign, None, options.out)
         if release.unsettled:
             self.warn(

@@ -28,7 +28,7 @@ from labeling.release_files import exporting
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
 OUT = list(exporting.ALL_NAMES)
-IN = list(dict.fromkeys([*FORMATS, *part_reading.NAMES]))
+IN = list(dict.fromkeys([*FORMATS, *part_reading.FORMAT_NAMES]))
 
 
 @dataclass(kw_only=True)
@@ -117,7 +117,9 @@ class Command(ContractCommand):
             return import_parts(self, goal, options.path, options.format_name, options)
         return self.import_labels(goal, options)
 
-    def import_labels(self, goal: Dataset, options: LabelImportOptions) -> prior_labels.BroughtIn:
+    def import_labels(
+        self, goal: Dataset, options: LabelImportOptions
+    ) -> prior_labels.LabelImportResult:
         path, campaign = options.path, options.campaign
         with self.progress(None, "label", "labels") as bar:
 
@@ -127,7 +129,7 @@ class Command(ContractCommand):
                     yield label
 
             with refusals(path):
-                result = prior_labels.bring_in(
+                result = prior_labels.import_labels(
                     goal,
                     path,
                     options.format_name,

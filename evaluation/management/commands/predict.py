@@ -23,7 +23,7 @@ from evaluation.management.computing import TaskShare, TaskWork, device_of, in_t
 from evaluation.management.networks import MODEL, NetworkOptions
 from labeling import processors
 from labeling.bounded_numbers import whole
-from labeling.disk_full import StorageFull, saying_full
+from labeling.disk_full import StorageFull, converting_disk_full
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result
 from labeling.management.options import argument, option
@@ -121,7 +121,7 @@ class Command(ContractCommand):
             _refuse_inside(source, out)
             run = PredictRun(source, models, _load(models, options), options)
             try:
-                with saying_full(), pool_files.working(out, options.restart) as work:
+                with converting_disk_full(), pool_files.working(out, options.restart) as work:
                     return self._predict(run, out, work, engine)
             except StorageFull:
                 raise BadInput(

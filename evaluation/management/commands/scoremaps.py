@@ -19,7 +19,7 @@ from evaluation.management.scoremap_plans import CENTER
 from evaluation.management.scoremap_plans import ScoremapOptions as Options
 from evaluation.metrics.attribution.recipes import Unsuited
 from evaluation.readers import wsol_folders
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, first_line
 from labeling.management.contract import ContractCommand, UsageError
@@ -35,7 +35,7 @@ class Command(ContractCommand):
         device_of(options.device, options.on)
         labels = wsol_folders.read_labels(options.metadata)
         try:
-            with saying_full():
+            with converting_disk_full():
                 if options.method == CENTER:
                     return devices.with_device(_centered(list(labels), options))
                 with in_tasks(self, options, options.shard) as engine:

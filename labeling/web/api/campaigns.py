@@ -101,7 +101,7 @@ class CampaignsViewSet(UndoActions):
 
     def _move(self, name: str, action: str) -> Response:
         campaign = campaign_for(self.user, name, RESEARCHER)
-        return self.answer(CampaignSerializer, lifecycle.move(campaign, self.user, action))
+        return self.answer(CampaignSerializer, lifecycle.change_state(campaign, self.user, action))
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(["post"], detail=True)

@@ -171,7 +171,7 @@ class ImageViewSet(InDataset):
         predictions = image_browser.predictions_on(self.user, self.dataset)
         browser = image_browser.Browser(self.dataset, filtered, campaigns, predictions)
         if browser.order.is_stored:
-            image_ranks.keep_sorted(self.dataset)
+            image_ranks.enqueue_sort(self.dataset)
         return self.answer(ImagePageSerializer, browser.page(after=after))
 
     @extend_schema(parameters=[CONFIRM], responses={204: None})

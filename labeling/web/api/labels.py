@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from labeling.campaigns.access import RESEARCHER, dataset_for
 from labeling.datasets.datasets import check_may_add
 from labeling.exchange import export_files, label_files
-from labeling.exchange.prior_labels import BroughtIn
+from labeling.exchange.prior_labels import LabelImportResult
 from labeling.formats.label import NAMES
 from labeling.formats.label_studio_project import LONGEST_BASE
 from labeling.models import GivenLabel, Job, Release
@@ -57,7 +57,7 @@ class LabelFormatSerializer(Body):
     with_images = serializers.BooleanField(default=False, help_text=IMAGES_HELP)
 
 
-BroughtInSerializer = rows_of(BroughtIn, "BroughtIn")
+BroughtInSerializer = rows_of(LabelImportResult, "BroughtIn")
 
 
 class LabelImportSerializer(JobSerializer):
@@ -162,7 +162,7 @@ class GivenLabelViewSet(BaseViewSet):
         goal = dataset_for(self.user, dataset)
         check_may_add(self.user, goal)
         body = self.read(NewLabelsSerializer)
-        made = label_files.take(
+        made = label_files.import_upload(
             goal,
             self.user,
             body["file"],

@@ -192,7 +192,7 @@ class PartImportViewSet(InDataset):
         body = self.read(NewPartsSerializer)
         cap = None if body["cap"] == 1 else body["cap"]
         how = part_imports.ImportOptions(body["source"], cap, body["repair"])
-        made = part_imports.take(
+        made = part_imports.import_upload(
             goal, self.user, body["file"], format_name=body.get("format", ""), how=how
         )
         return self.answer(PartImportSerializer, made, 202)
@@ -209,7 +209,7 @@ class PartImportViewSet(InDataset):
         week.
         """
         goal = self.dataset
-        made = part_imports.repeat(part_imports.job_for(goal, pk), goal, self.user)
+        made = part_imports.continue_import(part_imports.job_for(goal, pk), goal, self.user)
         return self.answer(PartImportSerializer, made, 202)
 
 

@@ -168,7 +168,7 @@ class CalibrationViewSet(CampaignViewSet):
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
         """Recompute reputations and vote tables in the background."""
-        job = calibrating.ask_now(self.campaign(RESEARCHER), self.user)
+        job = calibrating.enqueue_now(self.campaign(RESEARCHER), self.user)
         return self.answer(JobSerializer, job, 202)
 
     @extend_schema(responses=WholeCalibrationSerializer)

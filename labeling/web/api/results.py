@@ -56,7 +56,7 @@ class ReleaseViewSet(CampaignViewSet):
     def create(self, request: Request, campaign: str) -> Response:
         """Freeze the campaign's current content. Equal content gives the same release."""
         row = self.campaign(RESEARCHER)
-        lifecycle.check_at_work(row)
+        lifecycle.check_campaign_active(row)
         made = freezing.freeze(row, self.user)
         return self.answer(ReleaseSerializer, made, 201)
 

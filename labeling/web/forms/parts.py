@@ -35,7 +35,7 @@ class PartsImportForm(KeepsFiles, WordedForm):
         required=False,
         choices=[
             ("", "As the files say"),
-            *((name, WORDS.get(name, name)) for name in part_reading.NAMES),
+            *((name, WORDS.get(name, name)) for name in part_reading.FORMAT_NAMES),
         ],
     )
     source = forms.CharField(

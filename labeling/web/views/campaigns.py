@@ -170,7 +170,7 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         return campaign
     if asks == CHAINS:
         if (proposed := data["proposed"]) is not None:
-            messages.info(request, box_campaigns.words_of(proposed))
+            messages.info(request, box_campaigns.describe_proposed(proposed))
         fields["settings"] = {"complete": data["complete"]}
         return box_campaigns.draft(
             user,
@@ -249,7 +249,7 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     action = request.POST.get("move", "")
     with refusals_shown(request):
-        lifecycle.move(campaign, request.user, action)
+        lifecycle.change_state(campaign, request.user, action)
         messages.success(request, MOVED[action])
     return redirect("labeling:campaign", campaign.name)
 
@@ -351,6 +351,6 @@ def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
     """Download the texts, with empty strings for missing ones."""
     campaign = own_campaign(request, name)
     response = JsonResponse(
-        texts.with_gaps(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}
+        texts.with_missing_texts(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}
     )
     return attachments.attached(response, f"{campaign.name}-texts.json")

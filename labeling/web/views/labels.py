@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import dataset_for
 from labeling.datasets.datasets import check_may_add, may_add
 from labeling.exchange import export_files, label_files
-from labeling.exchange.prior_labels import BroughtIn
+from labeling.exchange.prior_labels import LabelImportResult
 from labeling.formats.reading import skipped_sentence
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
@@ -34,7 +34,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
 
     def bring() -> HttpResponse:
         data = form.cleaned_data
-        made = label_files.take(
+        made = label_files.import_upload(
             dataset,
             request.user,
             data["file"],
@@ -112,7 +112,7 @@ def _options(
     return response
 
 
-def _summary(result: BroughtIn) -> str:
+def _summary(result: LabelImportResult) -> str:
     """Return the result of a label import as a sentence."""
     labels, images = result["labels"], result["images"]
     message = f"Imported: {count_of(labels, 'label')} of {count_of(images, 'image')}."

@@ -30,7 +30,7 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
 
     def bring() -> HttpResponse:
         file, format_name = form.cleaned_data["file"], form.cleaned_data["format"]
-        job = part_imports.take(
+        job = part_imports.import_upload(
             dataset, request.user, file, format_name=format_name, how=form.how()
         )
         return redirect("labeling:parts_report", dataset.name, job.pk)
@@ -71,7 +71,7 @@ def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
     check_may_add(request.user, dataset)
     job = part_imports.job_for(dataset, pk)
     with refusals_shown(request):
-        job = part_imports.repeat(job, dataset, request.user)
+        job = part_imports.continue_import(job, dataset, request.user)
     return redirect("labeling:parts_report", dataset.name, job.pk)
 
 

@@ -95,7 +95,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
     """Recompute reputations, vote tables and box figures in the background, then go back."""
     campaign = own_campaign(request, name)
-    calibrating.ask_now(campaign, request.user)
+    calibrating.enqueue_now(campaign, request.user)
     if "boxes" in request.POST:
         message = "The figures are being recomputed from the answers. See Jobs for progress."
         return done(request, message, "boxes", campaign.name)

@@ -97,7 +97,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     """Freeze the campaign's current content; a job freezes large ones."""
     campaign = own_campaign(request, name)
-    lifecycle.check_at_work(campaign)
+    lifecycle.check_campaign_active(campaign)
     if freezing.takes_long(campaign):
         freezing.request(campaign, request.user)
         messages.info(request, "The release is being created. Releases lists it once it is ready.")

@@ -282,7 +282,9 @@ def test_a_note_stays_with_who_changed_the_drawing_while_it_was_read(alice, bob,
 
 def answer(user, campaign, token):
     value = parted.drawn(leg="occluded", torso="not_visible")
-    [result] = submitting.submit(user, campaign, [submitting.Sent(uuid.uuid4(), token, value, 900)])
+    [result] = submitting.submit(
+        user, campaign, [submitting.SubmittedAnswer(uuid.uuid4(), token, value, 900)]
+    )
     assert result.status == submitting.ACCEPTED, result.message
 
 
@@ -306,7 +308,7 @@ def drawn(user, campaign) -> Seat:
 
 def send(user, campaign, seat) -> submitting.Result:
     value = parted.drawn(leg="occluded", torso="not_visible")
-    sent = submitting.Sent(uuid.uuid4(), seat.token, value, 900)
+    sent = submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 900)
     return submitting.submit(user, campaign, [sent])[0]
 
 
@@ -377,7 +379,7 @@ def test_answered_images_are_shown_no_more_once_the_campaign_is_closed(
     seat = drawn(bob, campaign)
     assert is_seat_open(as_bob, bob, campaign, seat)
 
-    lifecycle.move(campaign, alice, "close")
+    lifecycle.change_state(campaign, alice, "close")
 
     assert send(bob, campaign, seat).code == "campaign_closed"
     assert not is_seat_open(as_bob, bob, campaign, seat)
@@ -424,7 +426,7 @@ def test_last_answers_say_why_an_object_was_not_drawn(bob, campaign, page):
     held = [row["seat"] for row in page["seats"][:2]]
     values = [{"skip": "too_small"}, parted.drawn(tail="occluded")]
     sent = [
-        submitting.Sent(uuid.uuid4(), seat, value, 900)
+        submitting.SubmittedAnswer(uuid.uuid4(), seat, value, 900)
         for seat, value in zip(held, values, strict=True)
     ]
     assert {result.message for result in submitting.submit(bob, campaign, sent)} == {""}

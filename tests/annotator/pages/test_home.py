@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def answer(user, campaign, count, value="yes", ms=2_000):
     seats = claiming.next_page(user, campaign, count).seats
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, ms) for seat in seats]
+    sent = [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, ms) for seat in seats]
     submitting.submit(user, campaign, sent)
     return seats
 

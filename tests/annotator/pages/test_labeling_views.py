@@ -332,7 +332,7 @@ def test_form_without_an_answer_says_what_is_missing(as_bob):
 
 @pytest.mark.parametrize("action", ["pause", "close"])
 def test_closed_campaign_says_so_on_a_page_of_its_own(as_bob, alice, coots, action):
-    lifecycle.move(coots, alice, action)
+    lifecycle.change_state(coots, alice, action)
 
     response = as_bob.get(url(LABEL))
 
@@ -466,7 +466,7 @@ def large(coots, run_jobs):
         image.width, image.height = 4100, 10 + number
         image.display = image.thumbnail = ""
         image.save()
-        images._ask_for_derivatives(image)
+        images._enqueue_derivatives(image)
     run_jobs()
 
 

@@ -71,7 +71,9 @@ def home_of(client, user) -> str:
 def test_home_offers_no_button_where_nothing_is_left(client, bob, coots):
     assert ">Start<" in home_of(client, bob)
     for seat in claiming.next_page(bob, coots).seats:
-        submitting.submit(bob, coots, [submitting.Sent(uuid.uuid4(), seat.token, "yes", 900)])
+        submitting.submit(
+            bob, coots, [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, "yes", 900)]
+        )
 
     text = home_of(client, bob)
 
@@ -86,7 +88,9 @@ def test_home_says_that_work_was_sent_back(client, alice, bob, dataset):
     factories.join(bob, cats)
     [seat, *_] = claiming.next_page(bob, cats, 1).seats
     drawing = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="not_visible")
-    submitting.submit(bob, cats, [submitting.Sent(uuid.uuid4(), seat.token, drawing, 900)])
+    submitting.submit(
+        bob, cats, [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, drawing, 900)]
+    )
     Question.objects.filter(pk=seat.question_id).update(state="review", seats_free=0)
     assert "sent work back" not in home_of(client, bob)
 

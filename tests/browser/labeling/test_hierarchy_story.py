@@ -85,7 +85,9 @@ def label_the_rest(who: str, campaign: Campaign, run_jobs, most: int = 10_000) -
                 break
             continue
         sent = [
-            submitting.Sent(uuid.uuid4(), seat.token, says(who, *asked_by(seat.token)), 1500)
+            submitting.SubmittedAnswer(
+                uuid.uuid4(), seat.token, says(who, *asked_by(seat.token)), 1500
+            )
             for seat in seats
         ]
         results = submitting.submit(user, campaign, sent)

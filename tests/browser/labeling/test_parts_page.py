@@ -216,7 +216,9 @@ def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
 ):
     seats = claiming.next_page(bob, campaign).seats
     drawn = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="occluded")
-    submitting.submit(bob, campaign, [submitting.Sent(uuid.uuid4(), seats[-1].token, drawn, 9000)])
+    submitting.submit(
+        bob, campaign, [submitting.SubmittedAnswer(uuid.uuid4(), seats[-1].token, drawn, 9000)]
+    )
     seat = Seat.objects.get(token=seats[-1].token)
     SentBack.objects.create(
         assignment=seat, answer=seat.answers.get(), note="The tail is there.", reviewer=alice

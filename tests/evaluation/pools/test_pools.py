@@ -11,7 +11,7 @@ import pytest
 from evaluation import tasks
 from evaluation.models import Pool, RegisteredModel
 from evaluation.pools import making
-from labeling.errors import Conflict, Refusal, StoreAway
+from labeling.errors import Conflict, Refusal, StoreUnreachable
 from labeling.jobs import queue
 from labeling.jobs.child import ChildFailed
 from labeling.models import Dataset, Job
@@ -85,7 +85,7 @@ def test_a_registered_model_makes_the_pool_that_predict_makes(
     ("fault", "kept"),
     [
         (ChildFailed("killed"), [True, True, False]),
-        (StoreAway("The object store does not answer."), [True] * 4),
+        (StoreUnreachable("The object store does not answer."), [True] * 4),
         (Refusal("no photograph"), [False]),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from django.utils import translation
 
 from labeling.answers import sent
-from labeling.answers.sent import MAX_DURATION_MS, Sent
+from labeling.answers.sent import MAX_DURATION_MS, SubmittedAnswer
 from labeling.errors import Refusal, TooLarge
 from tests.cases import for_each
 
@@ -17,7 +17,9 @@ GOOD = {"id": str(ID), "seat": "a"}
 
 @for_each("text", [str(ID), ID.hex, f"{{{ID}}}", ID.urn, ID])
 def test_an_id_may_be_written_as_any_uuid(text):
-    assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == Sent(ID, "ab1", "yes")
+    assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == SubmittedAnswer(
+        ID, "ab1", "yes"
+    )
 
 
 def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
@@ -72,7 +74,7 @@ def test_a_form_holds_a_word_or_an_object():
 
     with translation.override("de"):
         answer = sent.read_form(form | {"value": "yes"})
-    assert answer == Sent(ID, "a", "yes", language="de")
+    assert answer == SubmittedAnswer(ID, "a", "yes", language="de")
     assert sent.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {"key": "n1"}
     for value in ("", "{", "{" * 100_000):
         with pytest.raises(Refusal, match="Draw"):

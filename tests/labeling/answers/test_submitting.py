@@ -413,10 +413,10 @@ def test_too_large_a_batch_is_refused_whole(pond, bob, seats):
 
 
 def test_answers_are_taken_while_paused_and_not_once_closed(pond, alice, bob, seats):
-    lifecycle.move(pond, alice, "pause")
+    lifecycle.change_state(pond, alice, "pause")
     first = sent(seats[0])
     assert codes(submitting.submit(bob, pond, [first])) == ["accepted"]
-    lifecycle.move(pond, alice, "close")
+    lifecycle.change_state(pond, alice, "close")
 
     results = submitting.submit(bob, pond, [first, sent(seats[1])])
 

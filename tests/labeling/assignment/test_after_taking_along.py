@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.models import Answer, Seat
 from tests import factories
@@ -46,5 +46,5 @@ def test_seats_of_a_set_become_ordinary_ones_and_return_when_their_time_is_over(
 
 
 def send(user, campaign, seat):
-    [result] = submitting.submit(user, campaign, [Sent(uuid.uuid4(), seat.token, "yes")])
+    [result] = submitting.submit(user, campaign, [SubmittedAnswer(uuid.uuid4(), seat.token, "yes")])
     return result.status

@@ -157,7 +157,7 @@ def test_a_topic_that_others_hold_gives_way_to_the_next(zoo, bob, charlie):
 
 
 def test_a_page_that_others_emptied_is_tried_again(zoo, bob, monkeypatch):
-    take, tries = claiming._take, []
+    take, tries = claiming._take_free_seats, []
 
     def robbed(person, ordinary, count, skip):
         # Somebody takes the whole topic between the reading and the claim, five times over.
@@ -166,13 +166,13 @@ def test_a_page_that_others_emptied_is_tried_again(zoo, bob, monkeypatch):
             return set()
         return take(person, ordinary, count, skip)
 
-    monkeypatch.setattr(claiming, "_take", robbed)
+    monkeypatch.setattr(claiming, "_take_free_seats", robbed)
 
     assert len(claiming.next_page(bob, zoo).seats) == 4
 
 
 def test_a_topic_that_others_take_while_it_is_read_gives_way_to_the_next(zoo, bob, monkeypatch):
-    of_topic, reads = candidates._of_topic, []
+    of_topic, reads = candidates._candidates_of_topic, []
 
     def taken_meanwhile(person, size, topic, heads):
         if not reads:
@@ -180,7 +180,7 @@ def test_a_topic_that_others_take_while_it_is_read_gives_way_to_the_next(zoo, bo
         reads.append(topic)
         return of_topic(person, size, topic, heads)
 
-    monkeypatch.setattr(candidates, "_of_topic", taken_meanwhile)
+    monkeypatch.setattr(candidates, "_candidates_of_topic", taken_meanwhile)
 
     page = claiming.next_page(bob, zoo)
 

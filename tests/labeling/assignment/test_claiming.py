@@ -192,16 +192,16 @@ def test_a_lane_that_runs_out_is_filled_from_the_other(pond, bob):
 def test_a_cursor_stops_before_a_question_that_was_left_behind(pond, bob, monkeypatch):
     questions = factories.questions_of(pond)
     locked = questions[2]
-    take = claiming._take
+    take = claiming._take_free_seats
 
     def take_around(person, ordinary, count, skip):
         # As SKIP LOCKED does while somebody else holds the third question.
         others = [candidate for candidate in ordinary if candidate.id != locked.pk]
         return take(person, others, count, skip)
 
-    monkeypatch.setattr(claiming, "_take", take_around)
+    monkeypatch.setattr(claiming, "_take_free_seats", take_around)
     page = claiming.next_page(bob, pond)
-    monkeypatch.setattr(claiming, "_take", take)
+    monkeypatch.setattr(claiming, "_take_free_seats", take)
 
     assert ids(page) == {question.pk for question in [*questions[:2], *questions[3:7]]}
     assert Membership.objects.get(user=bob, campaign=pond).cursor_fresh == locked.ticket - 1
@@ -261,7 +261,7 @@ def test_what_is_left_is_read_from_counters_once_a_minute(pond, bob):
 def test_a_campaign_that_is_not_open_gives_no_page(alice, dataset, actions):
     campaign = factories.make_campaign(alice, dataset, images=2, launch=bool(actions))
     for action in actions:
-        lifecycle.move(campaign, alice, action)
+        lifecycle.change_state(campaign, alice, action)
 
     with pytest.raises(CampaignClosed):
         claiming.next_page(alice, campaign)
@@ -501,8 +501,8 @@ def test_leases_of_a_closed_page_end_within_a_minute(golden, bob):
     assert claiming.leave(bob, golden, tokens[1:], timezone.now()) == len(tokens[1:])
 
     assert gold_in(page)
-    assert all(lease_of(token) <= claiming.AFTER_LEAVING for token in tokens[1:])
-    assert lease_of(tokens[0]) > claiming.AFTER_LEAVING
+    assert all(lease_of(token) <= claiming.LEASE_AFTER_LEAVING for token in tokens[1:])
+    assert lease_of(tokens[0]) > claiming.LEASE_AFTER_LEAVING
 
 
 def test_a_reload_renews_the_same_seats_gold_too(golden, bob):
@@ -511,7 +511,7 @@ def test_a_reload_renews_the_same_seats_gold_too(golden, bob):
 
     assert claiming.next_page(bob, golden) == page
 
-    assert all(lease_of(seat.token) > claiming.AFTER_LEAVING for seat in page.seats)
+    assert all(lease_of(seat.token) > claiming.LEASE_AFTER_LEAVING for seat in page.seats)
 
 
 def test_leaving_is_ignored_once_a_reload_has_renewed_the_leases(pond, bob):

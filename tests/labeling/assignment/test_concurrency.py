@@ -156,7 +156,7 @@ def test_the_same_answer_from_many_sides_is_kept_once(throwaway):
     campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
     user = User.objects.get(username="person0")
     seats = claiming.next_page(user, campaign).seats
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
+    sent = [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
 
     results = at_once(*[partial(submitting.submit, user, campaign, sent)] * 6)
 

@@ -87,7 +87,7 @@ def test_where_every_question_is_about_something_new_gold_may_be_too():
 
 def test_gold_of_the_topic_is_looked_for_beyond_the_window(monkeypatch):
     beyond = gold(("dog", '"no"', 3))
-    monkeypatch.setattr(candidates, "gold_about", lambda person, scan, topics: beyond)
+    monkeypatch.setattr(candidates, "gold_of_topics", lambda person, scan, topics: beyond)
     pool = [row._replace(id=row.id + 50) for row in gold(("cat", '"yes"', 15))]
 
     chosen = deal(pool, ordinary(dog=60), 2, scan(exhausted=False))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.assistance import asking, networks
 from labeling.assistance import seats as arms
@@ -62,7 +62,7 @@ def answer_of(proposal: Proposal, **came: Any) -> dict[str, Any]:
 
 def send(user: User, campaign: Campaign, seat: Seat, value: object) -> submitting.Result:
     (result,) = submitting.submit(
-        user, campaign, [Sent(uuid.uuid4(), seat.token, value, 30_000, None)]
+        user, campaign, [SubmittedAnswer(uuid.uuid4(), seat.token, value, 30_000, None)]
     )
     return result
 
@@ -172,7 +172,7 @@ def test_a_proposal_that_is_sent_as_ones_own_is_known(bob, campaign, seat):
 
 
 def test_an_answer_that_is_sent_twice_is_the_same_answer(bob, campaign, seat):
-    sent = Sent(
+    sent = SubmittedAnswer(
         uuid.uuid4(), seat.token, answer_of(asking.propose(seat, "tail", CLICK)), 30_000, None
     )
 

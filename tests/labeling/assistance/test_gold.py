@@ -12,7 +12,7 @@ import pytest
 from django.urls import reverse
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.assistance import networks
 from labeling.assistance import seats as arms
@@ -73,7 +73,7 @@ def claimed(user: Any, campaign: Campaign) -> Seat:
 
 
 def draw(user: Any, seat: Seat, value: dict[str, Any]) -> None:
-    sent = Sent(uuid.uuid4(), seat.token, value, 9000, None)
+    sent = SubmittedAnswer(uuid.uuid4(), seat.token, value, 9000, None)
     (result,) = submitting.submit(user, seat.question.campaign, [sent])
     assert result.status == "accepted", result
 

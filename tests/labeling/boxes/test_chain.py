@@ -9,7 +9,7 @@ from labeling.boxes.chain import (
     REVIEW,
     BoxRejection,
     CheckedBox,
-    Covered,
+    CoverResult,
     DrawnBox,
     after,
     begin,
@@ -21,7 +21,7 @@ A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (0, 20, 10, 30)
 ONE_LOOK = BoxRules(second_looks=0)
 TWO_LOOKS = BoxRules(second_looks=1)
 YES, NO = CheckedBox(GOOD), CheckedBox("loose")
-ALL = Covered()
+ALL = CoverResult()
 
 
 def walk(*answers, rules=ONE_LOOK, proposals=()):
@@ -38,9 +38,9 @@ def walk(*answers, rules=ONE_LOOK, proposals=()):
         ((DrawnBox(A),), CHECK, []),
         ((DrawnBox(A), YES), COVER, [A]),
         ((DrawnBox(A), YES, ALL), COMPLETE, [A]),
-        ((DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), YES), COVER, [A, B]),
+        ((DrawnBox(A), YES, CoverResult(((25, 5),)), DrawnBox(B), YES), COVER, [A, B]),
         # Two are missing: both are drawn before anybody looks for more.
-        ((DrawnBox(A), YES, Covered(((25, 5), (5, 25))), DrawnBox(B), YES), DRAW, [A, B]),
+        ((DrawnBox(A), YES, CoverResult(((25, 5), (5, 25))), DrawnBox(B), YES), DRAW, [A, B]),
         ((DrawnBox(A), NO), DRAW, []),
     ],
 )
@@ -52,7 +52,7 @@ def test_what_is_asked_next(answers, step, boxes):
 
 
 def test_who_draws_again_reads_why_and_looks_at_the_same_place():
-    chain = walk(DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), NO)
+    chain = walk(DrawnBox(A), YES, CoverResult(((25, 5),)), DrawnBox(B), NO)
 
     assert (chain.step, chain.rejected, chain.attempt) == (DRAW, BoxRejection(B, "loose"), 2)
     assert chain.missing == ((25, 5),)
@@ -62,7 +62,7 @@ def test_attempts_and_contradictions_end_at_a_reviewer():
     assert walk(*(DrawnBox(A), NO) * 4).step == DRAW
     assert walk(*(DrawnBox(A), NO) * 5).step == REVIEW
     # Somebody sees one more, and whoever should draw it sees none.
-    vain = (Covered(((25, 5),)), DrawnBox(None))
+    vain = (CoverResult(((25, 5),)), DrawnBox(None))
     assert walk(DrawnBox(A), YES, *vain).step == COVER
     assert walk(DrawnBox(A), YES, *vain * 2, ALL).step == COMPLETE
     assert walk(DrawnBox(A), YES, *vain * 3).step == REVIEW
@@ -73,10 +73,10 @@ def test_attempts_and_contradictions_end_at_a_reviewer():
 def test_one_box_is_looked_at_twice_where_the_rules_say_so():
     assert walk(DrawnBox(A), YES, ALL, rules=TWO_LOOKS).step == COVER
     assert walk(DrawnBox(A), YES, ALL, ALL, rules=TWO_LOOKS).step == COMPLETE
-    two = (DrawnBox(A), YES, Covered(((25, 5),)), DrawnBox(B), YES)
+    two = (DrawnBox(A), YES, CoverResult(((25, 5),)), DrawnBox(B), YES)
     assert walk(*two, ALL, rules=TWO_LOOKS).step == COMPLETE
     # Who looks second finds one: whoever looked first no longer counts.
-    late = (DrawnBox(A), YES, ALL, Covered(((25, 5),)), DrawnBox(None))
+    late = (DrawnBox(A), YES, ALL, CoverResult(((25, 5),)), DrawnBox(None))
     assert walk(*late, ALL, rules=TWO_LOOKS).step == COVER
 
 

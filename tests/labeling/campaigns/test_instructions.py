@@ -100,7 +100,7 @@ def test_an_unknown_picture_is_refused(coots, alice, text, words):
 def test_who_joins_after_a_change_is_not_notified(coots, alice, charlie):
     lifecycle.change(coots, alice, instructions="Only adults")
 
-    assert instructions.take_notice(factories.join(charlie, coots), coots) is None
+    assert instructions.pop_change_notice(factories.join(charlie, coots), coots) is None
 
 
 def test_settings_list_the_versions_with_their_authors(client, coots, alice):

@@ -111,14 +111,14 @@ def test_a_withdrawn_question_closes_its_seats_and_comes_back_with_its_answers(c
 
 
 def test_states_move_only_along_their_way(coots, alice):
-    lifecycle.move(coots, alice, "pause")
-    lifecycle.move(coots, alice, "pause")
-    lifecycle.move(coots, alice, "resume")
-    lifecycle.move(coots, alice, "close")
+    lifecycle.change_state(coots, alice, "pause")
+    lifecycle.change_state(coots, alice, "pause")
+    lifecycle.change_state(coots, alice, "resume")
+    lifecycle.change_state(coots, alice, "close")
 
     assert coots.state == "closed"
     with pytest.raises(Conflict):
-        lifecycle.move(coots, alice, "resume")
+        lifecycle.change_state(coots, alice, "resume")
     states = list(coots.decisions.filter(kind="state").order_by("pk").values_list("content"))
     assert [content["state"] for (content,) in states] == [
         "draft",

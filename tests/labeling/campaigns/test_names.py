@@ -37,8 +37,8 @@ def renamed(world: World) -> World:
     # As in the table of tests/access.py, the question under review stays there.
     Question.objects.filter(pk=question.pk).update(state=Question.State.REVIEW, seats_free=0)
     reviewing.decide(world.campaign, question.pk, world.vera, "yes", "clear")
-    lifecycle.move(world.campaign, world.alice, "pause")
-    lifecycle.move(world.campaign, world.alice, "resume")
+    lifecycle.change_state(world.campaign, world.alice, "pause")
+    lifecycle.change_state(world.campaign, world.alice, "resume")
     return world
 
 

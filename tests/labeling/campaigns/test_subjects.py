@@ -306,8 +306,8 @@ def test_who_saw_the_photograph_gets_no_part_of_it(alice, bob, charlie, dataset,
     for person in (bob, charlie):
         factories.join(person, campaign)
 
-    subjects.bar_witnesses([thing.pk for thing in cats])
-    subjects.bar_witnesses([thing.pk for thing in cats])
+    subjects.bar_earlier_annotators([thing.pk for thing in cats])
+    subjects.bar_earlier_annotators([thing.pk for thing in cats])
 
     drawn_item = drawing.questions.get(pk=drawn.question_id).item
     same_thing = next(thing for thing in cats if thing.image_id != drawn_item.image_id)

@@ -161,7 +161,7 @@ def test_coverage_names_what_is_missing_and_the_file_has_it_empty(coots, german,
     [row] = texts.coverage(coots)
 
     assert (row.language, row.name, row.translated, row.missing) == ("de", "Deutsch", 2, [])
-    file = texts.with_gaps(coots)
+    file = texts.with_missing_texts(coots)
     assert set(file) == {"de", "zh-hans"}
     assert file["zh-hans"] == {"title": "", "classes": {key: ""}}
     assert texts.clean(coots, file) == german

@@ -256,11 +256,11 @@ def test_standings_are_due_after_enough_answers_and_never_by_majority(pond, alic
     crowd = people(pond, 3)
     label(pond, crowd, [0, 7, 9])
     pond.memberships.filter(user=crowd[0]).update(answered=1999)
-    assert not calibrating.ask(pond)
+    assert not calibrating.enqueue_if_due(pond)
     pond.memberships.filter(user=crowd[0]).update(answered=2000)
 
-    assert calibrating.ask(pond)
-    assert calibrating.ask(pond)
+    assert calibrating.enqueue_if_due(pond)
+    assert calibrating.enqueue_if_due(pond)
     assert run_jobs() == 1
 
     assert Calibration.objects.get().reason == "after many answers"

@@ -245,14 +245,16 @@ def test_sending_the_same_again_is_no_second_answer(cats, alice, bob):
     reviewing.send_back(cats, question.pk, alice, NOTE)
     seat = Seat.objects.get(question=question)
     # Not on tenths: what is kept differs from what was sent.
-    sent = submitting.Sent(uuid.uuid4(), seat.token, drawn(tail=square(40.04, 30, 50, 40)), 5)
+    sent = submitting.SubmittedAnswer(
+        uuid.uuid4(), seat.token, drawn(tail=square(40.04, 30, 50, 40)), 5
+    )
 
     first, again = (submitting.submit(bob, cats, [sent])[0] for _ in range(2))
 
     assert first == again
     assert first.status == "accepted"
     assert Answer.objects.filter(assignment=seat).count() == 2
-    resent = submitting.Sent(sent.id, seat.token, TAIL, 5)
+    resent = submitting.SubmittedAnswer(sent.id, seat.token, TAIL, 5)
     assert submitting.submit(bob, cats, [resent])[0].code == "conflict"
 
 
@@ -341,7 +343,7 @@ def test_what_nobody_can_mend_is_not_sent_back(cats, alice, bob):
 
 def test_nothing_is_sent_back_once_the_campaign_is_closed(cats, alice, bob):
     question = draw(bob, cats)
-    lifecycle.move(cats, alice, "close")
+    lifecycle.change_state(cats, alice, "close")
 
     with pytest.raises(Conflict, match="closed"):
         reviewing.send_back(cats, question.pk, alice, NOTE)

@@ -427,7 +427,7 @@ class _World:
         return page.seats
 
     def _send(self, person, pk, value):
-        sent = submitting.Sent(uuid.uuid4(), self.tokens[person][pk], value, 1)
+        sent = submitting.SubmittedAnswer(uuid.uuid4(), self.tokens[person][pk], value, 1)
         [result] = submitting.submit(self.crowd[person], self.campaign, [sent])
         return result.code or result.status
 

@@ -39,7 +39,7 @@ def test_tiles_are_made_once(large, run_jobs, monkeypatch):
     run_jobs()
     monkeypatch.setattr(details, "make", None)
 
-    images._ask_for_derivatives(large)
+    images._enqueue_derivatives(large)
     run_jobs()
 
     assert {job.state for job in Job.objects.all()} == {"done"}
@@ -108,13 +108,13 @@ def test_tiles_cut_off_by_a_full_disk_are_made_again(large, monkeypatch):
     monkeypatch.setattr(storage, "save", fill)
     with pytest.raises(Refusal, match="full"):
         details.make(large)
-    assert not details.exist(large)
+    assert not details.tiles_exist(large)
 
     details.make(large)
 
     names = storage.listdir(details._path(large, "x").rpartition("/")[0])[1]
     assert len(names) == 5 + 3 + 1
-    assert details.exist(large)
+    assert details.tiles_exist(large)
 
 
 @for_each("name", ["0,5,0", "2,0,0", "9,9,9", "preview", "0,0", "../x", "", "0,0,0\n", "٠,٠,٠"])

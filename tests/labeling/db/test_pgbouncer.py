@@ -140,7 +140,7 @@ def annotate(campaign: Campaign, name: str, end: float) -> Counter[str]:
     user, done = User.objects.get(username=name), Counter[str]()
     while time.monotonic() < end:
         seats = claiming.next_page(user, campaign).seats
-        sent = [submitting.Sent(uuid7(), seat.token, "yes", 900) for seat in seats]
+        sent = [submitting.SubmittedAnswer(uuid7(), seat.token, "yes", 900) for seat in seats]
         statuses = {result.status for result in submitting.submit(user, campaign, sent)}
         assert statuses <= {"accepted"}
         done["answers"] += len(sent)

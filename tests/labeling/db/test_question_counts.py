@@ -155,7 +155,7 @@ def test_pausing_and_closing_change_no_count(pond, alice):
     before = right(pond)
 
     for action in ("pause", "resume", "close"):
-        lifecycle.move(pond, alice, action)
+        lifecycle.change_state(pond, alice, action)
 
     assert right(pond) == before
 

@@ -23,7 +23,7 @@ STATE = re.compile(r"^(Question\.)?State\.|^state$")
 # others are states of a run and of a class.
 COUNTS_NOTHING = {
     "labeling/quality/gold.py _put_away",
-    "labeling/follow_ups/chaining.py _say_aside",
+    "labeling/follow_ups/chaining.py _save_aside",
     "labeling/quality/verifying.py _stop",
     "evaluation/benchmarks/runs.py _finish",
 }

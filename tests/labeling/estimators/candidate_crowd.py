@@ -18,7 +18,7 @@ from scipy.stats import poisson
 
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson
-from labeling.estimators.precision import Verified, precisions
+from labeling.estimators.precision import VerifiedClass, precisions
 from labeling.estimators.vote_tables import CALIBRATION_VOTES, VoteTable, learn_vote_tables
 from labeling.kinds import deciding, policies
 from labeling.kinds.candidates import Candidates
@@ -68,7 +68,7 @@ class Run:
 
     yes: Ints
     wrong: Ints
-    verified: dict[int, list[Verified]]
+    verified: dict[int, list[VerifiedClass]]
 
 
 def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> Run:
@@ -91,7 +91,7 @@ def simulate(seed: int, lookalikes: float, audited: Sequence[int] = AUDITED) -> 
         drawn = np.zeros(len(yes), bool)
         drawn[chance.choice(decided, min(size, len(decided)), replace=False)] = True
         verified[size] = [
-            Verified(
+            VerifiedClass(
                 int((yes & members).sum()),
                 float(doubt[members].sum()),
                 int((yes & members & drawn).sum()),
@@ -194,13 +194,13 @@ def covers(interval: tuple[float, float] | None, share: float) -> bool:
     return interval[0] - 1e-12 <= share <= interval[1] + 1e-12
 
 
-def by_tables_alone(row: Verified) -> tuple[float, float]:
+def by_tables_alone(row: VerifiedClass) -> tuple[float, float]:
     """The interval that a class would have if its table knew all: of independent doubts."""
     low, high = poisson.ppf((0.025, 0.975), row.doubt)
     return 1 - high / row.yes, 1 - low / row.yes
 
 
-def by_own_audit(row: Verified) -> tuple[float, float]:
+def by_own_audit(row: VerifiedClass) -> tuple[float, float]:
     """The interval that a class's own audited images give it."""
     return clopper_pearson(row.audited - row.wrong, row.audited)
 
@@ -226,7 +226,7 @@ def measure(lookalikes: float, seed: int) -> dict[int, Measured]:
     return {size: _measured(true, verified) for size, verified in run.verified.items()}
 
 
-def _measured(true: Sequence[float], verified: Sequence[Verified]) -> Measured:
+def _measured(true: Sequence[float], verified: Sequence[VerifiedClass]) -> Measured:
     intervals = [row.interval for row in precisions(verified)]
     return Measured(
         holds=[covers(*pair) for pair in zip(intervals, true, strict=True)],

@@ -11,8 +11,8 @@ from labeling.estimators.annotator_checks import (
     ACCEPTED,
     REJECTED,
     UNDECIDED,
-    Given,
     SequentialTest,
+    TimedAnswer,
 )
 from labeling.kinds import policies
 from tests.cases import for_each
@@ -150,7 +150,7 @@ def test_a_test_ends_at_its_cap():
 
 
 def test_nobody_is_judged_before_an_answer():
-    assert annotator_checks.fold(DEFAULT, []) == annotator_checks.Tested()
+    assert annotator_checks.fold(DEFAULT, []) == annotator_checks.GoldTestResult()
 
 
 def test_gold_gets_rarer_with_each_acceptance_down_to_the_firm_share():
@@ -161,18 +161,22 @@ def test_gold_gets_rarer_with_each_acceptance_down_to_the_firm_share():
 
 def test_speed_is_measured_against_others_on_the_same_topic():
     pool = [("easy", 1000)] * 30 + [("difficult", 9000)] * 30
-    mine = [Given("easy", "yes", 900)] * 50
+    mine = [TimedAnswer("easy", "yes", 900)] * 50
 
     assert annotator_checks.speed(mine, pool)["share"] == 0.9
     # A topic nobody else has answered is held against the whole pool.
-    assert annotator_checks.speed([Given("new", "yes", 1000)], pool)["share"] == 0.2
+    assert annotator_checks.speed([TimedAnswer("new", "yes", 1000)], pool)["share"] == 0.2
 
 
 def test_a_few_very_long_or_short_answers_move_no_speed():
     pool = [("cat", 2000)] * 100
-    mine = [Given("cat", "yes", 2000)] * 60
+    mine = [TimedAnswer("cat", "yes", 2000)] * 60
 
-    moved = [*mine, *[Given("cat", "yes", 3_600_000)] * 20, *[Given("cat", "yes", 1)] * 20]
+    moved = [
+        *mine,
+        *[TimedAnswer("cat", "yes", 3_600_000)] * 20,
+        *[TimedAnswer("cat", "yes", 1)] * 20,
+    ]
 
     assert (
         annotator_checks.speed(moved, pool)["share"]
@@ -182,13 +186,15 @@ def test_a_few_very_long_or_short_answers_move_no_speed():
 
 
 def test_speed_says_nothing_without_times_or_pool():
-    assert annotator_checks.speed([Given("cat", "yes", None)], [("cat", 1000)])["share"] is None
-    assert annotator_checks.speed([Given("cat", "yes", 10)], [])["share"] is None
+    assert (
+        annotator_checks.speed([TimedAnswer("cat", "yes", None)], [("cat", 1000)])["share"] is None
+    )
+    assert annotator_checks.speed([TimedAnswer("cat", "yes", 10)], [])["share"] is None
     assert annotator_checks.speed([], [("cat", 1000)])["share"] is None
 
 
 def test_a_run_of_no_is_normal_where_nearly_all_is_no():
-    run = [Given("cat", "no")] * 80
+    run = [TimedAnswer("cat", "no")] * 80
 
     sparse = annotator_checks.runs(run, [("cat", "no")] * 980 + [("cat", "yes")] * 20)
     even = annotator_checks.runs(run, [("cat", "no")] * 500 + [("cat", "yes")] * 500)
@@ -201,8 +207,8 @@ def test_a_run_of_no_is_normal_where_nearly_all_is_no():
 def test_a_run_goes_by_the_rates_of_the_topics_it_went_through():
     pool = [("cat", "no")] * 495 + [("cat", "yes")] * 5 + [("sky", "yes")] * 500
 
-    cats = annotator_checks.runs([Given("cat", "no")] * 60, pool)
-    skies = annotator_checks.runs([Given("sky", "no")] * 60, pool)
+    cats = annotator_checks.runs([TimedAnswer("cat", "no")] * 60, pool)
+    skies = annotator_checks.runs([TimedAnswer("sky", "no")] * 60, pool)
 
     assert cats["odds"] > 0.1
     assert skies["odds"] < 1e-20
@@ -214,7 +220,7 @@ def test_honest_people_have_runs_against_the_odds_as_rarely_as_said():
     flagged = 0
 
     for _ in range(2000):
-        rows = [Given("cat", "yes" if yes else "no") for yes in rng.random(200) < 0.3]
+        rows = [TimedAnswer("cat", "yes" if yes else "no") for yes in rng.random(200) < 0.3]
         flagged += annotator_checks.runs(rows, pool)["odds"] < annotator_checks.RUN_ODDS
 
     # 0.2 are expected; 3 or more come once in a thousand.
@@ -224,14 +230,15 @@ def test_honest_people_have_runs_against_the_odds_as_rarely_as_said():
 def test_a_word_nobody_else_used_is_rare_but_not_impossible():
     pool = [("cat", "yes")] * 50
 
-    assert annotator_checks.runs([Given("cat", "hard")] * 2, pool)["odds"] > 0
+    assert annotator_checks.runs([TimedAnswer("cat", "hard")] * 2, pool)["odds"] > 0
     assert (
-        annotator_checks.runs([Given("cat", "hard")] * 10, pool)["odds"] < annotator_checks.RUN_ODDS
+        annotator_checks.runs([TimedAnswer("cat", "hard")] * 10, pool)["odds"]
+        < annotator_checks.RUN_ODDS
     )
 
 
 def test_runs_say_nothing_of_odds_without_a_pool():
-    runs = annotator_checks.runs([Given("cat", "no")] * 50, [])
+    runs = annotator_checks.runs([TimedAnswer("cat", "no")] * 50, [])
 
     assert (runs["length"], runs["odds"]) == (50, None)
 
@@ -239,7 +246,7 @@ def test_runs_say_nothing_of_odds_without_a_pool():
 def test_agreement_is_cohens_kappa():
     # Worked on paper: agreed 35 of 50 = 0.7; chance 0.6 * 0.5 + 0.4 * 0.5 = 0.5; (0.7 - 0.5) / 0.5.
     pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 10 + [("no", "yes")] * 5 + [("no", "no")] * 15
-    rows = [Given("cat", mine, others=(theirs,)) for mine, theirs in pairs]
+    rows = [TimedAnswer("cat", mine, others=(theirs,)) for mine, theirs in pairs]
 
     assert annotator_checks.agreement(rows)["kappa"] == 0.4
 
@@ -254,7 +261,7 @@ def test_agreement_is_that_of_everybody_at_once():
 
     for person in range(5):
         rows = [
-            Given("t", str(row[person]), others=tuple(map(str, np.delete(row, person))))
+            TimedAnswer("t", str(row[person]), others=tuple(map(str, np.delete(row, person))))
             for row in labels
         ]
         result = annotator_checks.agreement(rows)
@@ -264,11 +271,11 @@ def test_agreement_is_that_of_everybody_at_once():
 
 def test_agreement_leaves_out_ties_abstentions_and_the_unanswered():
     rows = [
-        Given("cat", "yes", others=("yes", "no")),
-        Given("cat", "hard", others=("yes",)),
-        Given("cat", "yes", others=()),
-        Given("cat", "yes", others=("hard", "hard", "yes")),
-        Given("cat", "no", others=("no", "no", "yes")),
+        TimedAnswer("cat", "yes", others=("yes", "no")),
+        TimedAnswer("cat", "hard", others=("yes",)),
+        TimedAnswer("cat", "yes", others=()),
+        TimedAnswer("cat", "yes", others=("hard", "hard", "yes")),
+        TimedAnswer("cat", "no", others=("no", "no", "yes")),
     ]
 
     assert annotator_checks.agreement(rows, frozenset({"hard"}))["answers"] == 2
@@ -286,7 +293,7 @@ def test_random_answers_agree_by_chance_and_careful_ones_beyond():
         others = [answered(0.9) for _ in range(3)]
         return annotator_checks.agreement(
             [
-                Given("cat", str(word), others=tuple(str(labels[i]) for labels in others))
+                TimedAnswer("cat", str(word), others=tuple(str(labels[i]) for labels in others))
                 for i, word in enumerate(mine)
             ]
         )
@@ -299,12 +306,12 @@ def test_random_answers_agree_by_chance_and_careful_ones_beyond():
 
 def test_where_one_answer_is_rare_kappa_accuses_nobody():
     # One yes among a hundred, missed: kappa is 0, and it means nothing.
-    rows = [Given("cat", "no", others=("no", "no"))] * 99
-    rows.append(Given("cat", "no", others=("yes", "yes")))
+    rows = [TimedAnswer("cat", "no", others=("no", "no"))] * 99
+    rows.append(TimedAnswer("cat", "no", others=("yes", "yes")))
     figures = annotator_checks.agreement(rows)
 
     reasons = annotator_checks.reasons(
-        {"test": annotator_checks.Tested(), "speed": {}, "runs": {}, "chance": figures},
+        {"test": annotator_checks.GoldTestResult(), "speed": {}, "runs": {}, "chance": figures},
         policies.DEFAULTS,
     )
 
@@ -313,7 +320,12 @@ def test_where_one_answer_is_rare_kappa_accuses_nobody():
 
 
 def figures(**signal):
-    return {"test": annotator_checks.Tested(), "speed": {}, "runs": {}, "chance": {}} | signal
+    return {
+        "test": annotator_checks.GoldTestResult(),
+        "speed": {},
+        "runs": {},
+        "chance": {},
+    } | signal
 
 
 @for_each(
@@ -321,7 +333,7 @@ def figures(**signal):
     [
         (
             "test",
-            {"test": annotator_checks.Tested(21, 40, 0, 1, REJECTED, (21, 40))},
+            {"test": annotator_checks.GoldTestResult(21, 40, 0, 1, REJECTED, (21, 40))},
             "Right on 21 of 40 known questions; the campaign expects 90%.",
         ),
         (

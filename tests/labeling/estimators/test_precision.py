@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import betabinom
 
 from labeling.estimators import precision
-from labeling.estimators.precision import Precision, Verified, pooled, precisions
+from labeling.estimators.precision import Precision, VerifiedClass, pooled, precisions
 from tests.cases import for_each
 
 counts = st.integers(0, 400)
@@ -20,7 +20,7 @@ def classes(draw, most=6):
         yes = draw(st.integers(0, 300))
         audited = draw(st.integers(0, min(yes, 40)))
         wrong = draw(st.integers(0, min(audited, 5)))
-        rows.append(Verified(yes, draw(st.floats(0, 0.2)) * yes, audited, wrong))
+        rows.append(VerifiedClass(yes, draw(st.floats(0, 0.2)) * yes, audited, wrong))
     return rows
 
 
@@ -68,9 +68,9 @@ def plain(rows, level=0.95):
 @pytest.mark.parametrize(
     "rows",
     [
-        [Verified(100, 0.2, 30, 0)],
-        [Verified(60, 0.1, 10, 1), Verified(90, 0.9, 12, 0), Verified(40, 0.0)],
-        [Verified(50, 2.0, 20, 12), Verified(30, 0.01, 30, 0)],
+        [VerifiedClass(100, 0.2, 30, 0)],
+        [VerifiedClass(60, 0.1, 10, 1), VerifiedClass(90, 0.9, 12, 0), VerifiedClass(40, 0.0)],
+        [VerifiedClass(50, 2.0, 20, 12), VerifiedClass(30, 0.01, 30, 0)],
     ],
 )
 def test_loops_over_every_combination_say_the_same(rows):
@@ -82,27 +82,27 @@ def test_loops_over_every_combination_say_the_same(rows):
 
 
 def test_nothing_is_stated_before_anything_was_audited_nor_of_no_images():
-    assert precisions([Verified(10, 0.1), Verified(0, 0.0)]) == [
+    assert precisions([VerifiedClass(10, 0.1), VerifiedClass(0, 0.0)]) == [
         Precision(0.99, None, None),
         Precision(None, None, None),
     ]
     assert precisions([]) == []
-    audited, empty = precisions([Verified(10, 0.1, 2, 0), Verified(0, 0.0)])
+    audited, empty = precisions([VerifiedClass(10, 0.1, 2, 0), VerifiedClass(0, 0.0)])
     assert audited.interval is not None
     assert empty == Precision(None, None, None)
 
 
 def test_an_audit_of_every_image_leaves_nothing_open():
-    [result] = precisions([Verified(200, 0.4, 200, 3)])
+    [result] = precisions([VerifiedClass(200, 0.4, 200, 3)])
 
     assert result.stated == 0.985
     assert result.interval == (0.985, 0.985)
 
 
 def test_errors_that_the_audit_finds_in_other_classes_lower_every_class():
-    quiet = Verified(500, 0.5, 5, 0)
-    before = precisions([quiet, Verified(500, 0.5, 200, 0)])[0]
-    after = precisions([quiet, Verified(500, 0.5, 200, 10)])[0]
+    quiet = VerifiedClass(500, 0.5, 5, 0)
+    before = precisions([quiet, VerifiedClass(500, 0.5, 200, 0)])[0]
+    after = precisions([quiet, VerifiedClass(500, 0.5, 200, 10)])[0]
 
     assert after.stated < before.stated
     assert after.interval[0] < before.interval[0]
@@ -111,7 +111,7 @@ def test_errors_that_the_audit_finds_in_other_classes_lower_every_class():
 
 def test_a_class_that_the_audit_finds_bad_is_lowered_most():
     bad, *others = precisions(
-        [Verified(300, 0.3, 20, 6), *[Verified(300, 0.3, 20, 0) for _ in range(9)]]
+        [VerifiedClass(300, 0.3, 20, 6), *[VerifiedClass(300, 0.3, 20, 0) for _ in range(9)]]
     )
 
     assert bad.interval[1] < 0.98
@@ -122,7 +122,7 @@ def test_a_class_that_the_audit_finds_bad_is_lowered_most():
 def test_more_audited_images_narrow_the_interval():
     widths = []
     for audited in (10, 40, 160, 640):
-        [result] = precisions([Verified(1_000, 1.0, audited, 0)])
+        [result] = precisions([VerifiedClass(1_000, 1.0, audited, 0)])
         widths.append(result.interval[1] - result.interval[0])
 
     assert widths == sorted(widths, reverse=True)
@@ -130,13 +130,19 @@ def test_more_audited_images_narrow_the_interval():
 
 
 def test_a_million_images_take_no_longer_than_two_thousand():
-    few, many = (precisions([Verified(n, n / 1_000, 300, 1)])[0] for n in (2_300, 1_000_000))
+    few, many = (precisions([VerifiedClass(n, n / 1_000, 300, 1)])[0] for n in (2_300, 1_000_000))
 
     assert many.interval == pytest.approx(few.interval, abs=2e-3)
 
 
 @for_each(
-    "wrong", [Verified(3, 0.0, 4), Verified(3, 0.0, 2, 3), Verified(3, 4.0), Verified(3, -1.0)]
+    "wrong",
+    [
+        VerifiedClass(3, 0.0, 4),
+        VerifiedClass(3, 0.0, 2, 3),
+        VerifiedClass(3, 4.0),
+        VerifiedClass(3, -1.0),
+    ],
 )
 def test_counts_that_cannot_be_are_refused(wrong):
     with pytest.raises(ValueError, match="yes"):
@@ -167,9 +173,9 @@ def test_the_order_of_classes_changes_nothing(rows, chance):
 
 
 def test_pooled_precision_is_that_of_the_audit_alone():
-    result = pooled([Verified(400, 0.4, 100, 1), Verified(600, 1.6, 50, 0)])
+    result = pooled([VerifiedClass(400, 0.4, 100, 1), VerifiedClass(600, 1.6, 50, 0)])
 
     assert result.by_table == pytest.approx(0.998)
     assert result.stated == pytest.approx(149 / 150)
     assert result.interval == pytest.approx((0.9634, 0.9998), abs=1e-4)
-    assert pooled([Verified(4, 0.1)]).interval is None
+    assert pooled([VerifiedClass(4, 0.1)]).interval is None

@@ -29,7 +29,9 @@ def waiting_uploads():
 
 
 def test_a_small_file_is_known_at_once(alice, pond):
-    result = label_files.take(pond, alice, files.rows(f"0.png,{DOG},yes", f"1.png,{CUP},no"))
+    result = label_files.import_upload(
+        pond, alice, files.rows(f"0.png,{DOG},yes", f"1.png,{CUP},no")
+    )
 
     assert result == {
         "images": 2,
@@ -54,7 +56,7 @@ def test_a_small_file_is_known_at_once(alice, pond):
     ids=["jsonl", "coco", "label-studio", "voc"],
 )
 def test_the_name_and_the_content_say_the_format(alice, pond, sent):
-    label_files.take(pond, alice, sent, source="by hand")
+    label_files.import_upload(pond, alice, sent, source="by hand")
 
     assert kept(pond) == [("0.png", DOG, "yes", "by hand")]
 
@@ -63,9 +65,9 @@ def test_the_format_can_be_said(alice, pond):
     sent = files.upload(f"image,class\n0.png,{DOG}\n", "labels.txt")
 
     with pytest.raises(Refusal, match=r"The file does not say its format. Give"):
-        label_files.take(pond, alice, sent)
+        label_files.import_upload(pond, alice, sent)
     sent.seek(0)
-    label_files.take(pond, alice, sent, format_name="csv")
+    label_files.import_upload(pond, alice, sent, format_name="csv")
 
     assert len(kept(pond)) == 1
 
@@ -89,7 +91,7 @@ def test_the_format_can_be_said(alice, pond):
 def test_a_fault_anywhere_says_where_it_is_and_brings_nothing_in(alice, pond, sent, message):
     sent.seek(0)
     with pytest.raises(Refusal, match=message) as refused:
-        label_files.take(pond, alice, sent)
+        label_files.import_upload(pond, alice, sent)
 
     assert refused.value.field == "file"
     assert "/" not in refused.value.message.replace(" / ", "")
@@ -100,7 +102,7 @@ def test_unknown_labels_are_counted_and_lines_stay_those_of_the_file(alice, pond
     sent = files.rows(f"0.png,{DOG},unknown", f"1.png,{DOG},unknown", "9.png,x,yes")
 
     with pytest.raises(Refusal, match=r"Line 4: 9.png"):
-        label_files.take(pond, alice, sent)
+        label_files.import_upload(pond, alice, sent)
 
 
 def test_a_zip_of_voc_becomes_a_job_that_tells_what_came_of_it(alice, pond, run_jobs):
@@ -113,7 +115,7 @@ def test_a_zip_of_voc_becomes_a_job_that_tells_what_came_of_it(alice, pond, run_
         }
     )
 
-    job = label_files.take(pond, alice, sent)
+    job = label_files.import_upload(pond, alice, sent)
     assert [job.state, kept(pond), len(waiting_uploads())] == ["queued", [], 1]
     run_jobs()
 
@@ -127,7 +129,7 @@ def test_a_zip_of_voc_becomes_a_job_that_tells_what_came_of_it(alice, pond, run_
 def test_a_large_file_becomes_a_job(alice, pond, run_jobs, monkeypatch):
     monkeypatch.setattr(label_files, "SMALL_BYTES", 10)
 
-    job = label_files.take(pond, alice, files.rows(f"0.png,{DOG},yes"), source="a list")
+    job = label_files.import_upload(pond, alice, files.rows(f"0.png,{DOG},yes"), source="a list")
     run_jobs()
 
     assert kept(pond) == [("0.png", DOG, "yes", "a list")]
@@ -135,7 +137,7 @@ def test_a_large_file_becomes_a_job(alice, pond, run_jobs, monkeypatch):
 
 
 def test_a_job_cut_off_after_its_work_does_no_harm_when_it_runs_again(alice, pond, run_jobs):
-    job = label_files.take(pond, alice, files.zipped({"0.xml": files.voc_xml("0.png")}))
+    job = label_files.import_upload(pond, alice, files.zipped({"0.xml": files.voc_xml("0.png")}))
     run_jobs()
     before = kept(pond)
     Job.objects.filter(pk=job.pk).update(state="queued")
@@ -181,7 +183,7 @@ def test_a_zip_that_cannot_be_read_fails_its_job_and_leaves_nothing(
     monkeypatch.setattr(label_files, "MAX_UNPACKED", 5000)
     sent.seek(0)
 
-    job = label_files.take(pond, alice, sent)
+    job = label_files.import_upload(pond, alice, sent)
     run_jobs()
 
     job.refresh_from_db()
@@ -195,11 +197,11 @@ def test_a_zip_that_cannot_be_read_fails_its_job_and_leaves_nothing(
 def test_too_many_labels_and_too_many_bytes_name_the_way_out(alice, pond, monkeypatch):
     monkeypatch.setattr(label_files, "MAX_LABELS", 1)
     with pytest.raises(TooLarge, match=r"more than 1 labels.*labels import"):
-        label_files.take(pond, alice, files.rows(f"0.png,{DOG},yes", f"1.png,{DOG},yes"))
+        label_files.import_upload(pond, alice, files.rows(f"0.png,{DOG},yes", f"1.png,{DOG},yes"))
 
     monkeypatch.setattr(label_files, "MAX_BYTES", 5)
     with pytest.raises(TooLarge, match="labels import"):
-        label_files.take(pond, alice, files.rows(f"0.png,{DOG},yes"))
+        label_files.import_upload(pond, alice, files.rows(f"0.png,{DOG},yes"))
     assert not GivenLabel.objects.exists()
 
 
@@ -211,7 +213,7 @@ def test_an_export_comes_back_through_an_upload_with_its_provenance(
     with export_files.fetch(release, "coco") as made:
         sent = files.upload(made.read(), "home-1-coco.zip")
 
-    job = label_files.take(pond, alice, sent, source="home")
+    job = label_files.import_upload(pond, alice, sent, source="home")
     run_jobs()
 
     job.refresh_from_db()
@@ -229,7 +231,7 @@ def test_classes_can_be_held_to_a_graph(alice, dataset):
     sent = files.rows(f"0.png,{DOG},yes", "0.png,n99999999,yes")
 
     with pytest.raises(Refusal, match="Line 3: class 'n99999999' is not in the graph"):
-        label_files.take(dataset, alice, sent, campaign=home)
+        label_files.import_upload(dataset, alice, sent, campaign=home)
 
     assert not GivenLabel.objects.exists()
 
@@ -248,11 +250,11 @@ def test_only_a_researcher_of_a_graph_campaign_on_the_dataset_may_name_it(
 
 def test_only_the_owner_brings_labels_in(pond, bob):
     with pytest.raises(NotAllowed, match="Only the dataset's owner"):
-        label_files.take(pond, bob, files.rows(f"0.png,{DOG},yes"))
+        label_files.import_upload(pond, bob, files.rows(f"0.png,{DOG},yes"))
 
 
 def test_jobs_are_those_of_the_dataset_alone(alice, pond, dataset):
-    job = label_files.take(pond, alice, files.zipped({"a.jpg": b"x"}))
+    job = label_files.import_upload(pond, alice, files.zipped({"a.jpg": b"x"}))
 
     assert label_files.job_for(pond, job.pk) == job
     with pytest.raises(NotYours):
@@ -260,10 +262,10 @@ def test_jobs_are_those_of_the_dataset_alone(alice, pond, dataset):
 
 
 def test_what_is_known_is_counted_by_source_in_one_query(alice, pond, django_assert_num_queries):
-    label_files.take(
+    label_files.import_upload(
         pond, alice, files.rows(f"0.png,{DOG},yes", f"0.png,{CUP},no", f"1.png,{DOG},no")
     )
-    label_files.take(pond, alice, files.rows(f"2.png,{DOG},yes"), source="more")
+    label_files.import_upload(pond, alice, files.rows(f"2.png,{DOG},yes"), source="more")
 
     with django_assert_num_queries(1):
         counts = label_files.by_source(pond)
@@ -275,8 +277,8 @@ def test_what_is_known_is_counted_by_source_in_one_query(alice, pond, django_ass
 
 
 def test_uploads_that_nobody_waits_for_go_after_a_week(alice, pond, monkeypatch):
-    waiting = label_files.take(pond, alice, files.zipped({"a.jpg": b"x"}))
-    failed = label_files.take(pond, alice, files.zipped({"b.jpg": b"x"}))
+    waiting = label_files.import_upload(pond, alice, files.zipped({"a.jpg": b"x"}))
+    failed = label_files.import_upload(pond, alice, files.zipped({"b.jpg": b"x"}))
     Job.objects.filter(pk=failed.pk).update(state="failed")
     later = timezone.now() + uploads.KEPT + timedelta(minutes=1)
     monkeypatch.setattr(uploads.timezone, "now", lambda: later)
@@ -293,6 +295,6 @@ def test_a_full_disk_is_said_and_no_label_is_kept(alice, dataset, monkeypatch):
     monkeypatch.setattr(label_files, "_lay_out", full)
 
     with pytest.raises(StorageFull, match="The disk is full"):
-        label_files.take(dataset, alice, files.rows(f"0.png,{files.DOG},yes"))
+        label_files.import_upload(dataset, alice, files.rows(f"0.png,{files.DOG},yes"))
 
     assert not GivenLabel.objects.exists()

@@ -172,7 +172,7 @@ def test_names_that_the_vocabulary_lacks_are_counted_and_come_in_once_it_has_the
         {"key": "n02391049", "name": "zebra", "parts": [{"key": "head"}, {"key": "leg"}]}
     )
     vocabulary_store.add_version(meadow, content, alice)
-    again = part_imports.again(job, meadow, alice)
+    again = part_imports.import_again(job, meadow, alice)
     run_jobs()
     again.refresh_from_db()
 
@@ -237,7 +237,9 @@ def test_an_import_that_was_cut_off_goes_on_behind_its_last_batch(meadow, run_jo
         return put(dataset, parted, *args, **kwargs)
 
     monkeypatch.setattr(objects, "put", dying)
-    job = part_imports.take(meadow, meadow.owner, sent(*cows, cow(category="zebra", x=120)))
+    job = part_imports.import_upload(
+        meadow, meadow.owner, sent(*cows, cow(category="zebra", x=120))
+    )
     queue.run(job.pk)
     job.refresh_from_db()
     assert (job.state, part_imports.report_of(job).read) == (Job.State.QUEUED, 2)
@@ -268,7 +270,7 @@ def test_faults_told_before_a_job_was_cut_off_are_told_once(meadow, run_jobs, mo
             raise RuntimeError("the power went")
 
     monkeypatch.setattr(part_imports, "_write", dying)
-    job = part_imports.take(meadow, meadow.owner, upload(content, "a.csv"))
+    job = part_imports.import_upload(meadow, meadow.owner, upload(content, "a.csv"))
     # Its transaction went back with it.
     for _ in range(2):
         queue.run(job.pk)
@@ -280,7 +282,7 @@ def test_faults_told_before_a_job_was_cut_off_are_told_once(meadow, run_jobs, mo
 
 
 def test_another_worker_that_took_the_job_over_is_left_alone(meadow):
-    job = part_imports.take(meadow, meadow.owner, sent())
+    job = part_imports.import_upload(meadow, meadow.owner, sent())
     job = queue.claim(job.pk)
     Job.objects.filter(pk=job.pk).update(claim="another")
 
@@ -294,18 +296,18 @@ def test_without_a_vocabulary_nothing_is_taken_and_the_cure_is_named(alice):
     dataset = files.meadow(alice, vocabulary=False)
 
     with pytest.raises(Refusal, match=r"has no vocabulary yet.*start from the shipped one"):
-        part_imports.take(dataset, alice, sent())
+        part_imports.import_upload(dataset, alice, sent())
 
     assert not Job.objects.filter(kind=part_imports.KIND).exists()
 
 
 def test_only_the_owner_brings_objects_in(meadow, bob):
     with pytest.raises(NotAllowed):
-        part_imports.take(meadow, bob, sent())
+        part_imports.import_upload(meadow, bob, sent())
 
 
 def test_a_job_of_another_dataset_is_not_there(alice, meadow, dataset):
-    job = part_imports.take(meadow, alice, sent())
+    job = part_imports.import_upload(meadow, alice, sent())
 
     with pytest.raises(NotYours):
         part_imports.job_for(dataset, job.pk)
@@ -315,7 +317,7 @@ def test_too_large_an_upload_is_refused(meadow, settings):
     settings.ASSAY_MAX_UPLOAD_BYTES = 10
 
     with pytest.raises(TooLarge, match="the limit is 10"):
-        part_imports.take(meadow, meadow.owner, sent())
+        part_imports.import_upload(meadow, meadow.owner, sent())
 
 
 @for_each(
@@ -373,7 +375,7 @@ def test_a_full_disk_says_so_and_leaves_nothing(meadow, monkeypatch):
     monkeypatch.setattr(default_storage, "save", full)
 
     with pytest.raises(StorageFull, match="disk is full"):
-        part_imports.take(meadow, meadow.owner, sent())
+        part_imports.import_upload(meadow, meadow.owner, sent())
 
 
 def test_a_disk_that_fills_while_it_works_fails_the_job_with_the_cure(
@@ -383,7 +385,7 @@ def test_a_disk_that_fills_while_it_works_fails_the_job_with_the_cure(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(part_imports, "_lay_out", full)
-    job = part_imports.take(meadow, meadow.owner, sent())
+    job = part_imports.import_upload(meadow, meadow.owner, sent())
     for _ in range(3):
         queue.run(job.pk)
 
@@ -397,14 +399,14 @@ def test_an_upload_goes_when_all_is_in_and_stays_while_there_is_something_to_men
 
     assert (part_imports.is_kept(clean), part_imports.is_kept(faulty)) == (False, True)
     with pytest.raises(Refusal, match="is gone"):
-        part_imports.again(clean, meadow, meadow.owner)
+        part_imports.import_again(clean, meadow, meadow.owner)
 
 
 def test_uploads_are_forgotten_after_a_week_unless_a_job_waits_for_them(
     meadow, run_jobs, monkeypatch
 ):
     faulty = brought(meadow, run_jobs, sent(cow(image="no.jpg")))
-    waiting = part_imports.take(meadow, meadow.owner, sent())
+    waiting = part_imports.import_upload(meadow, meadow.owner, sent())
     later = timezone.now() + uploads.KEPT + timedelta(hours=1)
     monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
@@ -414,10 +416,10 @@ def test_uploads_are_forgotten_after_a_week_unless_a_job_waits_for_them(
 
 
 def test_an_import_under_way_cannot_be_repeated(meadow):
-    job = part_imports.take(meadow, meadow.owner, sent())
+    job = part_imports.import_upload(meadow, meadow.owner, sent())
 
     with pytest.raises(Conflict, match="still under way"):
-        part_imports.again(job, meadow, meadow.owner)
+        part_imports.import_again(job, meadow, meadow.owner)
 
 
 def test_polygons_that_cross_are_refused_or_mended_when_asked(meadow, run_jobs):

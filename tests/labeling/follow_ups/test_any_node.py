@@ -257,7 +257,7 @@ def answer(person, campaign, run_jobs) -> None:
         for seat in seats:
             there = truth(graph, int(seat.image_name.split(".")[0]))
             value = "yes" if seat.topic in there else "no"
-            sent.append(submitting.Sent(uuid.uuid4(), seat.token, value, 900))
+            sent.append(submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 900))
         submitting.submit(person, campaign, sent)
         run_jobs()
 

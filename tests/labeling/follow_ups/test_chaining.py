@@ -257,7 +257,7 @@ def test_queries_do_not_grow_with_the_pairs(alice, dataset):
 
 
 def test_a_closed_campaign_opens_no_pairs(alice, campaign):
-    lifecycle.move(campaign, alice, "close")
+    lifecycle.change_state(campaign, alice, "close")
     campaign.refresh_from_db()
 
     with pytest.raises(Conflict, match="closed"):

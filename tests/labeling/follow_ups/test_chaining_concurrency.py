@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.consensus import settling
 from labeling.db import question_counts
@@ -51,7 +51,7 @@ def label(person: int, over: threading.Event, idle_turns: int = 20) -> int:
         for seat in seats:
             value = says(Question.objects.get(pk=seat.question_id))
             [result] = submitting.submit(
-                user, campaign, [Sent(uuid.uuid4(), seat.token, value, 1_000)]
+                user, campaign, [SubmittedAnswer(uuid.uuid4(), seat.token, value, 1_000)]
             )
             # A question whose box somebody's block has taken back is closed, and said so.
             assert result.status == "accepted" or result.code == "question_closed", result
@@ -150,7 +150,9 @@ def label_first(campaign: Campaign) -> None:
     """The one who is blocked now and then has drawn in half of the pairs, and labels no more."""
     user = User.objects.get(username="boxer-1")
     for seat in claiming.next_page(user, campaign, IMAGES * len(TOPICS) // 2).seats:
-        submitting.submit(user, campaign, [Sent(uuid.uuid4(), seat.token, box(A), 1_000)])
+        submitting.submit(
+            user, campaign, [SubmittedAnswer(uuid.uuid4(), seat.token, box(A), 1_000)]
+        )
 
 
 def check(campaign: Campaign) -> None:

@@ -68,7 +68,7 @@ def test_an_image_that_is_not_there_opens_nothing(alice, dataset):
 
 
 def test_a_closed_campaign_opens_no_images(home, alice):
-    lifecycle.move(home, alice, "close")
+    lifecycle.change_state(home, alice, "close")
     home.refresh_from_db()
 
     with pytest.raises(Conflict, match="closed"):
@@ -300,7 +300,7 @@ def test_siblings_of_a_class_given_later_stay_asked(home, run_jobs):
 
 def test_the_migration_asks_siblings_that_were_withdrawn_unasked(home, alice, dataset, run_jobs):
     closed = make(alice, dataset, name="closed")
-    lifecycle.move(closed, alice, "close")
+    lifecycle.change_state(closed, alice, "close")
     row = {"image": "0.png", "key": "n02084071", "value": "yes"}
     prior_labels.add(home.dataset, [row], "later")
     run_jobs()
@@ -427,7 +427,7 @@ def test_a_graph_that_changes_asks_the_new_and_withdraws_the_old(home, alice, ru
 
 def test_the_job_follows_up_what_is_flagged(home, run_jobs):
     settle(home, animal="yes")
-    for _ in following.look_again_at(home, [item(home)]):
+    for _ in following.flag_for_replanning(home, [item(home)]):
         pass
 
     run_jobs()
@@ -438,7 +438,7 @@ def test_the_job_follows_up_what_is_flagged(home, run_jobs):
 
 def test_a_closed_campaign_is_left_as_it_is(home, alice):
     settle(home, animal="yes")
-    lifecycle.move(home, alice, "close")
+    lifecycle.change_state(home, alice, "close")
 
     following.advance(home)
 

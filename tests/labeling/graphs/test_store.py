@@ -125,7 +125,7 @@ def test_only_campaigns_of_the_kind_have_a_graph(coots, alice):
 
 def test_a_closed_campaign_keeps_its_graph(alice, dataset):
     campaign = make(alice, dataset)
-    lifecycle.move(campaign, alice, "close")
+    lifecycle.change_state(campaign, alice, "close")
 
     with pytest.raises(Conflict, match="closed"):
         store.define(campaign, alice, changed(person=None))

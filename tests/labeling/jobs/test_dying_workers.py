@@ -169,7 +169,7 @@ def voted(campaign: Campaign, people: int = 4) -> list[Any]:
 
 def test_working_standings_out_survives(coots, alice, survives):
     voted(coots)
-    calibrating.ask_now(coots, alice)
+    calibrating.enqueue_now(coots, alice)
 
     assert survives(coots, work) > 10
 
@@ -200,7 +200,9 @@ def test_bringing_labels_in_survives(home, alice, monkeypatch, survives):
     # The storage is not set back between attempts, as the database is.
     monkeypatch.setattr(FileSystemStorage, "delete", lambda storage, name: None)
     rows = label_files.rows(f"0.png,{label_files.DOG},yes", f"1.png,{label_files.CUP},no")
-    job = givenfiles.take(home.dataset, alice, label_files.zipped({"labels.csv": rows.read()}))
+    job = givenfiles.import_upload(
+        home.dataset, alice, label_files.zipped({"labels.csv": rows.read()})
+    )
     assert isinstance(job, Job)
 
     assert survives(home, work) > 10

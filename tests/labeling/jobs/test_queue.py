@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from labeling.errors import Conflict, Refusal, StoreAway
+from labeling.errors import Conflict, Refusal, StoreUnreachable
 from labeling.jobs import queue
 from labeling.models import Job
 from tests.labeling.crowd import at_once
@@ -38,7 +38,7 @@ def too_early(job: Job) -> None:
 
 
 def without_engine(job: Job) -> None:
-    raise StoreAway("The object store does not answer (503).")
+    raise StoreUnreachable("The object store does not answer (503).")
 
 
 def lose_lease(job: Job) -> None:

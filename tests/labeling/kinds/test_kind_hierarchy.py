@@ -85,7 +85,7 @@ def test_a_campaign_is_labeled_to_its_end_by_pages_of_one_question(alice, bob, d
         pages += 1
         assert len({seat.topic for seat in seats}) == 1
         sent = [
-            submitting.Sent(
+            submitting.SubmittedAnswer(
                 uuid.uuid4(), seat.token, "yes" if seat.topic in truth[seat.image_name] else "no", 9
             )
             for seat in seats

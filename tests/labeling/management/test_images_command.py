@@ -133,7 +133,7 @@ def test_a_full_disk_ends_it_in_one_line(shell, dataset, folder, monkeypatch):
 
 def test_waiting_jobs_run_from_the_shell(shell, dataset):
     image = factories.make_image(dataset, "coot.png")
-    images._ask_for_derivatives(image)
+    images._enqueue_derivatives(image)
 
     status, out, _ = shell("jobs", "run", "--json")
 

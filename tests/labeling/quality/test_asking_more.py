@@ -112,7 +112,7 @@ def test_too_many_people_and_closed_campaigns_are_refused(alice, pond):
         asking_more.ask_more(pond, pks, 25, alice)
     with pytest.raises(Refusal, match="give 1 to 25"):
         asking_more.ask_more(pond, pks, 0, alice)
-    lifecycle.move(pond, alice, "close")
+    lifecycle.change_state(pond, alice, "close")
     with pytest.raises(Conflict, match="closed"):
         asking_more.ask_more(pond, pks, 1, alice)
     assert not Decision.objects.filter(content__has_key="more").exists()

@@ -266,7 +266,7 @@ def test_lifting_a_block_gives_a_fresh_standing_in_the_stage_before(coots, alice
 def test_a_block_in_a_closed_campaign_voids_and_says_that_nobody_can_answer(coots, alice, crowd):
     settle(coots, crowd, ["yes"] * 5)
     before = settlements_in_force(coots)
-    lifecycle.move(coots, alice, "close")
+    lifecycle.change_state(coots, alice, "close")
 
     outcome = blocking.block(coots, member(crowd[0], coots), alice)
     assert (outcome.reopened, outcome.answerable) == (6, False)

@@ -203,7 +203,7 @@ def test_a_coarse_class_takes_the_boxes_of_a_finer_one_and_people_look_for_more(
 
 
 def test_a_campaign_that_is_closed_asks_nobody_to_look(alice, campaign, dalmatians):
-    lifecycle.move(campaign, alice, "close")
+    lifecycle.change_state(campaign, alice, "close")
     campaign.refresh_from_db()
 
     with pytest.raises(Conflict, match="closed"):

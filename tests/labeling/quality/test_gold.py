@@ -433,6 +433,6 @@ def test_gold_replaces_no_question_that_somebody_holds_or_answered(alice, bob, d
 
     with pytest.raises(Conflict, match="asked already"):
         add_gold(home, alice, [row], replace=True)
-    submitting.submit(bob, home, [submitting.Sent(uuid.uuid4(), seat.token, "no", 9)])
+    submitting.submit(bob, home, [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, "no", 9)])
     with pytest.raises(Conflict, match="asked already"):
         add_gold(home, alice, [row], replace=True)

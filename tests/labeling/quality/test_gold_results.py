@@ -35,7 +35,7 @@ def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):
     assert gold_results.accuracy(bob, coots).right == 0
 
     submitting.submit(
-        bob, coots, [submitting.Sent(uuid.uuid4(), token, "yes", 10) for token in tokens]
+        bob, coots, [submitting.SubmittedAnswer(uuid.uuid4(), token, "yes", 10) for token in tokens]
     )
 
     assert gold_results.accuracy(bob, coots).right == len(tokens) > 0

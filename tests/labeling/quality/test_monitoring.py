@@ -456,7 +456,7 @@ def careful(pond, bob, golden):
 
 
 def test_one_wrong_gold_answer_after_a_perfect_record_fails_no_job(pond, careful):
-    job = submitting.ask_watch(pond, careful.pk)
+    job = submitting.enqueue_watch(pond, careful.pk)
 
     queue.run(job.pk)
 

@@ -125,7 +125,7 @@ def test_a_new_policy_follows_the_one_in_force_not_the_pilots(pond, alice):
 def test_a_pilot_of_nothing_or_of_a_closed_campaign_is_refused(pond, alice):
     with pytest.raises(Refusal, match="1 to 10000"):
         piloting.ask_pilot(pond, alice, 0, seed=1)
-    lifecycle.move(pond, alice, "close")
+    lifecycle.change_state(pond, alice, "close")
     with pytest.raises(Conflict, match="closed"):
         piloting.ask_pilot(pond, alice, 3, seed=1)
     assert pond.policies.count() == 1

@@ -52,7 +52,7 @@ def opposite(answer):
 def sent(seats, wrong=0):
     """Answers to these seats, the first `wrong` of them wrong."""
     return [
-        submitting.Sent(
+        submitting.SubmittedAnswer(
             uuid.uuid4(), seat.token, opposite(known(seat)) if index < wrong else known(seat), 900
         )
         for index, seat in enumerate(seats)
@@ -208,8 +208,8 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
         bob,
         school,
         [
-            submitting.Sent(uuid.uuid4(), seats[0].token, "no", 5),
-            submitting.Sent(uuid.uuid4(), open_one.token, "no", 5),
+            submitting.SubmittedAnswer(uuid.uuid4(), seats[0].token, "no", 5),
+            submitting.SubmittedAnswer(uuid.uuid4(), open_one.token, "no", 5),
         ],
     )
 
@@ -221,7 +221,9 @@ def test_feedback_says_what_was_refused(school, bob):
     begin(school, bob)
     qualifying.next_gold(bob, school)
 
-    [result] = qualifying.feedback(bob, school, [submitting.Sent(uuid.uuid4(), "0" * 32, "yes", 5)])
+    [result] = qualifying.feedback(
+        bob, school, [submitting.SubmittedAnswer(uuid.uuid4(), "0" * 32, "yes", 5)]
+    )
 
     assert (result.status, result.right) == ("refused", None)
     assert result.message
@@ -373,7 +375,7 @@ def test_training_is_for_members_of_an_open_campaign(school, alice, bob, charlie
     begin(school, bob)
     with pytest.raises(NotYours):
         qualifying.next_gold(charlie, school)
-    lifecycle.move(school, alice, "pause")
+    lifecycle.change_state(school, alice, "pause")
     with pytest.raises(CampaignClosed):
         qualifying.next_gold(bob, school)
 

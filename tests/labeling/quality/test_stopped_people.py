@@ -93,7 +93,9 @@ def test_a_paused_persons_answers_are_late_whenever_their_lease_ends(coots, alic
     Seat.objects.filter(token=seat).update(leased_until=until)
     monitoring.pause(member(bob, coots), alice, "to be looked at")
 
-    (result,) = submitting.submit(bob, coots, [submitting.Sent(uuid.uuid4(), seat, "yes", 9)])
+    (result,) = submitting.submit(
+        bob, coots, [submitting.SubmittedAnswer(uuid.uuid4(), seat, "yes", 9)]
+    )
 
     assert (result.status, result.code) == ("accepted", "")
     assert Answer.objects.get().late

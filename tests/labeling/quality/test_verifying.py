@@ -125,7 +125,7 @@ def test_an_audit_of_other_classes_moves_what_is_stated(pets, alice, bob):
     # The fourth is of the dog; "too hard" says nothing.
     assert (cat.audited, cat.wrong, dog.audited, dog.wrong) == (2, 0, 1, 1)
     expected = precision.precisions(
-        [precision.Verified(3, 0.003, 2, 0), precision.Verified(4, 0.004, 1, 1)]
+        [precision.VerifiedClass(3, 0.003, 2, 0), precision.VerifiedClass(4, 0.004, 1, 1)]
     )
     assert (cat.precision, cat.low, cat.high) == pytest.approx(
         (expected[0].stated, *expected[0].interval)
@@ -276,20 +276,20 @@ def test_a_stop_or_a_resumption_that_was_cut_short_is_finished_by_the_next_look(
     pets, alice, monkeypatch
 ):
     monkeypatch.setattr(verifying, "BATCH", 3)
-    action = asking.take_out
-    monkeypatch.setattr(asking, "take_out", lambda *args: 1 / 0)
+    action = asking.withdraw_in_states
+    monkeypatch.setattr(asking, "withdraw_in_states", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verifying.stop(pets, DOG, alice)
     assert (of(pets, DOG).state, states(pets, DOG)) == ("stopped", ["open"] * 4)
-    monkeypatch.setattr(asking, "take_out", action)
+    monkeypatch.setattr(asking, "withdraw_in_states", action)
     verifying.look(pets)
     assert states(pets, DOG) == ["withdrawn"] * 4
 
-    action = asking.bring_back
-    monkeypatch.setattr(asking, "bring_back", lambda *args: 1 / 0)
+    action = asking.reopen
+    monkeypatch.setattr(asking, "reopen", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verifying.resume(pets, DOG, alice)
-    monkeypatch.setattr(asking, "bring_back", action)
+    monkeypatch.setattr(asking, "reopen", action)
     verifying.look(pets)
     assert states(pets, DOG) == ["open"] * 4
     assert of(pets, DOG).withdrawn == []
@@ -303,7 +303,7 @@ def test_other_campaigns_and_closed_ones_stop_no_class(pets, alice, dataset):
     with pytest.raises(NotYours):
         verifying.stop(pets, "n99", alice)
 
-    lifecycle.move(pets, alice, "close")
+    lifecycle.change_state(pets, alice, "close")
 
     assert verifying.look(pets).stopped == []
     assert of(pets).yes == 3
@@ -319,7 +319,7 @@ def test_classes_are_looked_at_by_their_job_every_night_and_after_a_calibration_
     runs.NIGHT_STEPS["calibrate"](pets)
     assert of(pets).state == "stopped"
 
-    calibrating.ask_now(pets, alice)
+    calibrating.enqueue_now(pets, alice)
     queue.run_all()
     assert Job.objects.get(kind="verify").state == "done"
 

@@ -57,7 +57,7 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(
 
     def work(person):
         seats = claiming.next_page(person, campaign).seats
-        sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
+        sent = [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
         submitting.submit(person, campaign, sent)
 
     with connection.execute_wrapper(explain):
@@ -69,7 +69,7 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(
     with connection.execute_wrapper(explain):
         claiming.return_expired()
         submitting.submit(
-            charlie, campaign, [submitting.Sent(uuid.uuid4(), held[0].token, "yes", 10)]
+            charlie, campaign, [submitting.SubmittedAnswer(uuid.uuid4(), held[0].token, "yes", 10)]
         )
 
     assert len(plans) > 50

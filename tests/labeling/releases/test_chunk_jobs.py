@@ -14,7 +14,7 @@ from django.db import connections
 from django.utils import timezone
 
 from labeling.datasets import objects
-from labeling.errors import StoreAway
+from labeling.errors import StoreUnreachable
 from labeling.jobs import queue
 from labeling.models import Answer, Campaign, Item, Job, Question, Settlement, User
 from labeling.parts.model import Part, PartedObject
@@ -151,7 +151,7 @@ def test_a_freeze_whose_store_goes_away_stops_and_goes_on_later(pond, in_ranges,
 
     with (
         bucket.refusing(503, "PUT", ending=".zip"),
-        pytest.raises(StoreAway, match=r"does not answer \(503"),
+        pytest.raises(StoreUnreachable, match=r"does not answer \(503"),
     ):
         freezing.freeze(pond)
 

@@ -158,7 +158,7 @@ def test_what_the_first_labels_decided_is_kept(alice, dataset, kind):
 
     campaign = boxers.make(alice, dataset, images=0)
     lifecycle.define_topics(campaign, [{"key": CAT, "name": "cat"}])
-    box_campaigns.begin_with(campaign, release)
+    box_campaigns.record_source_release(campaign, release)
     asking.add_questions(campaign, [("0.png", DOG), ("2.png", DOG)])
     lifecycle.launch(campaign, alice)
     campaign.crowd = boxers.people(campaign)

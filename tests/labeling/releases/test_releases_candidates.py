@@ -65,7 +65,7 @@ def test_exports_carry_queries_and_come_in_again(pets, tmp_path, alice):
     dataset_again = factories.make_dataset(alice, "other")
     for name in rows_by_image:
         factories.make_image(dataset_again, name)
-    prior_labels.bring_in(dataset_again, tmp_path / "out")
+    prior_labels.import_labels(dataset_again, tmp_path / "out")
     labels = GivenLabel.objects.filter(item__image__dataset=dataset_again)
     assert sorted(labels.values_list("item__image__name", "key", "value")) == [
         ("n01/00.png", CAT, "yes"),

@@ -76,7 +76,7 @@ def test_no_file_of_the_site_has_the_pixels_afterwards(lake, alice):
         str(Path(getattr(lake.images.get(name="other.png"), key).path)) for key in privacy.STORED
     }
     release = campaign.releases.get()
-    zip_path = export_files._place(release, "voc", export_files.exporting.DEFAULT)
+    zip_path = export_files._path(release, "voc", export_files.exporting.DEFAULT)
     zip_path.parent.mkdir(parents=True, exist_ok=True)
     zip_path.write_bytes(lake.content)
     before = site_files()

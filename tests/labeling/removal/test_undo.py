@@ -81,10 +81,10 @@ def test_archived_work_pauses_leaves_lists_and_does_not_open(as_alice, as_bob, a
     assert as_alice.get("/api/v1/campaigns/").json()["results"] == []
     assert len(as_alice.get("/api/v1/campaigns/?archived=true").json()["results"]) == 1
     with pytest.raises(Conflict, match="archived"):
-        lifecycle.move(campaign, alice, "resume")
+        lifecycle.change_state(campaign, alice, "resume")
 
     CampaignUndo(campaign, alice).unarchive()
-    assert lifecycle.move(campaign, alice, "resume").state == Campaign.State.OPEN
+    assert lifecycle.change_state(campaign, alice, "resume").state == Campaign.State.OPEN
 
 
 def test_an_archived_campaign_takes_no_invitations_and_releases(
@@ -212,7 +212,7 @@ def test_a_dataset_is_kept_while_one_of_its_jobs_runs(alice):
     picture = upload(factories.picture(9), "late.png")
     jobs = [
         imports.of_uploads(meadow, alice, [imports.NamedUpload("late.png", picture, False)]).job,
-        part_imports.take(meadow, alice, part_files.sent()),
+        part_imports.import_upload(meadow, alice, part_files.sent()),
     ]
     undo = DatasetUndo(meadow, alice)
     for job in jobs:
@@ -231,8 +231,8 @@ def test_jobs_that_wait_for_a_deleted_dataset_end_without_fault(alice, run_jobs,
     sent = imports.NamedUpload("late.png", picture, False)
     waiting = [
         imports.of_uploads(meadow, alice, [sent]).job,
-        label_files.take(meadow, alice, rows("0.png,n02084071,yes"), source="a list"),
-        part_imports.take(meadow, alice, part_files.sent()),
+        label_files.import_upload(meadow, alice, rows("0.png,n02084071,yes"), source="a list"),
+        part_imports.import_upload(meadow, alice, part_files.sent()),
     ]
     DatasetUndo(meadow, alice).delete(meadow.name)
 

@@ -236,7 +236,7 @@ def stored(monkeypatch, run_jobs):
 
     def sort(dataset: Dataset) -> None:
         monkeypatch.setattr(image_ranks, "BLOCK", 2)
-        image_ranks.keep_sorted(dataset)
+        image_ranks.enqueue_sort(dataset)
         run_jobs()
         dataset.refresh_from_db()
         assert dataset.sorted_at is not None
@@ -274,11 +274,11 @@ def test_sorting_again_follows_what_people_said_since(alice, many, order, stored
 
 def test_a_dataset_is_not_sorted_again_soon(many, stored):
     stored(many)
-    image_ranks.keep_sorted(many)
+    image_ranks.enqueue_sort(many)
     assert Job.objects.filter(kind=image_ranks.KIND).count() == 1
     Dataset.objects.filter(pk=many.pk).update(sort_queued_at=timezone.now() - timedelta(hours=1))
     many.refresh_from_db()
-    image_ranks.keep_sorted(many)
+    image_ranks.enqueue_sort(many)
     assert Job.objects.filter(kind=image_ranks.KIND).count() == 2
 
 

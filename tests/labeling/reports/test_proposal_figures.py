@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from labeling.answers import submitting
-from labeling.answers.sent import Sent
+from labeling.answers.sent import SubmittedAnswer
 from labeling.models import Assistance, Campaign, Gold, Proposal, Question, Seat, User
 from labeling.reports import proposal_figures
 from tests import factories
@@ -48,7 +48,7 @@ def draw(seat: Seat, polygons: Any, seconds: int, proposal: Proposal | None = No
     value = parted.drawn(tail=polygons)
     if proposal:
         value["parts"]["tail"]["came"] = {"proposal": proposal.token, "edits": 0}
-    sent = Sent(uuid.uuid4(), seat.token, value, seconds * 1000, None)
+    sent = SubmittedAnswer(uuid.uuid4(), seat.token, value, seconds * 1000, None)
     (result,) = submitting.submit(seat.annotator, seat.question.campaign, [sent])
     assert result.status == "accepted", result
 

@@ -237,7 +237,7 @@ def test_a_program_accepts_and_sends_back_what_was_drawn(alice, bob, dataset, al
     factories.join(bob, cats)
     torso = parted.drawn(torso=parted.square(20, 10, 40, 30))
     for seat in claiming.next_page(bob, cats).seats:
-        sent = submitting.Sent(uuid.uuid4(), seat.token, torso, 9_000)
+        sent = submitting.SubmittedAnswer(uuid.uuid4(), seat.token, torso, 9_000)
         assert submitting.submit(bob, cats, [sent])[0].status == "accepted"
     first, second = cats.questions.order_by("pk")
     address = f"{API}campaigns/cats/questions/"
@@ -437,7 +437,7 @@ def test_researchers_read_every_answer_under_pseudonyms(
 ):
     seats = claiming.next_page(bob, coots, 4).seats
     answers = [
-        submitting.Sent(uuid.uuid4(), seat.token, value, 900)
+        submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 900)
         for seat, value in zip(seats, ("yes", "no", "no", "yes"), strict=True)
     ]
     submitting.submit(bob, coots, answers)

@@ -52,7 +52,7 @@ def test_classes_are_looked_at_stopped_and_resumed(pets, as_alice):
     assert (stopped["state"], stopped["reason"], stopped["open"]) == ("stopped", "hand", 0)
     resumed = as_alice.post(f"{API}classes/{DOG}/resume/", {}, JSON).json()
     assert (resumed["state"], resumed["reason"]) == ("asking", "")
-    lifecycle.move(pets, pets.created_by, "close")
+    lifecycle.change_state(pets, pets.created_by, "close")
     assert as_alice.post(f"{API}classes/{DOG}/stop/", {}, JSON).status_code == 409
 
 

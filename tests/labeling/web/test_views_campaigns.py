@@ -217,7 +217,7 @@ def test_state_buttons_move_the_campaign(desk, coots, actions, state):
 
 
 def test_an_impossible_action_is_refused_and_changes_nothing(desk, coots):
-    lifecycle.move(coots, None, "close")
+    lifecycle.change_state(coots, None, "close")
 
     page = text_of(desk.post("/campaigns/coots/state/", {"move": "resume"}, follow=True))
 

@@ -94,13 +94,13 @@ def test_the_page_asks_few_queries_however_much_is_known(desk, pond, django_asse
 
     ask()
     for source in "abcdefgh":
-        label_files.take(pond, pond.owner, files.rows(f"0.png,{DOG},yes"), source=source)
-        label_files.take(pond, pond.owner, files.zipped({"a.csv": "image,class\n"}))
+        label_files.import_upload(pond, pond.owner, files.rows(f"0.png,{DOG},yes"), source=source)
+        label_files.import_upload(pond, pond.owner, files.zipped({"a.csv": "image,class\n"}))
     ask()
 
 
 def test_the_dataset_says_how_much_is_known_and_leads_there(desk, pond):
-    label_files.take(pond, pond.owner, files.rows(f"0.png,{DOG},yes", f"1.png,{CUP},no"))
+    label_files.import_upload(pond, pond.owner, files.rows(f"0.png,{DOG},yes", f"1.png,{CUP},no"))
 
     page = text_of(desk.get("/datasets/elsewhere/"))
 
@@ -122,7 +122,7 @@ def test_each_release_offers_its_labels_in_every_format(desk, alice, dataset):
 
 
 def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "AT_ONCE", 0)
+    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco"
 
@@ -138,7 +138,7 @@ def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs,
 def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
     desk, alice, dataset, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "AT_ONCE", 0)
+    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco&names=plain"
 
@@ -153,7 +153,7 @@ def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
 def test_a_large_release_that_failed_says_why_and_can_be_tried_again(
     desk, alice, dataset, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "AT_ONCE", 0)
+    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco"
     desk.get(url)

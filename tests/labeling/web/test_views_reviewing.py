@@ -39,7 +39,7 @@ def bob(bob, cats):
 def draw(person, campaign, value=TAIL, question=None):
     seats = claiming.next_page(person, campaign).seats
     seat = next(s for s in seats if question is None or s.question_id == question.pk)
-    sent = submitting.Sent(uuid.uuid4(), seat.token, value, 60_000)
+    sent = submitting.SubmittedAnswer(uuid.uuid4(), seat.token, value, 60_000)
     assert submitting.submit(person, campaign, [sent])[0].status == "accepted"
     return Question.objects.get(pk=seat.question_id)
 
@@ -241,7 +241,7 @@ def test_training_says_how_right_each_part_is(cats, alice, bob, with_gold):
     [seat] = qualifying.next_gold(bob, Campaign.objects.get(pk=cats.pk)).seats
 
     [result] = qualifying.feedback(
-        bob, cats, [submitting.Sent(uuid.uuid4(), seat.token, BETTER, 9_000)]
+        bob, cats, [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, BETTER, 9_000)]
     )
 
     assert result.right is True

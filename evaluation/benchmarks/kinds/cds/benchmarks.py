@@ -33,7 +33,7 @@ from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.frame_predictions import PEOPLE, read_predictions
 from evaluation.readers.sequences import SequenceLine, parse_line, read_sequences, write_sequences
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import BadInput, file_sha256
 from labeling.jobs import kept_files, shared_files
@@ -90,7 +90,7 @@ def create(
     _check_campaign(campaign)
     check(choice)
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
-    with saying_full(), scratch() as folder:
+    with converting_disk_full(), scratch() as folder:
         counted = CountedLines(freezing.read(release), choice)
         write_sequences(folder / LINES, counted)
         stated = counted.settings(release)
@@ -170,7 +170,7 @@ def add_predictions(
     history = SequenceHistory.of(benchmark)
     with kept_files.called(name):
         missing = _check_predictions(history, path)
-    with saying_full(), scratch() as folder:
+    with converting_disk_full(), scratch() as folder:
         parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
         for classifier, part in parts.items():

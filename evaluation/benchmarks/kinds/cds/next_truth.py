@@ -11,7 +11,7 @@ from evaluation.models import Benchmark, TruthVersion
 from evaluation.readers.sequences import ObjectKey, with_masks
 from evaluation.sequences import sequencing
 from evaluation.sequences.objects import DrawnObject, drawn_objects
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.models import Release
 from labeling.releases import freezing
 
@@ -34,7 +34,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
         return None
     gone = [key for key, change in changes.items() if not change.lines]
     kept = changes.keys() & made.before.keys() - set(gone)
-    with saying_full(), folders.scratch() as folder:
+    with converting_disk_full(), folders.scratch() as folder:
         version = folder / "version"
         version.mkdir()
         write_changes(version / CHANGES, (change.as_row(key) for key, change in changes.items()))

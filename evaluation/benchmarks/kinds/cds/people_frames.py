@@ -69,7 +69,7 @@ def execute(job: Job) -> None:
             for frame, image in _made(benchmark, release, lines, item_ids, known):
                 note(frame, image)
                 queue.renew(job, done=min(len(known), total - 1), total=total)
-        subjects.bar_witnesses(item_ids.values())
+        subjects.bar_earlier_annotators(item_ids.values())
         _ask(campaign, sorted(set(known.values())), benchmark.settings["seed"])
 
 

@@ -23,7 +23,7 @@ from evaluation.readers.sequences import SequenceLine, write_sequences
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import CdsResult, CdsScoringOptions, NewestSequences
 from evaluation.scoring.scored_release import ScoredRelease
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import require_file
 from labeling.json_text import canonical_sha256
@@ -57,7 +57,7 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         before = self.scored_before(benchmark, (NEWEST_TRUTH, CLASSIFIERS), SEQUENCES)
         classifiers = self.fingerprint(benchmark)[CLASSIFIERS]
         history = SequenceHistory.of(benchmark)
-        with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
+        with converting_disk_full(), folders.writing_run(benchmark, run.pk) as folder:
             if before is not None and before.settings["signature"][CLASSIFIERS] == classifiers:
                 result = CdsResult.from_json(before.result or {})
                 folders.copy_files(folders.run_folder(benchmark, before.pk), folder)

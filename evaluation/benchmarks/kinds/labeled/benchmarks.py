@@ -38,7 +38,7 @@ from evaluation.readers import release_predictions
 from evaluation.readers.release_predictions import is_release, sha256_of
 from evaluation.readers.wsol_folders import read_boxes
 from evaluation.release_splits import parts
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput, file_sha256
 from labeling.jobs import shared_files
@@ -103,7 +103,7 @@ def create(
     check_names(name, title)
     release, images = parts.release_and_images(campaign, release, stated.part or "")
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
-    with saying_full(), scratch() as folder:
+    with converting_disk_full(), scratch() as folder:
         truth = folder / "truth"
         truth.mkdir()
         stated.truth = ground_truth.write(
@@ -157,7 +157,7 @@ def add_submission(
     """
     _check_name(name)
     history = TruthHistory.of(benchmark)
-    with saying_full(), scratch() as folder, history.folder_at(history.newest) as truth:
+    with converting_disk_full(), scratch() as folder, history.folder_at(history.newest) as truth:
         with scoring.called(folder / SENT, file_name, truth.path):
             laid = _laid_out(benchmark, truth, path, folder / SENT, file_name)
             # Hash the maps, not their zip, so that packing them again is no new attempt.

@@ -60,7 +60,7 @@ from evaluation.scoring.image_lines import OutcomesLine
 from evaluation.scoring.mistakes.versions import ScoredVersion
 from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.files import atomic_write
 from labeling.json_text import canonical_sha256
@@ -93,7 +93,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
         keys = (LABEL_SETS, NEWEST_TRUTH, SUBMISSIONS)
         earlier = EarlierScores.of(self.scored_before(benchmark, keys, IMAGES))
         history = TruthHistory.of(benchmark)
-        with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
+        with converting_disk_full(), folders.writing_run(benchmark, run.pk) as folder:
             result = _read_all(
                 benchmark, lambda rows: _by_opening(history, release, rows, folder, earlier)
             )

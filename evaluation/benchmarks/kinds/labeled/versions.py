@@ -29,7 +29,7 @@ from evaluation.readers.valid_sets import SETS
 from evaluation.release_splits import parts
 from evaluation.scoring.mistakes.reviewing import AGREEMENT
 from labeling.csv_rows import nfc, plain_cell, rows
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH
@@ -156,7 +156,7 @@ class TruthHistory:
         if self.newest == FIRST:
             yield TruthFolder(paths.truth_folder(self.benchmark))
             return
-        with saying_full(), scratch() as folder:
+        with converting_disk_full(), scratch() as folder:
             goal = folder / "truth"
             goal.mkdir()
             self.with_others(number).write(goal)
@@ -191,7 +191,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
     """
     settings = LabeledSettings.from_json(benchmark.settings)
     history = TruthHistory.of(benchmark)
-    with saying_full(), scratch() as folder:
+    with converting_disk_full(), scratch() as folder:
         fresh = folder / "truth"
         fresh.mkdir()
         frozen, inclusive = freezing.read(release), settings.inclusive or False

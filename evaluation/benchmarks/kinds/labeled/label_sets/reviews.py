@@ -31,7 +31,7 @@ from evaluation.scoring.mistakes import applying, queueing, reviewing
 from evaluation.scoring.mistakes.applying import Applied
 from evaluation.scoring.mistakes.reviewing import Inputs
 from labeling.csv_rows import nfc
-from labeling.disk_full import saying_full
+from labeling.disk_full import converting_disk_full
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput, atomic_write, file_sha256
 from labeling.follow_ups import opening
@@ -77,7 +77,7 @@ def open_review(
     if not 0 <= agreements <= 1:
         raise Refusal("Take a share from 0 to 1.", field="agreements")
     rows = _chosen(benchmark, models)
-    with saying_full(), folders.scratch() as folder:
+    with converting_disk_full(), folders.scratch() as folder:
         history = TruthHistory.of(benchmark)
         newest = _newest_inputs if history.changes else _inputs
         try:
@@ -124,7 +124,7 @@ def take_up(
     review = benchmark.reviews.filter(campaign=campaign).first()
     if review is not None:
         return review
-    with saying_full(), folders.scratch() as folder:
+    with converting_disk_full(), folders.scratch() as folder:
         read = read_queue(queue, wordnet)
         hashes = {model.sha256 for model in read.meta.models}
         rows = [row for row in benchmark.submissions.all() if row.sha256 in hashes]
@@ -163,7 +163,7 @@ def apply(
         return review
     release = release or freezing.freeze(review.campaign, actor)
     benchmark = review.benchmark
-    with saying_full(), folders.scratch() as folder:
+    with converting_disk_full(), folders.scratch() as folder:
         part = folder / APPLIED
         shutil.copytree(paths.review_folder(review, ASKED), part)
         queue = read_queue(part / QUEUE, wordnet)

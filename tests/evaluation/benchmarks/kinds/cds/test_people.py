@@ -79,7 +79,7 @@ def name_all(campaign, count, says):
     for person in crowd.people(campaign, count, "namer"):
         while seats := claiming.next_page(person, campaign).seats:
             sent = [
-                submitting.Sent(uuid.uuid4(), seat.token, says(seat.image_name), 900)
+                submitting.SubmittedAnswer(uuid.uuid4(), seat.token, says(seat.image_name), 900)
                 for seat in seats
             ]
             submitting.submit(person, campaign, sent)

@@ -337,7 +337,7 @@ def test_an_unfinished_object_stays_as_it_was(ends, reveal, growing, alice, bob)
     assert history.at(2)[SECOND_CAT] == history.at(1)[SECOND_CAT]
     assert LATE in history.at(2)
     if ends == "closed":
-        lifecycle.move(growing, alice, "close")
+        lifecycle.change_state(growing, alice, "close")
         night_of(reveal)
         assert SECOND_CAT not in SequenceHistory.of(reveal).at(3)
     else:

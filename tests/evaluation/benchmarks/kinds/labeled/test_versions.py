@@ -285,7 +285,7 @@ def test_an_open_campaign_gives_only_images_without_open_questions(
     if ends == "answered":
         part_releases.settle(by_name["cats/0.png", "cow-1"], bob, head)
     else:
-        lifecycle.move(campaign, alice, "close")
+        lifecycle.change_state(campaign, alice, "close")
     night_of(benchmark)
 
     assert TruthHistory.of(benchmark).at(3).images.get("cats/0.png") != before
@@ -389,7 +389,7 @@ def test_score_maps_of_images_that_left_the_truth_are_not_missed(
     gone = next(iter(TruthHistory.of(benchmark).at(1).images))
     questions = growing.questions.filter(item__image__name=gone)
     factories.put(growing, questions.values_list("pk", flat=True), state=Question.State.WITHDRAWN)
-    lifecycle.move(growing, alice, "close")
+    lifecycle.change_state(growing, alice, "close")
     night_of(benchmark)
     images = [*TruthHistory.of(benchmark).at(2).images]
     assert gone not in images
