@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.answers.submitting import Sent
+from labeling.answers.submitting import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.db import question_counts
@@ -58,7 +58,7 @@ def seats(pond, bob):
 
 
 def sent(seat, value="yes", duration_ms=900, pk=None):
-    return Sent(
+    return SubmittedAnswer(
         pk or uuid.uuid4(), seat if isinstance(seat, str) else seat.token, value, duration_ms
     )
 
@@ -113,7 +113,9 @@ def test_the_same_id_with_another_body_is_a_conflict(pond, bob, seats, change):
     submitting.submit(bob, pond, [first])
     change_of_body = {"value": "no", "seat": seats[1].token, "duration_ms": 901}[change]
 
-    results = submitting.submit(bob, pond, [Sent(**{**vars(first), change: change_of_body})])
+    results = submitting.submit(
+        bob, pond, [SubmittedAnswer(**{**vars(first), change: change_of_body})]
+    )
 
     assert codes(results) == ["conflict"]
     assert Answer.objects.count() == 1
@@ -396,7 +398,7 @@ def test_a_seat_of_anybody_else_says_nothing_of_itself(pond, bob, charlie, alice
     ],
 )
 def test_one_bad_answer_does_not_hold_up_the_others(pond, bob, seats, fault, code):
-    bad = Sent(**{**vars(sent(seats[1])), **fault})
+    bad = SubmittedAnswer(**{**vars(sent(seats[1])), **fault})
 
     results = submitting.submit(bob, pond, [sent(seats[0]), bad, sent(seats[2])])
 
