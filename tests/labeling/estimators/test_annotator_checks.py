@@ -75,7 +75,7 @@ def test_errors_over_ten_thousand_people_are_within_the_set_rates(test):
     assert rejected <= test.reject_good
     assert accepted <= test.accept_bad
     # By luck alone it would not do: the exact rates are within as well, and are what was measured.
-    assert test.plan.keeps(test)
+    assert test.plan.meets_rates(test)
     assert abs(rejected - test.plan.reject_good) <= four_errors(test.plan.reject_good)
     assert abs(accepted - test.plan.accept_bad) <= four_errors(test.plan.accept_bad)
 
@@ -83,7 +83,7 @@ def test_errors_over_ten_thousand_people_are_within_the_set_rates(test):
 def test_a_cap_too_short_for_its_accuracies_says_so():
     close = SequentialTest(0.9, 0.85, 0.05, 0.05, 60)
 
-    assert not close.plan.keeps(close)
+    assert not close.plan.meets_rates(close)
     assert close.plan.reject_good > 0.05 or close.plan.accept_bad > 0.05
     policy = policies.DEFAULTS | {"bad_accuracy": 0.85, "test_cap": 60}
     assert "you set 5.00% and 5.00%. Raise this maximum (test_cap)" in annotator_checks.advice(
@@ -97,8 +97,8 @@ def test_bounds_are_tightened_where_walds_would_miss_one_error():
     test = SequentialTest(0.6, 0.55, 0.5, 0.05, 1000)
     wald = annotator_checks._capped(test, math.log((1 - 0.5) / 0.05), -math.log((1 - 0.05) / 0.5))
 
-    assert not wald.keeps(test)
-    assert test.plan.keeps(test)
+    assert not wald.meets_rates(test)
+    assert test.plan.meets_rates(test)
 
 
 def test_before_the_cap_the_decision_is_that_of_the_running_sum():
