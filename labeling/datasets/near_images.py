@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class NearImage:
+class Lookalike:
     """An existing image that looks like a new one."""
 
     image: str
@@ -67,7 +67,7 @@ class Lookalikes:
         self._views = Growing(stacked.ravel(), np.repeat(owners, VIEWS))
         self._goal = goal.name
 
-    def find(self, views: Fingerprint | None) -> NearImage | None:
+    def find(self, views: Fingerprint | None) -> Lookalike | None:
         """Return the most similar image, the oldest of equals; None if nothing is similar."""
         if views is None:
             return None
@@ -77,7 +77,7 @@ class Lookalikes:
             self._views.nearest(views[:1], DISTANCE),
         ]
         best = min((hit for hit in hits if hit is not None), default=None)
-        return None if best is None else NearImage(*self._names[best[1]], best[0])
+        return None if best is None else Lookalike(*self._names[best[1]], best[0])
 
     def add(self, name: str, views: Fingerprint | None) -> None:
         """Add a new image of the dataset."""
