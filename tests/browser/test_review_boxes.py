@@ -101,6 +101,7 @@ def test_what_is_drawn_survives_a_reload_and_is_undone(page, site, in_review):
     assert page.inner_text("[data-count]") == "2 boxes"
 
 
+@pytest.mark.ci
 def test_there_is_none_is_said_once_no_box_is_left_and_all_of_it_by_key(page, site, in_review):
     open_review(page, site)
     hands.press(page, "n")
@@ -114,6 +115,7 @@ def test_there_is_none_is_said_once_no_box_is_left_and_all_of_it_by_key(page, si
     assert chain_of(in_review.campaign).coverage == "absent"
 
 
+@pytest.mark.ci
 def test_people_look_for_more_where_a_reviewer_says_so(page, site, in_review):
     open_review(page, site)
     hands.draw(page, CORNER)
@@ -126,6 +128,7 @@ def test_people_look_for_more_where_a_reviewer_says_so(page, site, in_review):
     assert len(question.content["boxes"]) == 2
 
 
+@pytest.mark.ci
 def test_the_history_tells_who_said_what(page, site, in_review, looked_at):
     page.goto(site(f"/campaigns/boxes/questions/{in_review.pk}/"))
 
@@ -167,6 +170,7 @@ def test_each_step_is_reviewed_by_its_own_answers(page, site, campaign, looked_a
     assert question.content["boxes"][0] == pytest.approx([110, 40, 300, 260], abs=1)
 
 
+@pytest.mark.ci
 def test_a_refused_drawing_goes_on_where_it_was(page, site, in_review):
     open_review(page, site)
     hands.draw(page, CORNER)
@@ -179,6 +183,7 @@ def test_a_refused_drawing_goes_on_where_it_was(page, site, in_review):
     assert Question.objects.get(pk=in_review.pk).state == "review"
 
 
+@pytest.mark.ci
 def test_overlaps_are_decided_by_mouse_and_by_key(page, site, campaign, looked_at):
     made = campaign()
     crowd = boxers.people(made, 6)
@@ -207,6 +212,7 @@ def test_overlaps_are_decided_by_mouse_and_by_key(page, site, campaign, looked_a
     looked_at(page, "boxes-overlaps-none")
 
 
+@pytest.mark.ci
 def test_an_auditor_draws_what_stands_again_without_seeing_it(page, site, campaign, looked_at):
     made = campaign()
     crowd = boxers.people(made, 6)
@@ -228,6 +234,7 @@ def test_an_auditor_draws_what_stands_again_without_seeing_it(page, site, campai
     looked_at(page, "boxes-audited")
 
 
+@pytest.mark.ci
 def test_a_reviewer_who_is_no_researcher_decides_too(browser_as, site, in_review):
     rita = factories.make_user("rita")
     factories.join(rita, in_review.campaign, "reviewer")

@@ -101,6 +101,7 @@ def test_a_reviewer_accepts_sends_back_and_goes_on_by_key(
     theirs.wait_for_selector(f"text={NOTE}")
 
 
+@pytest.mark.ci
 def test_a_note_is_asked_for(reviewed, site):
     _, page = reviewed(drawn(torso=TORSO))
     page.goto(site("/campaigns/cats/review/"))
@@ -140,6 +141,7 @@ def test_a_reviewer_corrects_with_the_engine(reviewed, site, looked_at):
     assert hands.near([corner for corner in tail if corner[0] > 300], [(360, 210), (350, 280)])
 
 
+@pytest.mark.ci
 def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(reviewed, site):
     _, page = reviewed(drawn(torso=TORSO))
     page.goto(site("/campaigns/cats/review/"))
@@ -161,6 +163,7 @@ def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(reviewed, site
     hands.expect_state(page, "leg", "missing")
 
 
+@pytest.mark.ci
 def test_several_drawings_are_compared(page, bob, opened, site, looked_at):
     campaign = opened(votes=2, agree_iou=0.3)
     dora = factories.make_user("dora")

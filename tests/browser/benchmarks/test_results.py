@@ -60,6 +60,7 @@ def test_pages_of_a_competition_look_right(browser_as, site, looked_at, research
         looked_at(page, f"mad-{name}")
 
 
+@pytest.mark.ci
 def test_figures_follow_the_readers_theme(browser_as, site, researcher, scored):
     for scheme in ("light", "dark"):
         page = browser_as(researcher, color_scheme=scheme)
@@ -95,6 +96,7 @@ def test_true_label_is_asked_from_the_gallery(browser_as, site, researcher, scor
     assert scored.naming.questions.count() == 1
 
 
+@pytest.mark.ci
 def test_wrong_images_are_tagged_by_keyboard(browser_as, site, researcher, scored):
     page = browser_as(researcher)
     page.goto(site("/benchmarks/birds/pairs/0/1/?case=III"))
@@ -116,6 +118,7 @@ def test_wrong_images_are_tagged_by_keyboard(browser_as, site, researcher, score
     assert page.get_by_role("rowheader", name="occlusion").count() == scored.submissions.count()
 
 
+@pytest.mark.ci
 def test_a_class_is_chosen_over_all_pairs(browser_as, site, researcher, scored):
     page = browser_as(researcher)
     page.goto(site("/benchmarks/birds/classes/"))

@@ -71,6 +71,7 @@ def opened(browser_as, bob, campaign, site):
     return make
 
 
+@pytest.mark.ci
 def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_left(
     campaign, opened, shown_step
 ):
@@ -86,6 +87,7 @@ def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_l
     assert hands.values() == []
 
 
+@pytest.mark.ci
 def test_the_first_photograph_is_sent_once(images_sent, opened):
     opened()
 
@@ -143,6 +145,7 @@ def test_a_box_drawn_by_keys_alone_is_the_mouses(opened, shown_step):
     assert hands.overlap(hands.values()[0], HEAD) >= 0.85
 
 
+@pytest.mark.ci
 def test_edges_move_by_a_pixel_by_arrows_and_all_of_it_is_undone(opened):
     page = opened()
     hands.draw(page, HEAD)
@@ -182,6 +185,7 @@ def test_undo_survives_a_reload(opened):
     assert hands.overlap(hands.values()[0], HEAD) > 0.98
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("way", ["clicks", "drag"])
 def test_a_box_drawn_by_one_thumb_on_a_phone_is_the_mouses(opened, screenshots, way):
     page = opened(**PHONE)
@@ -206,6 +210,7 @@ def test_a_box_drawn_by_one_thumb_on_a_phone_is_the_mouses(opened, screenshots, 
     assert hands.overlap(hands.values()[0], HEAD) >= 0.85
 
 
+@pytest.mark.ci
 def test_two_fingers_zoom_and_draw_nothing(opened):
     page = opened(**PHONE)
     hands.start(page)
@@ -221,6 +226,7 @@ def test_two_fingers_zoom_and_draw_nothing(opened):
     assert "outermost points" in page.locator("[data-hint]").inner_text()
 
 
+@pytest.mark.ci
 def test_a_box_that_is_there_is_refused_while_drawing(opened, shown_step):
     shown_step("draw", boxes=[HEAD])
     page = opened()
@@ -236,6 +242,7 @@ def test_a_box_that_is_there_is_refused_while_drawing(opened, shown_step):
     assert hands.overlap(hands.values()[0], CORNER) > 0.95
 
 
+@pytest.mark.ci
 def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown_step, looked_at):
     shown_step(
         "draw",
@@ -250,6 +257,7 @@ def test_a_box_sent_back_is_shown_with_its_reason_at_its_place(opened, shown_ste
     looked_at(page, "boxes-draw-again")
 
 
+@pytest.mark.ci
 def test_nothing_is_left_to_draw_is_one_key_unless_a_box_was_begun(opened, shown_step):
     shown_step("draw", boxes=[HEAD], at=[50, 250])
     page = opened()
@@ -286,6 +294,7 @@ def test_a_box_is_checked_by_a_key_and_its_sides_by_arrows_before(opened, shown_
     assert hands.values() == [value]
 
 
+@pytest.mark.ci
 def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown_step):
     shown_step("check", box=HEAD, came="drawn", boxes=[CORNER])
     page = opened()
@@ -301,6 +310,7 @@ def test_a_box_is_checked_by_mouse_at_the_edge_that_is_wrong(opened, shown_step)
     assert hands.values() == [{"reason": "cropping", "sides": ["left"]}]
 
 
+@pytest.mark.ci
 def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(
     opened, shown_step, looked_at
 ):
@@ -317,6 +327,7 @@ def test_the_edges_of_a_proposed_box_are_mended_by_arrows_and_by_mouse(
     assert value["box"] == pytest.approx([110, 40, 330, 270], abs=0.8)
 
 
+@pytest.mark.ci
 def test_z_looks_at_the_box_from_near_and_the_next_one_too(opened, campaign, shown_step):
     shown_step("check", box=[150.0, 100.0, 190.0, 130.0], came="drawn")
     page = opened()
@@ -357,6 +368,7 @@ def test_what_has_no_box_is_pointed_at(opened, shown_step, looked_at, by):
     assert all(0 <= x <= 451 and 0 <= y <= 300 for x, y in value["missing"])
 
 
+@pytest.mark.ci
 def test_every_one_has_a_box_is_one_key(opened, shown_step):
     shown_step("cover", boxes=[HEAD])
     page = opened()
@@ -387,6 +399,7 @@ def test_an_answer_is_gone_back_to_and_changed(opened, site):
     assert after["flags"] == ["difficult"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("step", "first", "then", "values"),
     [
@@ -424,6 +437,7 @@ def test_each_step_is_gone_back_to_and_changed(opened, shown_step, step, first, 
         assert after == values[1]
 
 
+@pytest.mark.ci
 def test_behind_the_instructions_of_a_phone_nothing_is_answered(opened, shown_step):
     shown_step("check", boxes=[], box=HEAD, came="drawn")
     page = opened(**PHONE)
@@ -457,6 +471,7 @@ def test_what_the_server_refuses_comes_back_with_its_reason(opened):
     assert hands.overlap(hands.values()[0], HEAD) > 0.98
 
 
+@pytest.mark.ci
 def test_an_image_is_skipped_and_comes_to_somebody_else(opened):
     page = opened()
     seat = hands.seat_of(page)
@@ -469,6 +484,7 @@ def test_an_image_is_skipped_and_comes_to_somebody_else(opened):
     page.wait_for_selector(f"[data-drawing][data-seat='{seat}']")
 
 
+@pytest.mark.ci
 def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown_step, looked_at):
     shown_step("cover", boxes=[HEAD])
     page = opened()
@@ -480,6 +496,7 @@ def test_where_nothing_is_left_nothing_is_asked_or_explained(opened, shown_step,
     looked_at(page, "boxes-finished")
 
 
+@pytest.mark.ci
 def test_the_photograph_has_the_room_and_never_moves(opened, shown_step):
     """Stage of the window, with the instructions open; the photograph touches two sides."""
     shown_step("draw", boxes=[CORNER])
@@ -520,6 +537,7 @@ def test_each_step_looks_right(opened, shown_step, looked_at, step):
         looked_at(page, "boxes-keys")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("step", ["draw", "check", "cover"])
 def test_a_phone_shows_each_step_either_way_up(opened, shown_step, screenshots, axe, step):
     shown_step(
@@ -544,6 +562,7 @@ def test_a_phone_shows_each_step_either_way_up(opened, shown_step, screenshots, 
         assert hidden == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("step", ["draw", "check"])
 def test_no_button_covers_another(opened, shown_step, screenshots, step, language):
@@ -628,6 +647,7 @@ def test_five_people_come_from_the_first_box_to_a_complete_pair(
     assert Answer.objects.values("assignment__annotator").distinct().count() >= 4
 
 
+@pytest.mark.ci
 def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, site, looked_at):
     add_photographs(dataset, "chelsea.png", "coffee.png")
     rules = {"training_questions": 1, "second_looks": 0, "gold_share": 0.1}
@@ -652,6 +672,7 @@ def test_training_and_test_are_walked_by_mouse(browser_as, alice, bob, dataset, 
     hands.wait(page)
 
 
+@pytest.mark.ci
 def test_the_preview_shows_each_step(browser_as, alice, campaign, shown_step, site, looked_at):
     shown_step("check", boxes=[CORNER], box=HEAD, came="drawn")
     page = browser_as(alice, reduced_motion="reduce")
@@ -662,6 +683,7 @@ def test_the_preview_shows_each_step(browser_as, alice, campaign, shown_step, si
     looked_at(page, "boxes-preview")
 
 
+@pytest.mark.ci
 def test_opening_the_page_holds_no_page_ahead(browser_as, alice, bob, dataset, site):
     add_photographs(dataset, "chelsea.png", "coffee.png", "rocket.jpg", "astronaut.png")
     campaign = lifecycle.create(

@@ -92,6 +92,7 @@ def test_a_page_of_a_class_is_answered_by_mouse_and_by_key_to_its_last_button(
     assert Answer.objects.filter(revision=1).count() == 1
 
 
+@pytest.mark.ci
 def test_without_scripts_the_same_page_is_an_ordinary_form(new_context, bob, pets, site):
     page = new_context(bob, java_script_enabled=False).new_page()
     page.goto(site("/campaigns/verify/label/"))
@@ -158,6 +159,7 @@ def verified(alice, bob, charlie, dataset):
     return campaign
 
 
+@pytest.mark.ci
 def test_the_page_of_classes_is_looked_at(page, verified, site, looked_at):
     page.goto(site("/campaigns/verify/classes/"))
     expect(page.locator("tbody tr")).to_have_count(5)
@@ -165,6 +167,7 @@ def test_the_page_of_classes_is_looked_at(page, verified, site, looked_at):
     looked_at(page, "classes")
 
 
+@pytest.mark.ci
 def test_a_class_is_stopped_and_resumed_and_rules_are_changed(page, verified, site):
     page.goto(site("/campaigns/verify/classes/"))
     row = page.locator("tbody tr").filter(has_text="borzoi")

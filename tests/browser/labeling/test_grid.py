@@ -202,6 +202,7 @@ def test_every_page_comes_until_nothing_is_left(page):
     assert page.inner_text("[data-done]") == "24"
 
 
+@pytest.mark.ci
 def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page):
     left = int(page.inner_text("[data-left]"))
     held, holding = [], [True]
@@ -224,6 +225,7 @@ def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page
     expect(page.locator("[data-left]")).to_have_text(str(left - 6))
 
 
+@pytest.mark.ci
 def test_a_yes_asks_what_is_below_it(browser_as, alice, bob, dataset, site, run_jobs):
     names = [f"{index:03}.png" for index in range(4)]
     for name in names:
@@ -250,6 +252,7 @@ def point_at_the_second_half(page):
     page.hover(".tile:nth-child(4)")
 
 
+@pytest.mark.ci
 def test_the_next_page_is_leased_from_the_middle_of_this_one_on(page, bob):
     page.hover(".tile:nth-child(2)")
     page.wait_for_load_state("networkidle")
@@ -261,6 +264,7 @@ def test_the_next_page_is_leased_from_the_middle_of_this_one_on(page, bob):
     assert (before, leased(bob)) == (6, 12)
 
 
+@pytest.mark.ci
 def test_a_reply_from_before_the_answers_is_not_taken_for_the_end(
     browser_as, alice, bob, dataset, site
 ):
@@ -293,6 +297,7 @@ def test_a_reply_from_before_the_answers_is_not_taken_for_the_end(
     assert len(seats_shown(page)) == 4
 
 
+@pytest.mark.ci
 def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, site):
     page = browser_as(bob)
     wait_for_images = count_images(page)
@@ -329,6 +334,7 @@ def test_marks_survive_a_reload(page):
     assert count_answers() == {"yes": 1, "no": 4, "hard": 1}
 
 
+@pytest.mark.ci
 def test_a_closed_page_keeps_the_leases_of_what_was_marked(page):
     before = seats_shown(page)
     page.click(".tile:nth-child(2) .tile-face")
@@ -394,6 +400,7 @@ def test_an_image_skipped_leaves_the_page(page):
     }
 
 
+@pytest.mark.ci
 def test_a_skipped_image_comes_back_to_the_page_with_all_marks(page):
     first = seats_shown(page)
     page.focus(".tile:nth-child(3) .tile-yes")
@@ -412,6 +419,7 @@ def test_a_skipped_image_comes_back_to_the_page_with_all_marks(page):
     assert set(Answer.objects.values_list("assignment__token", flat=True)) == set(first)
 
 
+@pytest.mark.ci
 def test_what_does_not_fit_comes_on_more_pages(browser_as, alice, bob, dataset, site):
     names = [f"{index:03}.png" for index in range(60)]
     for name in names:
@@ -434,6 +442,7 @@ def test_what_does_not_fit_comes_on_more_pages(browser_as, alice, bob, dataset, 
     assert not set(first) & set(seats_shown(page))
 
 
+@pytest.mark.ci
 def test_a_smaller_window_gives_more_pages_and_keeps_the_marks(
     browser_as, alice, bob, dataset, site
 ):
@@ -457,6 +466,7 @@ def test_a_smaller_window_gives_more_pages_and_keeps_the_marks(
     assert marks(page) == ["no", "yes", *["no"] * 21, "hard"]
 
 
+@pytest.mark.ci
 def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
     page = browser_as(bob)
     page.route("**/image?*", lambda route: route.abort())
@@ -470,6 +480,7 @@ def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
     assert page.evaluate(KEPT) == []
 
 
+@pytest.mark.ci
 def test_a_second_press_at_once_sends_no_second_page(page):
     page.dblclick("[data-do=done]")
 
@@ -477,6 +488,7 @@ def test_a_second_press_at_once_sends_no_second_page(page):
     assert Answer.objects.count() == 6
 
 
+@pytest.mark.ci
 def test_closed_questions_are_said_and_forgotten(page):
     Question.objects.filter(seats__token=seats_shown(page)[0]).update(
         state=Question.State.WITHDRAWN, seats_free=0
@@ -491,6 +503,7 @@ def test_closed_questions_are_said_and_forgotten(page):
     assert page.inner_text("[data-done]") == "5"
 
 
+@pytest.mark.ci
 def test_an_answer_reopened_from_the_list_is_marked_as_it_was(page, site):
     page.focus(".tile:nth-child(1) .tile-yes")
     page.keyboard.press("y")
@@ -513,6 +526,7 @@ def test_an_answer_reopened_from_the_list_is_marked_as_it_was(page, site):
     assert Answer.objects.filter(revision=1).values_list("value", flat=True).get() == "hard"
 
 
+@pytest.mark.ci
 def test_one_image_is_looked_at_closely_and_marked_there(page, axe):
     page.focus(".tile:nth-child(2) .tile-yes")
     page.keyboard.press("z")
@@ -569,6 +583,7 @@ def hold(page, tile):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
+@pytest.mark.ci
 def test_single_keys_can_be_switched_off_but_not_the_grid(page):
     page.keyboard.press("?")
     page.click("text=Use single-letter shortcuts")
@@ -601,6 +616,7 @@ def test_a_page_works_without_scripts(browser_as, bob, grid, site):
     assert page.is_visible("text=Which of these contain")
 
 
+@pytest.mark.ci
 def test_full_storage_sends_a_page_and_takes_no_second(page):
     with page.expect_response("**/label/page/"):
         point_at_the_second_half(page)
@@ -687,6 +703,7 @@ GIVEN = """(() => {
 WINDOWS = [WIDE, {"width": 1920, "height": 1080}, NARROW]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [2, 9, 20])
 def test_images_cover_what_the_best_columns_can(browser_as, alice, bob, dataset, site, count):
     factories.join(bob, ask(alice, dataset, photographs(dataset, count), page_size=count))
@@ -708,6 +725,7 @@ def test_images_cover_what_the_best_columns_can(browser_as, alice, bob, dataset,
     assert min(shares.values()) >= 0.9
 
 
+@pytest.mark.ci
 def test_nothing_moves_while_pages_are_marked_and_sent(browser_as, alice, bob, dataset, site):
     factories.join(bob, ask(alice, dataset, photographs(dataset, 18), page_size=6))
     page = browser_as(bob)
@@ -735,6 +753,7 @@ def test_nothing_moves_while_pages_are_marked_and_sent(browser_as, alice, bob, d
     assert page.locator("[data-do=done]").bounding_box() == position
 
 
+@pytest.mark.ci
 def test_guidance_comes_up_on_a_phone(browser_as, alice, bob, dataset, site, axe, screenshots):
     campaign = ask(alice, dataset, photographs(dataset, 6), page_size=6)
     factories.join(bob, campaign)
@@ -748,6 +767,7 @@ def test_guidance_comes_up_on_a_phone(browser_as, alice, bob, dataset, site, axe
     assert page.is_visible("[data-topic-guidance]")
 
 
+@pytest.mark.ci
 def test_a_researcher_sees_the_page_before_anybody_answers(
     browser_as, alice, dataset, site, looked_at
 ):

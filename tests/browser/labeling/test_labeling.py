@@ -91,6 +91,7 @@ def test_keys_answer_a_whole_page(page):
     assert all(now - 600 < (pk.int >> 80) / 1000 <= now for pk in ids)
 
 
+@pytest.mark.ci
 def test_the_first_photograph_is_sent_once(images_sent, page):
     press(page, "y")
     page.wait_for_selector(SHOWN)
@@ -98,6 +99,7 @@ def test_the_first_photograph_is_sent_once(images_sent, page):
     assert set(images_sent.values()) == {1}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("seconds", "times"), [(1200, {1}), (0, {2})])
 def test_a_reload_finds_the_photographs_in_the_browsers_cache(
     browser_as, bob, coots, site, settings, images_sent, seconds, times
@@ -125,6 +127,7 @@ SHIFTS = """(() => {
 })()"""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_nothing_moves_from_image_to_image_of_a_class(browser_as, bob, coots, site, size):
     page = browser_as(bob, viewport=size)
@@ -151,6 +154,7 @@ def test_going_back_changes_an_answer(page):
     assert Answer.objects.count() == 4
 
 
+@pytest.mark.ci
 def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page, site):
     press(page, "y", "n")
     wait_for_chip(page, "All saved")
@@ -174,6 +178,7 @@ def test_an_answer_reopened_from_the_list_is_changed_and_not_counted_again(page,
     assert page.inner_text("[data-finished] [data-done]") == "6"
 
 
+@pytest.mark.ci
 def test_an_answer_opened_again_is_shown_as_it_will_be_once_its_change_is_sent(page, site):
     last, first = site("/campaigns/coots/label/last/"), ".strip li:last-child a"
     press(page, "y")
@@ -190,6 +195,7 @@ def test_an_answer_opened_again_is_shown_as_it_will_be_once_its_change_is_sent(p
     page.wait_for_selector("[data-answer=hard][aria-pressed=true]")
 
 
+@pytest.mark.ci
 def test_same_answer_given_again_is_no_revision(page):
     press(page, "y", "Backspace", "y", "n")
 
@@ -242,6 +248,7 @@ def test_reload_keeps_unsent_answers_and_the_place(page):
     assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
 
 
+@pytest.mark.ci
 def test_what_is_left_leaves_out_unsent_answers_after_a_reload(page):
     left = page.locator("[data-left]")
     before = int(left.inner_text())
@@ -263,6 +270,7 @@ def test_what_is_left_leaves_out_unsent_answers_after_a_reload(page):
     expect(left).to_have_text(str(before - 3))
 
 
+@pytest.mark.ci
 def test_an_entry_that_cannot_be_read_holds_up_no_answer(page, bob, coots):
     for number in range(3):
         page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{number}', '{{')")
@@ -315,6 +323,7 @@ def test_full_storage_blocks_after_a_few_and_loses_none(browser_as, bob, dataset
     assert count_answers() == {"yes": 5, "no": 1}
 
 
+@pytest.mark.ci
 def test_answers_wait_for_their_owner_when_the_session_ends(page, bob, alice, site, live_server):
     Session.objects.all().delete()
 
@@ -334,6 +343,7 @@ def test_answers_wait_for_their_owner_when_the_session_ends(page, bob, alice, si
     assert set(Answer.objects.values_list("assignment__annotator", flat=True)) == {bob.pk}
 
 
+@pytest.mark.ci
 def test_somebody_else_in_another_tab_sends_nothing_of_mine(page, alice, live_server):
     log_in(page.context, alice, live_server.url)
 
@@ -378,6 +388,7 @@ def wait_for_leases(page, user, count):
         page.wait_for_timeout(20)
 
 
+@pytest.mark.ci
 def test_the_next_page_is_leased_from_the_middle_of_this_one_on(browser_as, bob, lake, site):
     page = browser_as(bob)
     open_label(page, site, "lake")
@@ -393,6 +404,7 @@ def test_the_next_page_is_leased_from_the_middle_of_this_one_on(browser_as, bob,
     assert leased(bob) in (9, 10)
 
 
+@pytest.mark.ci
 def test_who_only_looks_holds_a_page_and_after_closing_it_nothing(new_context, bob, lake, site):
     context = new_context(bob)
     page, second_page = context.new_page(), context.new_page()
@@ -406,6 +418,7 @@ def test_who_only_looks_holds_a_page_and_after_closing_it_nothing(new_context, b
     wait_for_leases(second_page, bob, 0)
 
 
+@pytest.mark.ci
 def test_a_closed_tab_keeps_the_leases_of_another_tab(new_context, bob, lake, site):
     context = new_context(bob)
     page, second_page = context.new_page(), context.new_page()
@@ -427,6 +440,7 @@ def left_behind(page):
     return sent.value.post_data_json["held"]
 
 
+@pytest.mark.ci
 def test_a_closed_page_keeps_the_lease_of_an_unsent_answer(browser_as, bob, lake, site):
     page = browser_as(bob)
     open_label(page, site, "lake")
@@ -444,6 +458,7 @@ def test_a_closed_page_keeps_the_lease_of_an_unsent_answer(browser_as, bob, lake
     assert not set(held) & set(unsent)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("way", ["reload", "back", "pageshow"])
 def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
     page = browser_as(bob)
@@ -468,6 +483,7 @@ def test_coming_back_renews_the_same_seats(browser_as, bob, lake, site, way):
     assert leased(bob) == 6
 
 
+@pytest.mark.ci
 def test_the_notice_of_an_earlier_answer_covers_no_image(browser_as, bob, cats, site):
     page = browser_as(bob)
     open_label(page, site, "cats")
@@ -484,6 +500,7 @@ def test_the_notice_of_an_earlier_answer_covers_no_image(browser_as, bob, cats, 
         assert is_beside or notice["y"] + notice["height"] <= stage["y"], width
 
 
+@pytest.mark.ci
 def test_a_cached_page_that_is_restored_offline_goes_on(browser_as, bob, lake, site):
     page = browser_as(bob)
     open_label(page, site, "lake")
@@ -499,6 +516,7 @@ def test_a_cached_page_that_is_restored_offline_goes_on(browser_as, bob, lake, s
     wait_for_chip(page, "All saved")
 
 
+@pytest.mark.ci
 def test_people_who_share_the_last_questions_answer_all_of_them(
     browser_as, alice, bob, charlie, dataset, site
 ):
@@ -536,6 +554,7 @@ def test_refused_answer_is_said_and_kept_until_read(page, bob):
     assert count_answers() == {"yes": 1}
 
 
+@pytest.mark.ci
 def test_an_answer_to_a_question_that_closed_meanwhile_is_not_counted(page):
     def refuse(route):
         answers = route.request.post_data_json["answers"]
@@ -551,6 +570,7 @@ def test_an_answer_to_a_question_that_closed_meanwhile_is_not_counted(page):
     assert page.locator(".label-bar [data-do=back]").is_hidden()
 
 
+@pytest.mark.ci
 def test_an_answer_after_its_lease_is_taken_all_the_same(page):
     Seat.objects.update(state=Seat.State.RETURNED)
     Question.objects.update(seats_free=0)
@@ -579,6 +599,7 @@ def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
     assert all(top > 844 / 2 and bottom <= 844 and height >= 44 for top, bottom, height in boxes)
 
 
+@pytest.mark.ci
 def test_skipped_image_is_given_back_and_the_next_one_comes(page):
     let_pass(page)
 
@@ -626,6 +647,7 @@ def test_a_skip_is_undone_and_the_image_answered(page):
     assert page.inner_text("[data-done]") == "2"
 
 
+@pytest.mark.ci
 def test_a_skip_is_undone_after_a_reload_and_behind_an_answer(page):
     seat = page.evaluate("document.querySelector('[name=seat]')?.value")
     skip(page)
@@ -645,6 +667,7 @@ def test_a_skip_is_undone_after_a_reload_and_behind_an_answer(page):
     assert seat in (None, Answer.objects.get(value="hard").assignment.token)
 
 
+@pytest.mark.ci
 def test_undoing_a_skip_does_not_tell_whether_a_seat_is_free(page):
     page.route("**/label/page/", lambda route: route.abort())
     first = shown_seat(page)
@@ -660,6 +683,7 @@ def test_undoing_a_skip_does_not_tell_whether_a_seat_is_free(page):
     assert Answer.objects.get(assignment=gone).late
 
 
+@pytest.mark.ci
 def test_a_skip_is_undone_without_scripts(browser_as, bob, coots, site):
     page = browser_as(bob, java_script_enabled=False)
     page.goto(site("/campaigns/coots/label/"))
@@ -729,6 +753,7 @@ def test_class_is_found_and_named_by_keys(browser_as, alice, bob, dataset, site)
     )
 
 
+@pytest.mark.ci
 def test_image_zooms_by_key_wheel_and_double_click(page):
     level = "[data-zoom-level]"
 
@@ -748,6 +773,7 @@ def test_image_zooms_by_key_wheel_and_double_click(page):
     expect(page.locator(level)).to_have_text("100 %")
 
 
+@pytest.mark.ci
 def test_single_keys_can_be_switched_off(page):
     page.keyboard.press("?")
     page.click("text=Use single-letter shortcuts")

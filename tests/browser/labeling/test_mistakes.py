@@ -44,6 +44,7 @@ def test_a_key_for_each_answer(browser_as, bob, looks, site):
     assert Answer.objects.count() == 4
 
 
+@pytest.mark.ci
 def test_tags_go_with_the_next_answer_and_only_with_it(browser_as, bob, looks, site):
     page = browser_as(bob)
     open_label(page, site, "looks")
@@ -77,6 +78,7 @@ def test_going_back_shows_the_tags_and_changes_them(browser_as, bob, looks, site
     assert values()[0] == {"answer": "minor", "tags": ["text"]}
 
 
+@pytest.mark.ci
 def test_a_tag_that_is_ticked_stays_while_more_seats_come(browser_as, bob, looks, site):
     page = browser_as(bob)
     page.route(PAGES, lambda route: route.abort())
@@ -92,6 +94,7 @@ def test_a_tag_that_is_ticked_stays_while_more_seats_come(browser_as, bob, looks
     expect(page.locator("[data-tagged]")).to_have_text("Small or thin, Needs text, Collage")
 
 
+@pytest.mark.ci
 def test_the_panel_is_opened_and_closed_by_its_key(browser_as, bob, looks, site):
     page = browser_as(bob)
     open_label(page, site, "looks")
@@ -105,6 +108,7 @@ def test_the_panel_is_opened_and_closed_by_its_key(browser_as, bob, looks, site)
     expect(page.get_by_role("checkbox", name="Collage")).to_be_hidden()
 
 
+@pytest.mark.ci
 def test_without_scripts_the_form_sends_the_tags(browser_as, bob, looks, site):
     page = browser_as(bob, java_script_enabled=False)
     page.goto(site("/campaigns/looks/label/"))

@@ -92,6 +92,7 @@ def test_classes_are_named_by_keys_alone_and_what_was_looked_at_is_kept(
     assert [answer.value for answer in rest] == ["none", "hard"]
 
 
+@pytest.mark.ci
 def test_photograph_has_most_of_the_width_beside_instructions_too(browser_as, bob, names, site):
     page = browser_as(bob)
     page.goto(site("/campaigns/names/label/"))
@@ -109,6 +110,7 @@ def test_photograph_has_most_of_the_width_beside_instructions_too(browser_as, bo
         assert done["y"] + done["height"] <= instructions["y"]
 
 
+@pytest.mark.ci
 def test_letters_type_in_the_search_and_keys_take_alt(browser_as, bob, names, site, looked_at):
     page = browser_as(bob)
     page.goto(site("/campaigns/names/label/"))
@@ -207,6 +209,7 @@ def test_classes_are_named_without_scripts(browser_as, bob, names, site, screens
     expect(page.locator("[data-class-list]")).to_be_visible()
 
 
+@pytest.mark.ci
 def test_practice_shows_what_was_wrong_and_why(
     browser_as, alice, bob, names, dataset, site, looked_at
 ):
@@ -242,6 +245,7 @@ def test_practice_shows_what_was_wrong_and_why(
     assert Membership.objects.get(user=bob).stage == "working"
 
 
+@pytest.mark.ci
 def test_any_of_the_thousand_classes_is_among_nine_hits_after_four_letters(
     browser_as, bob, names, site
 ):

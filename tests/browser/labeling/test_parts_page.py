@@ -58,6 +58,7 @@ def test_parts_are_drawn_with_the_mouse(page):
     assert not Draft.objects.filter(assignment__state="answered").exists()
 
 
+@pytest.mark.ci
 def test_the_first_photograph_is_sent_once(images_sent, page):
     hands.settle(page)
 
@@ -78,6 +79,7 @@ def test_the_same_with_the_keyboard_alone(page):
     assert value["parts"]["tail"] == {"state": "occluded"}
 
 
+@pytest.mark.ci
 def test_keys_that_move_the_view_are_harmless_at_the_end(page, campaign):
     campaign.questions.update(state="settled", seats_free=0)
     Seat.objects.update(state="closed")
@@ -101,6 +103,7 @@ def test_undo_and_redo_go_corner_by_corner(page):
     hands.expect_state(page, "torso", "drawn")
 
 
+@pytest.mark.ci
 def test_a_state_takes_the_outline_away_and_undo_brings_it_back(page):
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
@@ -115,6 +118,7 @@ def test_a_state_takes_the_outline_away_and_undo_brings_it_back(page):
     hands.expect_state(page, "torso", "missing")
 
 
+@pytest.mark.ci
 def test_given_parts_stand_until_they_are_mended(page):
     hands.press(page, "y", "PageUp")
     hands.expect_state(page, "head", "imported")
@@ -129,6 +133,7 @@ def test_given_parts_stand_until_they_are_mended(page):
     assert value["parts"]["head"]["polygons"] != [[[10, 8], [22, 8], [22, 20], [10, 20]]]
 
 
+@pytest.mark.ci
 def test_what_nobody_said_is_named_before_it_is_sent(page):
     hands.press(page, "y", "Shift+Enter")
     assert "torso, leg and tail" in page.inner_text("[data-announce]")
@@ -157,6 +162,7 @@ def test_what_cannot_be_drawn_is_skipped_with_a_reason(page, key, dialog, last, 
     assert values() == [{"skip": reason}]
 
 
+@pytest.mark.ci
 def test_an_image_given_back_is_no_answer(page):
     seat = hands.seat_of(page)
 
@@ -168,6 +174,7 @@ def test_an_image_given_back_is_no_answer(page):
     assert not Answer.objects.exists()
 
 
+@pytest.mark.ci
 def test_an_image_given_back_is_taken_again_with_its_draft(page):
     seat = hands.seat_of(page)
     hands.press(page, "y")
@@ -211,6 +218,7 @@ def test_an_earlier_drawing_can_be_gone_back_to_and_changed(page):
     assert Seat.objects.get(token=first).answers.count() == 2
 
 
+@pytest.mark.ci
 def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
     browser_as, alice, bob, campaign, site
 ):
@@ -257,6 +265,7 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(page
     assert values()[0]["parts"]["torso"]["state"] == "drawn"
 
 
+@pytest.mark.ci
 def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(page):
     hands.press(page, "y")
     hands.click(page, (24, 10), (50, 10))
@@ -278,6 +287,7 @@ def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
     assert len(value["parts"]["leg"]["polygons"][0][0]) == 3
 
 
+@pytest.mark.ci
 def test_an_object_with_more_than_half_undecided_can_be_skipped_there(page, looked_at):
     hands.press(page, "y", "2", "Shift+Enter")
     page.wait_for_selector("#incomplete[open]")
@@ -290,6 +300,7 @@ def test_an_object_with_more_than_half_undecided_can_be_skipped_there(page, look
     assert values() == [{"skip": "under_half"}]
 
 
+@pytest.mark.ci
 def test_with_less_than_half_undecided_nothing_is_said_of_skipping(page):
     hands.press(page, "y", "2", "j", "2", "Shift+Enter")
 
@@ -319,6 +330,7 @@ def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(page, looked_at):
     assert set(values()[0]["parts"]) == {"torso", "leg", "tail"}
 
 
+@pytest.mark.ci
 def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, dataset, site):
     raw = copy.deepcopy(parted.VOCABULARY)
     raw["categories"][0]["parts"][0]["holds"] = ["tail"]
@@ -336,6 +348,7 @@ def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, data
     assert values()[0]["parts"]["tail"]["state"] == "drawn"
 
 
+@pytest.mark.ci
 def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(page):
     page.keyboard.press("?")
 
@@ -357,6 +370,7 @@ def test_the_page_looks_right(page, looked_at):
     looked_at(page, "parts-keys")
 
 
+@pytest.mark.ci
 def test_a_button_can_be_read_while_it_has_the_focus(browser_as, bob, campaign, site, axe):
     page = browser_as(bob, reduced_motion="reduce")
     hands.open_page(page, site)
