@@ -299,6 +299,7 @@ def test_a_backup_without_a_key_says_so(goal, shell, settings):
     assert "SECRET_KEY is not set here" in err
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("labeling", ["0029", "0033"])
 def test_an_older_backup_is_migrated(tmp_path, labeling):
     def manage(data: str, calls: str) -> str:

@@ -15,6 +15,7 @@ from labeling.models import Answer, Seat
 from tests import factories
 
 
+@pytest.mark.ci
 @pytest.mark.django_db(transaction=True)
 def test_seats_of_a_set_become_ordinary_ones_and_return_when_their_time_is_over(
     alice, bob, charlie, dataset

@@ -339,6 +339,7 @@ def test_maps_are_resized_as_torch_does():
     assert np.allclose(box_scores.resized(scores, 37, 53), expected[0, 0].numpy(), atol=1e-12)
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not IMAGENET_V2.is_dir(), reason="no boxes of ImageNetV2 here")
 def test_the_center_gaussian_on_imagenet_v2():
     sizes = {}

@@ -125,7 +125,7 @@ def test_a_batch_of_constants_has_the_boxes_of_each(name, how):
         assert_equal(maps.actual(), maps.expected())
 
 
-@pytest.mark.parametrize("grid", [14, 224])
+@pytest.mark.parametrize("grid", [14, pytest.param(224, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_full_maps_keep_the_bits_the_bans_and_the_budgets(name, grid):
     """Every operation is held to those that CUDA rounds alike, and none forgets the device."""
