@@ -66,13 +66,18 @@ def detections(dataset: Any, images: str) -> Any:
 
 
 def torchvision() -> Any:
-    """torchvision's readers beside a torch for the CPU alone, whose operators its own build lacks:
-    they are declared, or it does not import. Readers use none of them."""
+    """Return torchvision.datasets, with either build of torch.
+
+    torchvision's wheel fits PyPI's torch for CUDA. Beside a torch for the CPU alone its operators
+    do not load, and it does not import until they are declared. Readers use none of them. With both
+    builds that fit, a second declaration would end the process.
+    """
     import torch
 
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    if torch.version.cuda is None:
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     import torchvision.datasets
 
     return torchvision.datasets
