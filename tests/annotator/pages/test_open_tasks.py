@@ -9,7 +9,8 @@ from annotator.pages import open_tasks
 from evaluation.models import Benchmark, Run, Submission
 from labeling.answers import flagging
 from labeling.assignment import claiming
-from labeling.models import Dataset, Job
+from labeling.models import Dataset, Job, Settlement
+from labeling.releases import freezing
 from tests import factories
 from tests.clients import html_of
 from tests.labeling import crowd
@@ -68,6 +69,22 @@ def test_counts_of_questions_are_those_of_the_counters(coots):
     pages = {words: url for (_, words), url in tasks_of(coots).items()}
 
     assert pages == {"questions settled: freeze a release": "/campaigns/coots/releases/"}
+
+
+def test_settled_questions_wait_for_a_release_until_it_has_their_newest_settlements(coots, alice):
+    for user in crowd.people(coots, 5):
+        crowd.answer_all(user, coots, "yes")
+    task = (coots.questions.count(), "questions settled: freeze a release")
+    freezing.freeze(coots, alice, interim=True)
+    assert task in tasks_of(coots)
+    freezing.freeze(coots, alice)
+    assert task not in tasks_of(coots)
+
+    newest = Settlement.objects.filter(question__campaign=coots).latest("pk")
+    newest.pk, newest.value = None, "no"
+    newest.save()
+
+    assert task in tasks_of(coots)
 
 
 def test_archived_benchmarks_and_datasets_ask_for_nothing(coots, alice, bob, dataset, benchmark):
