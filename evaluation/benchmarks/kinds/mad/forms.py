@@ -44,7 +44,7 @@ class CompetitionForm(NamedForm):
     instructions = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Shown next to each image. Markdown, as in every campaign. They can be changed later.",
+        help_text="Shown next to each image. Markdown. They can be changed later.",
     )
     vocabulary = forms.FileField(
         required=False,
