@@ -378,7 +378,9 @@ def axe(judged_by_axe: set[str]) -> Callable[[Proxy], None]:
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
         violations = page.evaluate(
-            "axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})"
+            # The message quotes the element, so axe need not search for a unique selector.
+            "axe.run({resultTypes: ['violations'], selectors: false,"
+            " rules: {'target-size': {enabled: true}}})"
             ".then(({violations}) => violations.flatMap("
             " ({id, nodes}) => nodes.map(({html, failureSummary}) =>"
             " `${id}: ${html.slice(0, 200)} ${failureSummary}`)))"
