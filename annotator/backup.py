@@ -38,7 +38,7 @@ MEDIA_LIST = "media.jsonl"
 # releases, "model_runs" the work of unfinished jobs, "partial_uploads" parts of files that
 # still arrive, "uploads" files of resubmitted forms, kept for a day (kept_files.py); `make setup`
 # installs WordNet.
-NOT_OF_THE_SITE = (
+SKIPPED_FILES = (
     "celerybeat-schedule*",
     "fetched",
     "freezing",
@@ -188,7 +188,7 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _is_passed_over(name: str, is_top: bool) -> bool:
-    patterns = (*UNFINISHED, *NOT_OF_THE_SITE) if is_top else UNFINISHED
+    patterns = (*UNFINISHED, *SKIPPED_FILES) if is_top else UNFINISHED
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -362,7 +362,7 @@ def _manifest(database: str, copied: dict[str, Copied]) -> Manifest:
         made_at=timezone.now().isoformat(timespec="seconds"),
         database=DatabaseEntry(engine=connection.vendor, file=database, migrations=applied),
         media="copied" if media_are_files() else "listed",
-        left_out=list(NOT_OF_THE_SITE),
+        left_out=list(SKIPPED_FILES),
         files={
             name: FileEntry(sha256=file.sha256, bytes=file.bytes)
             for name, file in sorted(copied.items())

@@ -29,7 +29,7 @@ from labeling.files import BadInput
 from labeling.records import Record
 
 # A site with rows of these apps is in use; `migrate` fills the tables of other apps.
-OF_THE_SITE = ("labeling", "evaluation")
+SITE_APPS = ("labeling", "evaluation")
 TAKE_ANOTHER = "nothing was restored; take another backup"
 
 
@@ -132,7 +132,7 @@ def check_empty() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
-    for label in OF_THE_SITE:
+    for label in SITE_APPS:
         for model in apps.get_app_config(label).get_models():
             table = model._meta.db_table
             if table in tables and _has_rows(table):
@@ -161,7 +161,7 @@ def _check_database(source: Path, manifest: Manifest) -> None:
             cure="set DATABASE_URL to the same kind of database",
         )
     applied = [
-        (app, name) for app in OF_THE_SITE for name in manifest.database.migrations.get(app, [])
+        (app, name) for app in SITE_APPS for name in manifest.database.migrations.get(app, [])
     ]
     known = MigrationLoader(None).disk_migrations
     for app, name in applied:

@@ -12,11 +12,11 @@ from typing import Any
 
 from benchmarks import Row, own_process, row, sized
 
-MOST_PAGES = 200
-MOST_RATIO = 1.2
+MAX_PAGES = 200
+MAX_RATIO = 1.2
 IMAGES, GOLD, TOPICS = sized(10_000, 1_000), 200, 997
 # Tables that grow with the questions.
-GROWING = {f"labeling_{name}" for name in ("question", "assignment", "answer", "settlement")}
+GROWING_TABLES = {f"labeling_{name}" for name in ("question", "assignment", "answer", "settlement")}
 
 
 def main(questions: int = sized(1_000_000, 10_000)) -> list[Row]:
@@ -39,10 +39,8 @@ def _row(name: str, small: dict[str, Any], large: dict[str, Any]) -> Row:
     )
     if not large["held"]:
         return row(name, measured)
-    is_few = large["pages"] <= MOST_PAGES and ratio <= MOST_RATIO and not large["scanned"]
-    return row(
-        name, measured, f"≤ {MOST_PAGES} pages, ≤ {MOST_RATIO} times, no table whole", is_few
-    )
+    is_few = large["pages"] <= MAX_PAGES and ratio <= MAX_RATIO and not large["scanned"]
+    return row(name, measured, f"≤ {MAX_PAGES} pages, ≤ {MAX_RATIO} times, no table whole", is_few)
 
 
 # In processes of their own, with Django set up.
@@ -146,6 +144,6 @@ def _explained(action: Callable[[], Any]) -> dict[str, Any]:
 
 def _scanned(plan: dict[str, Any]) -> set[str]:
     tables = set()
-    if plan["Node Type"] == "Seq Scan" and plan["Relation Name"] in GROWING:
+    if plan["Node Type"] == "Seq Scan" and plan["Relation Name"] in GROWING_TABLES:
         tables.add(plan["Relation Name"])
     return tables.union(*(_scanned(inner) for inner in plan.get("Plans", ())))

@@ -21,7 +21,7 @@ from benchmarks import Row, own_process, row, sized
 from evaluation.readers.shipped import CLASSES
 
 BATCH = 32
-FEW = sized(1_000, 100)
+FEW_IMAGES = sized(1_000, 100)
 # Batches of the command between two turns of the network alone, and batches of such a turn.
 EVERY, ALONE = 40, 10
 SIDE = 64
@@ -50,7 +50,7 @@ def main(images: int = sized(10_000, 200)) -> list[Row]:
             f"{whole:.2f} ms and {decoding:.2f} ms of decoding; the network alone {network:.2f} ms",
         ),
         row(
-            f"… memory beyond that of {FEW:,} photographs",
+            f"… memory beyond that of {FEW_IMAGES:,} photographs",
             f"{more} MiB over {few['peak']}",
             f"< {TARGET_MIB} MiB",
             more < TARGET_MIB,
@@ -70,7 +70,7 @@ def make(settings: dict[str, Any]) -> None:
 
     folder, rng = Path(settings["folder"]), np.random.default_rng(0)
     for number in range(settings["images"]):
-        part = folder / "all" / f"{number // FEW:03}"
+        part = folder / "all" / f"{number // FEW_IMAGES:03}"
         part.mkdir(parents=True, exist_ok=True)
         small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
         path = part / f"{number:07}.jpg"

@@ -30,7 +30,7 @@ CLASSIFIERS = 11
 THREADS = 2
 SMALL = sized(168_000, 2_000)
 # Rows that the pandas loop is timed on; its time grows with the rows, and the whole is hours.
-LOOPED = sized(8_000, 500)
+LOOP_SIZE = sized(8_000, 500)
 TOP_K = 30
 ROUNDS = sized(2_000, 20)
 # Rounds of the plain loop.
@@ -58,7 +58,7 @@ def table(kind: str, got: dict[str, float]) -> list[Row]:
     ]
     if kind == "realistic":
         ratio = got["loop_s"] / got["small_s"]
-        measured = f"{ratio:,.0f} times (loop extrapolated from {LOOPED:,} rows)"
+        measured = f"{ratio:,.0f} times (loop extrapolated from {LOOP_SIZE:,} rows)"
         name = f"… against a pandas loop at {SMALL:,}"
         rows.append(row(name, measured, "≥ 1000 times", ratio >= 1000))
     return rows
@@ -140,7 +140,7 @@ def measure(pool_folder: str) -> dict[str, float]:
     sampler.join()
     small = min(SMALL, images)
     got |= {"private_mib": peak[0], "small_s": min(run(pool, wordnet, small) for _ in range(3))}
-    got["loop_s"] = pandas_loop(folder, wordnet, pool.classes) * 55 * small / LOOPED
+    got["loop_s"] = pandas_loop(folder, wordnet, pool.classes) * 55 * small / LOOP_SIZE
     return got
 
 
@@ -165,7 +165,7 @@ def sample(stop: threading.Event, peak: list[float]) -> None:
 
 
 def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
-    """Return the seconds of the plain way on LOOPED rows of one pair: row by row, then sort."""
+    """Return the seconds of the plain way on LOOP_SIZE rows of one pair: row by row, then sort."""
     import pandas as pd
 
     places = [wordnet.index(wnid) for wnid in classes]
@@ -174,7 +174,7 @@ def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
     for name in ("model00", "model01"):
         for kind in ("labels", "confidences"):
             array = np.load(folder / f"{name}.{kind}.npy", mmap_mode="r")
-            columns[f"{name}.{kind}"] = array[:LOOPED].astype(float)
+            columns[f"{name}.{kind}"] = array[:LOOP_SIZE].astype(float)
     frame = pd.DataFrame(columns)
     start = time.perf_counter()
     ranked = []

@@ -33,9 +33,9 @@ if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "jso
     }
 
 # The folder in which the workers add up their metrics (annotator/metrics.py).
-OWN = "assay-metrics-"
+METRICS_PREFIX = "assay-metrics-"
 if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=OWN)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=METRICS_PREFIX)
 
 
 def on_starting(server: Any) -> None:
@@ -56,5 +56,5 @@ def post_worker_init(worker: Any) -> None:
 def on_exit(server: Any) -> None:
     """Remove the folder that was made here, also by an earlier reading of this file (SIGHUP)."""
     folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
-    if folder.name.startswith(OWN):
+    if folder.name.startswith(METRICS_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)

@@ -31,8 +31,8 @@ T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 90
 END_SECONDS = 10
-# A process that died is restarted, unless it has died DEATHS times within this many seconds.
-DEATHS = 3
+# A process that died is restarted, unless it has died MAX_DEATHS times within this many seconds.
+MAX_DEATHS = 3
 DEATHS_WITHIN_SECONDS = 60
 PR_SET_PDEATHSIG = 1
 # Settings that the demonstration must not inherit from a shell or a .env of a real site.
@@ -140,7 +140,7 @@ class Supervisor:
         now = time.monotonic()
         recent = [at for at in self.deaths.get(name, []) if now - at < DEATHS_WITHIN_SECONDS]
         self.deaths[name] = [*recent, now]
-        if len(self.deaths[name]) >= DEATHS:
+        if len(self.deaths[name]) >= MAX_DEATHS:
             output = _tail(self.logs / f"{name}.log")
             raise Stop(f"{name} keeps dying (exit {child.returncode}). It said:\n{output}")
         say(f"{name} died (exit {child.returncode}); starting it again.")

@@ -36,11 +36,11 @@ from labeling.releases import freezing
 
 SOURCE = Path(__file__).resolve().parent / "drawn_parts.json"
 NAME, BENCHMARK = "demo-drawn", "demo-cds"
-DREW = parts_demonstration.DREW
+DRAWER = parts_demonstration.DRAWER
 POLICY = parts_demonstration.POLICY | {"votes": 1, "review": "disputed"}
 # Two orders of each category's parts: a random one and a guess of how people look.
 SEED = 1
-BY_EYE = {
+PART_ORDERS = {
     "n02121620": ["eye", "nose", "ear", "head", "whiskers", "neck", "torso", "leg", "paw", "tail"],
     "n00007846": [
         "head",
@@ -66,13 +66,13 @@ MAPPING = {
     "n02374451": ["n02389026"],
 }
 # The predicted class for each category if right, near, and far.
-GUESSES = {
+PREDICTED_CLASSES = {
     "n02121620": ("n02123045", "n02119789", "n03063599"),
     "n00007846": ("n10148035", "n02480855", "n03724870"),
     "n02374451": ("n02389026", "n02403003", "n04344873"),
 }
 # Share of the frames that each classifier needs, and how much less by content scheme.
-NEEDS = {"aurora": 0.45, "borealis": 0.6, "cirrus": 0.8}
+NEEDED_SHARES = {"aurora": 0.45, "borealis": 0.6, "cirrus": 0.8}
 HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05, "higher": 0.25}
 
 
@@ -81,7 +81,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
 
     users: by name, at least carol. The dataset has a vocabulary and parts_demonstration's objects.
     """
-    campaign = _drawn_campaign(users[DREW], owner, dataset)
+    campaign = _drawn_campaign(users[DRAWER], owner, dataset)
     benchmark = opened(campaign, owner, BENCHMARK, "CDS demo: 3 simulated classifiers")
     if not benchmark.submissions.exists():
         predictions = _write_files(benchmark, Path(settings.DATA_DIR) / "demo" / "revealed")
@@ -100,7 +100,7 @@ def opened(campaign: Campaign, owner: User, name: str, title: str) -> Benchmark:
         release=freezing.freeze(campaign, owner),
         part_schemes=[RANDOM, "by-eye"],
         content_schemes=CONTENT_SCHEMES,
-        orders={"by-eye": BY_EYE},
+        orders={"by-eye": PART_ORDERS},
         mapping=MAPPING,
         seed=SEED,
         min_images=1,
@@ -185,7 +185,7 @@ def _write_files(benchmark: Benchmark, folder: Path) -> Path:
     _write_csv(folder / "mapping.csv", ("category", "wnid"), rows)
     prediction_rows = (
         (frame, classifier, wnid)
-        for classifier in NEEDS
+        for classifier in NEEDED_SHARES
         for line in lines
         for frame, wnid in _answers(classifier, line).items()
     )
@@ -211,8 +211,8 @@ def _answers(classifier: str, line: SequenceLine) -> dict[str, str]:
     object.
     """
     chance = zlib.crc32(f"{classifier}|{line.image}|{line.part_scheme}".encode()) / 2**32
-    need = NEEDS[classifier] - HELP[line.content_scheme] + (chance - 0.5) * 0.5
-    known, near, far = GUESSES[line.category]
+    need = NEEDED_SHARES[classifier] - HELP[line.content_scheme] + (chance - 0.5) * 0.5
+    known, near, far = PREDICTED_CLASSES[line.category]
     count = len(line.frames)
     return {
         frame: known if step / count >= need else near if step / count >= need / 2 else far

@@ -24,7 +24,7 @@ from labeling.question_graph import replaying
 SOURCE = Path(__file__).resolve().parent
 NAME = "demo-graph"
 CARELESS, CAREFUL = "frank", ("carol", "dave")
-NOT_ASKED = (
+UNUSED_PHOTOGRAPHS = (
     "brick.png",
     "flower.jpg",
     "grass.png",
@@ -83,7 +83,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
 
 
 def _make(owner: User, dataset: Dataset) -> Campaign:
-    names = dataset.images.exclude(name__in=NOT_ASKED).order_by("name")
+    names = dataset.images.exclude(name__in=UNUSED_PHOTOGRAPHS).order_by("name")
     campaign, _ = opening.draft_graph(
         owner,
         replaying.build(replaying.read(SOURCE / "graph.json")),

@@ -42,7 +42,7 @@ ANSWERED = ("carol", "dave", "erin", "frank")
 # Pairs with known instances, for gold.
 GOLD = (("china.jpg", "n03874965"), ("camera.png", "n04485082"))
 # Number of accepted boxes after which answering stops, and the questions left then.
-WAITS = {
+STOP_AFTER = {
     ("coins.png", "n13388245"): (20, DRAW),
     ("rocket.jpg", "n04460130"): (2, CHECK),
     ("motorcycle_left.png", "n03790512"): (1, "cover"),
@@ -143,7 +143,7 @@ def _answer(question: Question, instances: list[Box]) -> object:
     boxed = [as_box(box) for box in content.get("boxes", [])]
     image = question.item.image
     pair = (image.name, question.topic)
-    if WAITS.get(pair) == (len(boxed), question.step):
+    if STOP_AFTER.get(pair) == (len(boxed), question.step):
         return None
     left = [box for box in instances if all(iou(box, drawn_box) < 0.5 for drawn_box in boxed)]
     if question.step == CHECK:

@@ -30,7 +30,7 @@ TITLES = {
 }
 HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
 # Most shift of a box, as a share of its side. Above a half, each box gets a false detection, too.
-OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
+BOX_SHIFTS = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
 # The brightest point in the box, in shares of its sides, and the width of the bell.
 LIGHT = {"glance": (0.5, 0.15, 0.12), "gaze": (0.5, 0.45, 0.3), "stare": (0.5, 0.5, 0.6)}
 SIDE = 224
@@ -79,7 +79,7 @@ def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     folder.mkdir(parents=True, exist_ok=True)
     with (truth / TRUTH).open(encoding="utf-8", newline="") as file:
         objects = list(csv.DictReader(file))
-    for detector, off in OFF.items():
+    for detector, off in BOX_SHIFTS.items():
         path = folder / f"{detector}.csv"
         with atomic_write(path) as file:
             writer = csv.writer(file, lineterminator="\n")

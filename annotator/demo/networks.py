@@ -56,7 +56,7 @@ CROPPED = (
 CORNERS = {"left": (0.0, 0.2), "right": (0.4, 0.2), "bottom": (0.2, 0.4)}
 SIDE = 0.6
 # Classes seen on the photographs, and why the networks failed on them, as the authors see it.
-SEEN = ("networks_seen.csv", "seen.csv")
+SEEN_CLASSES_FILES = ("networks_seen.csv", "seen.csv")
 FAILURES = "networks_failures.csv"
 # At the default of 0.8 the networks agree on every image.
 TOP_K, MIN_CONFIDENCE = 30, 0.1
@@ -128,7 +128,7 @@ def _compete(
         making.pack(packed, {path.name: path for path in predictions.iterdir()})
         with packed.open("rb") as file:
             uploading.from_zip(dataset, owner, File(file, packed.name))
-    for seen in SEEN:
+    for seen in SEEN_CLASSES_FILES:
         with (SOURCE.parent / seen).open("rb") as file:
             label_files.import_upload(dataset, owner, File(file, seen))
     lines = pools.select(
@@ -148,7 +148,7 @@ def _compete(
         instructions,
         name=COMPETITION,
         title=TITLES[COMPETITION],
-        seen=SEEN[0],
+        seen=SEEN_CLASSES_FILES[0],
         vocabulary=[*(key for line in lines[1:] for key in line["labels"]), *true_classes],
     )
     _explain(benchmark, owner, [users[name] for name in competition.ANSWERED], failures)

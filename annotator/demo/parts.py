@@ -19,7 +19,7 @@ from labeling.models import Campaign, Dataset, Seat, User
 
 SOURCE = Path(__file__).resolve().parent / "parts.json"
 NAME = "demo-parts"
-DREW = "carol"
+DRAWER = "carol"
 CAT = "chelsea.png"
 POLICY = {"gold_share": 0, "seconds_per_answer": 180, "cost_per_hour": 14, "page_size": 1}
 INSTRUCTIONS = "\n\n".join(
@@ -63,7 +63,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
     )
     lifecycle.launch(campaign, owner)
     join(campaign, owner, list(users.values()))
-    _draw(users[DREW], campaign)
+    _draw(users[DRAWER], campaign)
     return campaign
 
 

@@ -29,9 +29,9 @@ from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Example, Image, Membership, User
 
 # Text in place of the button, by the person's stage.
-STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
+STAGE_TEXTS = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
 # Number of answers from which the remaining time is estimated by the person's own pace.
-OWN_PACE = 20
+MIN_ANSWERS_FOR_PACE = 20
 HOUR = 3600
 
 
@@ -179,7 +179,7 @@ def _reason_to_stop(row: Membership) -> str:
     deadline = row.campaign.deadline
     if deadline and deadline <= timezone.now():
         return gettext(DEADLINE_PASSED)
-    return gettext(STOPPED[row.stage]) if row.stage in STOPPED else ""
+    return gettext(STAGE_TEXTS[row.stage]) if row.stage in STAGE_TEXTS else ""
 
 
 def _pace(row: Membership) -> tuple[float | None, int, str]:
@@ -188,7 +188,7 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
         return None, 0, ""
     done = 1 - campaign.questions_free / campaign.questions_asked
     seconds = policies.of(campaign)["seconds_per_answer"]
-    if row.answered >= OWN_PACE and row.worked_ms:
+    if row.answered >= MIN_ANSWERS_FOR_PACE and row.worked_ms:
         seconds = row.worked_ms / 1000 / row.answered
     left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))
     if row.topics is not None:

@@ -27,7 +27,7 @@ from labeling.models import (
 # How long submissions and scores count as new.
 NEW = timedelta(days=7)
 # Most free questions of an open campaign that needs more: one person may hold them all.
-FEW = 40
+MAX_FREE = 40
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def open_tasks(user: User, campaigns: Sequence[Campaign]) -> list[OpenTask]:
     for campaign in campaigns:
         counted = counts[campaign.pk]
         is_open = campaign.state == Campaign.State.OPEN
-        is_dry = is_open and 0 < counted.free <= FEW
+        is_dry = is_open and 0 < counted.free <= MAX_FREE
         rows = [
             (failed.get(campaign.pk, 0), "failed job", "failed jobs", "jobs"),
             (counted.review, "question to review", "questions to review", "review"),

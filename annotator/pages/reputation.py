@@ -18,9 +18,9 @@ from labeling.models import Decision, Membership
 from labeling.quality import monitoring
 
 # Fewer gold questions say little in total, and too much about each.
-FEWEST_KNOWN = 20
+MIN_KNOWN = 20
 # With fewer shared questions the agreement means little.
-FEWEST_SHARED = 40
+MIN_SHARED = 40
 # (lowest share of right answers, words), from the best down.
 BANDS = (
     (0.95, _("95 % or more")),
@@ -46,7 +46,7 @@ DECIDED = {
     Stage.PAUSED: _("Paused"),
     Stage.BLOCKED: _("Ended"),
 }
-MOST_DECISIONS = 20
+MAX_DECISIONS = 20
 
 
 @login_required
@@ -92,7 +92,7 @@ def band(right: int, total: int) -> str | None:
     >>> band(19, 19), band(18, 20), band(10, 25)
     (None, '90 to 95 %', 'less than 70 %')
     """
-    if total < FEWEST_KNOWN:
+    if total < MIN_KNOWN:
         return None
     return gettext(next(words for least, words in BANDS if right / total >= least))
 
@@ -103,7 +103,7 @@ def tenths(agreed: int, answers: int) -> str | None:
     >>> tenths(39, 39), tenths(87, 100)
     (None, 'about 9 in 10')
     """
-    if answers < FEWEST_SHARED:
+    if answers < MIN_SHARED:
         return None
     return gettext("about %(count)s in 10") % {"count": round(10 * agreed / answers)}
 
@@ -115,7 +115,7 @@ def decisions_about(membership: Membership) -> list[dict[str, object]]:
         campaign_id=membership.campaign_id,
         kind__in=kinds,
         content__annotator=membership.user_id,
-    ).order_by("-pk")[:MOST_DECISIONS]
+    ).order_by("-pk")[:MAX_DECISIONS]
     return [
         {"at": decision.at, "what": _what(decision), "why": discreet(decision.reason)}
         for decision in rows

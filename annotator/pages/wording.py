@@ -6,7 +6,7 @@ import re
 VOWEL_SOUND = re.compile(r"hour|honest|heir|x-ray|unim|unin|unid|[aefhilmnorsx](-|\d)")
 CONSONANT_SOUND = re.compile(r"uni|us[eu]|ut[ei]|uri|uk|ua|ufo|e[uw]|once|one\b|u(-|\d)")
 # Where the name ends and an explanation begins.
-ASIDE = re.compile(
+EXPLANATION = re.compile(
     r"[,:;(]|-of-| (?:and|etc|for|from|in|of|on|other|that|to|used|which|with|without)\b"
 )
 HAS_ARTICLE = re.compile(r"(?:an?|any|some|the) ")
@@ -39,7 +39,7 @@ def _is_many(name: str) -> bool:
     # In names joined by "and" the last noun counts: "a computer and computer peripherals" is
     # plural.
     joined = re.split(r"[,:;(]", name, maxsplit=1)[0].rpartition(" and ")[2]
-    noun = ASIDE.split(joined, maxsplit=1)[0].split("/")[-1].split()[-1:]
+    noun = EXPLANATION.split(joined, maxsplit=1)[0].split("/")[-1].split()[-1:]
     if not noun:
         return False
     plural = noun[0].endswith("s") and not SINGULAR.search(noun[0]) and len(noun[0]) > 3

@@ -45,7 +45,7 @@ from labeling.web.api.base import (
 )
 from labeling.web.api.undo import ArchiveFilters, UndoActions
 
-GONE = "The file is no longer on this server. Score the benchmark again."
+FILE_GONE = "The file is no longer on this server. Score the benchmark again."
 NO_FILE = "There is no such file, or the benchmark is not yours."
 # For score maps; each kind checks its own, lower limit.
 MAX_BYTES = 2 * 1024**3
@@ -317,7 +317,7 @@ class FileViewSet(BaseViewSet):
             raise NotYours("The benchmark has no such run with a result.")
         path = kind_of(row).run_path(run, self.file_name)
         if not path.is_file():
-            raise NotYours(GONE)
+            raise NotYours(FILE_GONE)
         return self._download(path.open("rb"), kind_of(row).run_file_name(run, self.file_name))
 
     def _download(self, content: Any, name: str) -> FileResponse:

@@ -8,7 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 
-from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Following
+from evaluation.benchmarks.truth_versions import FOLLOWING, MAX_IMAGES, Following
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
@@ -94,7 +94,7 @@ class FollowingFields(forms.Form):
     )
     min_images = forms.IntegerField(
         min_value=1,
-        max_value=MOST_IMAGES,
+        max_value=MAX_IMAGES,
         required=False,
         initial=Following.min_images,
         label="Minimum number of images (CDS: objects)",

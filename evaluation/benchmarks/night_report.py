@@ -12,7 +12,7 @@ from labeling.models import Campaign, Job
 from labeling.records import Record
 
 NIGHTLY = "nightly"
-TRIED_AGAIN = (
+RETRY_NOTE = (
     "The step is tried again automatically. If it keeps failing, remove the cause and retry it: "
     "manage.py jobs retry"
 )
@@ -66,7 +66,7 @@ class FailedStep:
 
     def to_json(self) -> dict[str, str]:
         names = {"campaign": self.campaign.name, "step": self.step}
-        return names | {"reason": self.reason, "cure": TRIED_AGAIN}
+        return names | {"reason": self.reason, "cure": RETRY_NOTE}
 
 
 def failed_steps(night: str, campaigns: QuerySet[Campaign]) -> list[FailedStep]:

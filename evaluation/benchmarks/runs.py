@@ -21,7 +21,7 @@ from django.utils import timezone
 from evaluation.benchmarks import night_report, truth_versions
 from evaluation.benchmarks.kind import kind_of, kinds
 from evaluation.benchmarks.night_report import NIGHTLY
-from evaluation.benchmarks.truth_versions import AT_WORK
+from evaluation.benchmarks.truth_versions import COLLECTING_STATES
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming, counters
 from labeling.consensus import calibrating, settling
@@ -40,11 +40,11 @@ STEPS = 3
 LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
 # How long finished jobs of a night are kept.
-KEPT = timedelta(days=7)
+KEEP_RUNS_FOR = timedelta(days=7)
 # How far the clock that sends the nightly message may be ahead of this machine's.
-CLOCKS_DIFFER = timedelta(minutes=5)
+MAX_CLOCK_SKEW = timedelta(minutes=5)
 # Kinds of jobs that settle or watch. A freeze waits for its campaign's, at most FREEZE_PATIENCE.
-BEFORE_FREEZING = (
+JOBS_BEFORE_FREEZE = (
     "advance",
     "calibrate",
     "look again",
@@ -55,7 +55,7 @@ BEFORE_FREEZING = (
 )
 FREEZE_PATIENCE = timedelta(hours=1)
 # Steps that change nothing once a campaign is closed.
-AT_WORK_STEPS = ("watch", "calibrate", "audit")
+COLLECTING_STEPS = ("watch", "calibrate", "audit")
 
 
 def request(
@@ -182,7 +182,9 @@ def _follow_now(benchmark: Benchmark, actor: User | None) -> str:
     campaign = benchmark.campaign
     if benchmark.is_pinned or truth_versions.newest(benchmark) is None:
         return ""
-    is_settling = campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
+    is_settling = campaign.jobs.filter(
+        _pending_without_error(), kind__in=JOBS_BEFORE_FREEZE
+    ).exists()
     is_at_work = campaign.state != Campaign.State.DRAFT and campaign.archived_at is None
     if not is_settling and is_at_work and _differs(campaign):
         freezing.freeze(campaign, actor)
@@ -289,9 +291,11 @@ def start_night(night: str | None = None) -> str:
     rounds.record("nightly")
     now = timezone.now()
     if night is None:
-        due = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + CLOCKS_DIFFER
+        due = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + MAX_CLOCK_SKEW
         night = due.date().isoformat()
-    Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
+    Job.objects.filter(
+        kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEEP_RUNS_FOR
+    ).delete()
     call_command("clearsessions")
     partial_uploads.forget_old()
     claiming.return_expired()
@@ -331,7 +335,7 @@ def _is_early(job: Job) -> bool:
     assert job.campaign is not None, "a step names its campaign"
     if job.created_at <= timezone.now() - FREEZE_PATIENCE:
         return False
-    return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
+    return job.campaign.jobs.filter(_pending_without_error(), kind__in=JOBS_BEFORE_FREEZE).exists()
 
 
 def _settle(campaign: Campaign) -> int:
@@ -343,7 +347,7 @@ def _settle(campaign: Campaign) -> int:
 
 
 def _watch(campaign: Campaign) -> int:
-    if campaign.state not in AT_WORK:
+    if campaign.state not in COLLECTING_STATES:
         return 0
     changed = len(monitoring.watch_all(campaign))
     gold.note_failing(campaign)
@@ -351,7 +355,7 @@ def _watch(campaign: Campaign) -> int:
 
 
 def _calibrate(campaign: Campaign) -> bool:
-    if campaign.state not in AT_WORK:
+    if campaign.state not in COLLECTING_STATES:
         return False
     calibrated = calibrating.calibrate_nightly(campaign)
     if verifying.fits(campaign):
@@ -403,7 +407,7 @@ def _enqueue_next(night: str, step: str, campaign: Campaign) -> None:
     following = [
         name
         for name in steps[steps.index(step) + 1 :]
-        if campaign.state in AT_WORK or name not in AT_WORK_STEPS
+        if campaign.state in COLLECTING_STATES or name not in COLLECTING_STEPS
     ]
     if following:
         _enqueue_step(night, following[0], campaign)

@@ -21,11 +21,11 @@ from labeling.records import Record
 
 FIRST = 1
 WEEK = timedelta(days=7)
-MOST_IMAGES = 1_000_000
+MAX_IMAGES = 1_000_000
 # The keys of Following in forms, bodies and options.
 FOLLOWING = ("every", "min_images", "pinned")
 NO_VERSIONS = "This benchmark has no versions of its truth."
-AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
+COLLECTING_STATES = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
 
 @dataclass(kw_only=True)
@@ -77,8 +77,8 @@ class Following:
             raise Refusal(
                 f"{every!r} is not one of {', '.join(Benchmark.Every.values)}.", field="every"
             )
-        if not isinstance(min_images, int) or not 1 <= min_images <= MOST_IMAGES:
-            raise Refusal(f"Take a whole number from 1 to {MOST_IMAGES:,}.", field="min_images")
+        if not isinstance(min_images, int) or not 1 <= min_images <= MAX_IMAGES:
+            raise Refusal(f"Take a whole number from 1 to {MAX_IMAGES:,}.", field="min_images")
         return cls(bool(chosen.pop("pinned", False)), str(every), min_images)
 
     @classmethod
@@ -199,7 +199,7 @@ def unfinished(campaign: Campaign, release: Release) -> set[tuple[str, str]]:
 
 def state_of(benchmark: Benchmark, release: Release) -> str:
     """Return what the truth is compared with: the release, and whether people still answer."""
-    at_work = "open" if benchmark.campaign.state in AT_WORK else "closed"
+    at_work = "open" if benchmark.campaign.state in COLLECTING_STATES else "closed"
     return f"{release.pk} {at_work}"
 
 

@@ -27,7 +27,7 @@ NOTES = {
     "waiting": "Categories without a part order or a class; their objects are left out until then",
 }
 # Most images of a report that the page lists.
-MOST_LISTED = 50
+MAX_LISTED = 50
 
 
 @login_required
@@ -53,7 +53,7 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
         "newest": made[-1],
         "every": row.get_every_display(),
         "hides": row.hides_images,
-        "most": MOST_LISTED,
+        "most": MAX_LISTED,
         **NOTES,
         "versions": [
             (version, VersionReport.from_json(version.report)) for version in reversed(made)

@@ -35,7 +35,7 @@ from labeling.web.undo_views import undo_page
 from labeling.web.views.shared import SignedIn, query_of
 
 FAULTS = (BadInput, Refusal, WordNetMissing)
-GONE = "This file is no longer on this server. Score the benchmark again."
+FILE_GONE = "This file is no longer on this server. Score the benchmark again."
 
 
 @login_required
@@ -228,7 +228,7 @@ def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBa
     access.check_images(row)
     path = kind.run_path(chosen, file)
     if not path.is_file():
-        raise kind.gone(GONE)
+        raise kind.gone(FILE_GONE)
     return downloads.file(path.open("rb"), kind.run_file_name(chosen, file))
 
 

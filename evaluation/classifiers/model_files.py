@@ -25,7 +25,9 @@ TORCHSCRIPT, EXPORTED, WEIGHTS = "TorchScript", "exported program", "weights"
 MARKS = {"archive_format": EXPORTED, "constants.pkl": TORCHSCRIPT, "data.pkl": WEIGHTS}
 # These depend on torch themselves.
 LARGE = ("torchvision", "timm")
-APART = "install it in an environment of its own: pip install -r requirements-models.txt"
+SEPARATE_ENVIRONMENT = (
+    "install it in an environment of its own: pip install -r requirements-models.txt"
+)
 FORMS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
 
 
@@ -140,7 +142,7 @@ def _onnx(path: Path, device: str) -> Opened:
 
 def imported(library: str, module: str = "") -> Any:
     """Return the module, by default the library itself. Raises BadInput with how to install it."""
-    cure = APART if library in LARGE else f"install it: pip install {library}"
+    cure = SEPARATE_ENVIRONMENT if library in LARGE else f"install it: pip install {library}"
     try:
         return importlib.import_module(module or library)
     except ModuleNotFoundError as error:

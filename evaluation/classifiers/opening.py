@@ -25,7 +25,7 @@ LIBRARIES = ("torchvision", "timm")
 IMPORTED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)")
 # The longest name of a submission in the database.
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 # Tolerance for probabilities of a half-precision network.
 TOLERANCE = 2e-3
 
@@ -199,10 +199,10 @@ def split(spec: str) -> tuple[str, str]:
 
 
 def _checked_name(name: str) -> str:
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise BadInput(
             f"the classifier's name is {name[:40]!r}",
-            cure=f"give one of 1 to {LONGEST_NAME} printable characters with --name",
+            cure=f"give one of 1 to {MAX_NAME_LENGTH} printable characters with --name",
         )
     return name
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from labeling.csv_rows import rows
 from labeling.files import BadInput
 
-SHIPPED = Path(__file__).parent / "data" / "engines.csv"
+DEFAULT_FILE = Path(__file__).parent / "data" / "engines.csv"
 COLUMNS = ("engine", "quotes", "words", "characters")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
@@ -35,7 +35,7 @@ class SearchEngine:
         )
 
 
-def read(path: Path = SHIPPED) -> list[SearchEngine]:
+def read(path: Path = DEFAULT_FILE) -> list[SearchEngine]:
     """Return the engines of `engine,quotes,words,characters` rows. Raises BadInput with
     the line.
     """

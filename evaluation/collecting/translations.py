@@ -17,7 +17,7 @@ SYNSET = re.compile(r"(\d{8})-([nvars])")
 LEMMA = re.compile(r"(?:[a-z]{2,3}(?:-\w+)?:)?lemma")
 NAMED = re.compile(r"wn-(?:data|wikt|cldr)-(\w+)")
 # If more of a file's nouns are unknown, its offsets are of another WordNet.
-MOST_UNKNOWN = 0.05
+MAX_UNKNOWN = 0.05
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def read(path: Path, wordnet: WordNet) -> Words:
                 synset_words.append(word)
     if not nouns:
         raise BadInput("has no words for nouns", path, None, "give a .tab file of OMW 1.x")
-    if unknown > MOST_UNKNOWN * nouns:
+    if unknown > MAX_UNKNOWN * nouns:
         raise BadInput(
             f"{unknown:,} of its {nouns:,} nouns are not in WordNet 3.0",
             path,

@@ -12,7 +12,7 @@ from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.store import Store
 from labeling.files import BadInput, file_sha256
 
-SAME = "let every machine see the same files under the same names, then run again"
+SHARE_FILES = "let every machine see the same files under the same names, then run again"
 
 
 def files_sha256(paths: Iterable[Path]) -> str:
@@ -24,7 +24,7 @@ def files_sha256(paths: Iterable[Path]) -> str:
         try:
             digest.update(bytes.fromhex(file_sha256(path)))
         except FileNotFoundError:
-            raise BadInput("is not on this machine", path, None, SAME) from None
+            raise BadInput("is not on this machine", path, None, SHARE_FILES) from None
     return digest.hexdigest()
 
 
@@ -35,7 +35,7 @@ def refuse_others(paths: Sequence[Path], sha256: str) -> None:
             "this file, or one of those after it, is another here than where the command began",
             paths[0],
             None,
-            SAME,
+            SHARE_FILES,
         )
 
 

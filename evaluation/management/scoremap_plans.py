@@ -20,9 +20,9 @@ CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.
 SMOOTH = 127.0
 # The noise of all samples is held in memory: 600 MB for 1,000 of 224 × 224.
-MOST_SAMPLES = 1000
+MAX_SAMPLES = 1000
 # Option → prefixes or suffixes of the methods that take it.
-ONLY_FOR = {
+METHOD_OPTIONS = {
     "grid": ("cam",),
     "channels": ("vanilla", "guided"),
     "samples": ("-smoothgrad", "-integrated"),
@@ -31,11 +31,11 @@ ONLY_FOR = {
     "baseline": ("-integrated",),
     "times_input": ("-integrated",),
 }
-NEEDED = ("model", "classes", "images")
+REQUIRED_OPTIONS = ("model", "classes", "images")
 RECIPE = tuple(field.name for field in dataclasses.fields(Recipe))
-OF_NETWORKS = (
-    *NEEDED,
-    *ONLY_FOR,
+NETWORK_OPTIONS = (
+    *REQUIRED_OPTIONS,
+    *METHOD_OPTIONS,
     "target",
     "predictions",
     "smooth",
@@ -87,7 +87,7 @@ class ScoremapOptions(NetworkOptions):
         choices=reading.ORIENTATIONS,
     )
     samples: int | None = option(
-        f"gradients averaged, 1 to {MOST_SAMPLES} (50)", type=whole(1, MOST_SAMPLES), metavar="N"
+        f"gradients averaged, 1 to {MAX_SAMPLES} (50)", type=whole(1, MAX_SAMPLES), metavar="N"
     )
     noise: float | None = option(
         "SmoothGrad: share of the image's range (0.15)", type=_amount, metavar="S"
@@ -136,7 +136,7 @@ class ScoremapOptions(NetworkOptions):
         # Not `in (None, False)`: a seed of 0 equals False.
         unfit = [
             name
-            for name in OF_NETWORKS
+            for name in NETWORK_OPTIONS
             if getattr(self, name) is not None and getattr(self, name) is not False
         ]
         if method == CENTER:
@@ -147,10 +147,10 @@ class ScoremapOptions(NetworkOptions):
                 if getattr(self, name) is not None:
                     raise UsageError(f"--{name} does not go with {CENTER}: it is one map for all")
             return
-        for name in NEEDED:
+        for name in REQUIRED_OPTIONS:
             if getattr(self, name) is None:
                 raise UsageError(f"{method} needs {_flag(name)}")
-        for name, methods in ONLY_FOR.items():
+        for name, methods in METHOD_OPTIONS.items():
             if name in unfit and not method.startswith(methods) and not method.endswith(methods):
                 raise UsageError(f"{_flag(name)} does not go with {method}")
         if self.smooth_as and not self.smooth:

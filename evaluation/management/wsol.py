@@ -81,7 +81,7 @@ class WsolOptions(ShardOptions):
         type=whole(1, box_scores.LARGEST_SIZE),
     )
     thresholds: int = option(
-        "0, 1/n, 2/n, … (default 1000)", 1000, type=whole(1, box_scores.MOST_THRESHOLDS)
+        "0, 1/n, 2/n, … (default 1000)", 1000, type=whole(1, box_scores.MAX_THRESHOLDS)
     )
     predictions: Path | None = option(
         "id,class rows of a classifier: gives top-1 localization", metavar="FILE"

@@ -46,7 +46,7 @@ SMALL = StudyConfig(
 )
 # Two processes of one thread: small networks gain little from more threads.
 SMALL_ENGINE = Engine.from_name("local:2")
-MOST_SUBMISSIONS = 100
+MAX_SUBMISSIONS = 100
 LOCK = ".lock"
 Make = Callable[[Sequence[Task], str], Iterable[bytes]]
 NO_MASKS = "nobody drew parts in this release"
@@ -236,9 +236,9 @@ def _benchmark(config: StudyConfig) -> Benchmark | None:
 
 
 def _submit(row: Benchmark, folder: StudyFolder) -> list[str]:
-    """Submit the maps of the final models, at most MOST_SUBMISSIONS, and return their names."""
+    """Submit the maps of the final models, at most MAX_SUBMISSIONS, and return their names."""
     names = []
-    for final in folder.finals()[:MOST_SUBMISSIONS]:
+    for final in folder.finals()[:MAX_SUBMISSIONS]:
         path = folder.path / "maps" / final.pair
         if path.is_dir():
             with refusals(path):

@@ -14,14 +14,14 @@ from labeling.estimators.intervals import clopper_pearson
 
 ROUNDS = 20_000
 # Limit of 128 times ROUNDS: a bound between two values may alternate between them forever.
-MOST_ROUNDS = 2_560_000
+MAX_ROUNDS = 2_560_000
 # A bound is stable if chance moves it by at most this share of the interval's width.
 TOLERANCE = 0.01
 # With fewer units on either side of a share, resampling underestimates: 4 of 4 right would give 1
 # to 1.
-FEW = 10
+MIN_SIDE = 10
 # Most counts drawn at once, 32 MB.
-_HELD = 4_000_000
+_MAX_IN_MEMORY = 4_000_000
 
 
 class Interval(NamedTuple):
@@ -46,7 +46,7 @@ def mean_interval(
     level: float,
     generator: np.random.Generator,
     rounds: int = ROUNDS,
-    most_rounds: int = MOST_ROUNDS,
+    most_rounds: int = MAX_ROUNDS,
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
     """Return the bootstrap interval of a mean over images, drawn with replacement.
@@ -74,7 +74,7 @@ def mean_interval(
         if len(worth) == 2:
             often = generator.binomial(images, shares[1], size) / images
             return worth[0] + (worth[1] - worth[0]) * often
-        batch = max(1, _HELD // len(worth))
+        batch = max(1, _MAX_IN_MEMORY // len(worth))
         parts = [
             generator.multinomial(images, shares, min(batch, size - start)) @ worth
             for start in range(0, size, batch)
@@ -97,11 +97,11 @@ def difference_of_errors(
     """Return the interval of the first's error minus the second's, on the same images.
 
     only_first, only_second: numbers of images on which only one is wrong. Bootstrap; if fewer than
-    2 · FEW images separate them, widened to what the exact intervals of both shares allow.
+    2 · MIN_SIDE images separate them, widened to what the exact intervals of both shares allow.
     """
     differ = np.repeat((1, -1, 0), (only_first, only_second, images - only_first - only_second))
     interval = mean_interval(differ, level, generator)
-    if not images or only_first + only_second >= 2 * FEW:
+    if not images or only_first + only_second >= 2 * MIN_SIDE:
         return interval
     first, second = (clopper_pearson(n, images, level) for n in (only_first, only_second))
     low, high = min(interval.low, first[0] - second[1]), max(interval.high, first[1] - second[0])
@@ -114,7 +114,7 @@ def widened(
     """Return the interval of a mean over units, widened if resampling underestimates it.
 
     bounds: the range of a unit's value. As a share of this range, the mean has some units for it
-    and some against it; with fewer than FEW of either, the interval is extended to
+    and some against it; with fewer than MIN_SIDE of either, the interval is extended to
     Clopper-Pearson's, which is exact for values 0 and 1 and conservative for values in between.
     """
     low, high = bounds
@@ -122,7 +122,7 @@ def widened(
     if not units or math.isnan(mean):
         return interval
     right = min(max((mean - low) / width, 0.0), 1.0) * units
-    if min(right, units - right) >= FEW:
+    if min(right, units - right) >= MIN_SIDE:
         return interval
     a, b = (low + width * share for share in clopper_pearson(right, units, level))
     return interval._replace(low=_least(interval.low, a), high=-_least(-interval.high, -b))
@@ -137,7 +137,7 @@ def settled_interval(
     draw: Callable[[int], NDArray[np.float64]],
     level: float,
     rounds: int = ROUNDS,
-    most_rounds: int = MOST_ROUNDS,
+    most_rounds: int = MAX_ROUNDS,
 ) -> Interval:
     """Return bounds of `draw(size)` from at least `rounds` rounds, doubled until they settle.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.metrics.significance import FEW, Interval, settled_interval
+from evaluation.metrics.significance import MIN_SIDE, Interval, settled_interval
 from labeling.estimators.intervals import clopper_pearson
 
 FOR, AGAINST, LEFT_OUT = 1, 0, -1
@@ -35,9 +35,9 @@ def sampled_share(
     whole: (n,) outcomes of the part that was examined completely: FOR, AGAINST or LEFT_OUT. sample:
     (m,) those of a random sample of the other part, which has `others` units. NaN if nothing
     counts. A bootstrap round redraws the numbers of units per outcome and of the other part, and
-    the sample. If either part has fewer than FEW units for or against, the interval is widened to
-    the bounds that follow from the Clopper-Pearson intervals of both parts. Raises ValueError for
-    other units without a sample.
+    the sample. If either part has fewer than MIN_SIDE units for or against, the interval is widened
+    to the bounds that follow from the Clopper-Pearson intervals of both parts. Raises ValueError
+    for other units without a sample.
 
     >>> share = sampled_share([1, 0], [1, 0], 10, 0.95, np.random.default_rng(0))
     >>> share.value, share.units
@@ -69,7 +69,7 @@ def sampled_share(
     against, in_favour = int(drawn[0]), int(drawn[1])
     looked_against, looked_for = int(looked[0]), int(looked[1])
     parts = [(looked_for, looked_against, 1.0), (in_favour, against, weight)]
-    if any(min(yes, no) < FEW for yes, no, _ in parts if yes + no):
+    if any(min(yes, no) < MIN_SIDE for yes, no, _ in parts if yes + no):
         low, high = (_mixed(parts, level, side) for side in (0, 1))
         interval = interval._replace(low=min(interval.low, low), high=max(interval.high, high))
     return SampledShare(value, interval, n + m)

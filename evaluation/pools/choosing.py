@@ -20,7 +20,7 @@ from django.db import transaction
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.benchmarks.uploads import load_wordnet, uploaded, without_folder
 from evaluation.metrics.mad.selection import SelectionRule
-from evaluation.metrics.wordnet.distances import OF_WORDNET
+from evaluation.metrics.wordnet.distances import WORDNET_DISTANCES
 from evaluation.models import Pool, PoolSelection
 from evaluation.pools import making, registering
 from evaluation.readers import selections
@@ -46,7 +46,7 @@ KIND = "select"
 RULE = tuple(vars(SelectionRule()))
 BATCH = 1000
 # Most bytes of a tree or matrix; 1,000 classes at full precision take 20 MB.
-MOST_DISTANCES = 32 * 1024 * 1024
+MAX_DISTANCES = 32 * 1024 * 1024
 NOT_MADE = "The selection is not made yet. Try again when its job is done."
 
 
@@ -131,7 +131,7 @@ def settings_of(pool: Pool, values: Mapping[str, Any]) -> PoolSettings:
             field="classifiers",
         )
     file = values.get("distances")
-    if file and file.size > MOST_DISTANCES:
+    if file and file.size > MAX_DISTANCES:
         raise TooLarge("The file is larger than 32 MiB.", field="distances")
     return PoolSettings(
         pool,
@@ -257,7 +257,7 @@ def competition_arguments(row: PoolSelection) -> dict[str, object]:
 @contextmanager
 def _opened(chosen: PoolSettings) -> Iterator[PredictionPool]:
     """Yield the predictions. Raises Refusal for a class that the distance does not know."""
-    wordnet = load_wordnet() if chosen.distance in OF_WORDNET else None
+    wordnet = load_wordnet() if chosen.distance in WORDNET_DISTANCES else None
     with making.unpacked(chosen.pool) as folder:
         try:
             pool = read_pool(folder, chosen.classifiers or None, wordnet)

@@ -30,11 +30,11 @@ from labeling.models import Dataset, Job, User
 
 KIND = "predict"
 FOLDER = "pools"
-MOST_MODELS = 20
+MAX_MODELS = 20
 TOP = 5
 # Environment variables that engines and stores need.
-OF_CLUSTER = r"RAY_\w+"
-OF_STORE = r"AWS_\w+"
+CLUSTER_VARIABLES = r"RAY_\w+"
+STORE_VARIABLES = r"AWS_\w+"
 NOT_MADE = "The pool is not made yet. Try again when its job is done."
 SHARED = ("classes.txt", "images.txt", "skipped.csv")
 
@@ -135,10 +135,10 @@ def _predict(job: Job, model: RegisteredModel, images: Path, folder: Path) -> di
     needed = []
     if settings.ASSAY_ENGINE:
         arguments += ["--on", settings.ASSAY_ENGINE]
-        needed += [OF_CLUSTER] * settings.ASSAY_ENGINE.startswith("ray:")
+        needed += [CLUSTER_VARIABLES] * settings.ASSAY_ENGINE.startswith("ray:")
     if settings.ASSAY_WORK:
         arguments += ["--work", settings.ASSAY_WORK]
-        needed += [OF_STORE] * settings.ASSAY_WORK.startswith("s3://")
+        needed += [STORE_VARIABLES] * settings.ASSAY_WORK.startswith("s3://")
     further = {
         name: value for name, value in os.environ.items() if re.fullmatch("|".join(needed), name)
     }
@@ -155,8 +155,8 @@ def _models(names: Sequence[str]) -> list[RegisteredModel]:
     """Return the registered models. Raises Refusal for a missing model, and for models whose
     classes differ: a pool has one list of classes.
     """
-    if not 1 <= len(names) <= MOST_MODELS:
-        raise Refusal(f"Choose 1 to {MOST_MODELS} models.", field="models")
+    if not 1 <= len(names) <= MAX_MODELS:
+        raise Refusal(f"Choose 1 to {MAX_MODELS} models.", field="models")
     models = registering.models_named(names, "models")
     if different := next((each for each in models if each.classes != models[0].classes), None):
         raise Refusal(

@@ -36,7 +36,16 @@ FOLDER = "model_runs"
 # Names of images in one query.
 STRETCH = 500
 # Entries of a command's result that are kept.
-KEPT = ("images", "frames", "skipped", "constant", "recipe", "preparation", "device", "versions")
+RESULT_KEYS = (
+    "images",
+    "frames",
+    "skipped",
+    "constant",
+    "recipe",
+    "preparation",
+    "device",
+    "versions",
+)
 
 
 def use_of(benchmark: Benchmark) -> ModelUse:
@@ -163,7 +172,7 @@ def _predicted(job: Job, run: ModelRun, folder: Path, result: dict[str, object])
         "--json",
         environment=registering.wordnet_variables(),
     )
-    result |= {key: value for key, value in json.loads(printed).items() if key in KEPT}
+    result |= {key: value for key, value in json.loads(printed).items() if key in RESULT_KEYS}
     result["sha256"] = model.source.get("sha256")
     # A pool is a folder with a file for each model.
     file = work.output / f"{model.name}.csv"

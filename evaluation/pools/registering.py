@@ -22,7 +22,7 @@ from evaluation.benchmarks.uploads import load_wordnet, uploaded
 from evaluation.classifiers.model_lists import EXPECTED, preparing_value
 from evaluation.metrics.wordnet.nouns import UnknownLabel
 from evaluation.models import RegisteredModel
-from evaluation.readers.class_files import LONGEST_LABEL
+from evaluation.readers.class_files import MAX_LABEL_LENGTH
 from evaluation.readers.shipped import CLASSES
 from labeling import onnx_files
 from labeling.campaigns.access import check_administrator
@@ -36,9 +36,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Folder of uploaded files, on this machine and in the storage.
 STORED = "models"
 MAX_BYTES = 512 * 1024**2
-MOST_CLASSES = 100_000
+MAX_CLASSES = 100_000
 # Most parts of an uploaded ONNX file: the web process reads these in 1.6 seconds and 130 MiB.
-MOST_PARTS = 500_000
+MAX_PARTS = 500_000
 # The process that opens an uploaded file has these limits: bytes, processor seconds, seconds.
 LIMITS = child.ChildLimits(memory=4 * child.GIB, cpu=300, seconds=600)
 # Matches messages of onnxruntime and Python.
@@ -128,7 +128,7 @@ def upload(
     _check_taken(name)
     with uploaded(file) as path:
         try:
-            onnx_files.check(path, MOST_PARTS)
+            onnx_files.check(path, MAX_PARTS)
         except BadInput as bad:
             raise Refusal(f"The file {bad.message}; {bad.cure}.", field="file") from bad
         digest = file_sha256(path)
@@ -303,11 +303,11 @@ def _wnids(text: str) -> list[str]:
     if text.strip() in CLASSES:
         text = CLASSES[text.strip()].read_text()
     wordnet, lines = load_wordnet(), text.strip().splitlines()
-    if len(lines) > MOST_CLASSES:
-        raise Refusal(f"List at most {MOST_CLASSES:,} classes.", field="classes")
+    if len(lines) > MAX_CLASSES:
+        raise Refusal(f"List at most {MAX_CLASSES:,} classes.", field="classes")
     first: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        if len(line) > LONGEST_LABEL:
+        if len(line) > MAX_LABEL_LENGTH:
             raise Refusal(
                 f"Line {number} has {len(line):,} characters. Give a wnid such as n02084071.",
                 field="classes",

@@ -25,7 +25,7 @@ class PoolSelectionViewSet(InDataset):
     queryset = PoolSelection.objects.none()
     serializer_class = PoolSelectionSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
-    max_upload_bytes = choosing.MOST_DISTANCES
+    max_upload_bytes = choosing.MAX_DISTANCES
     ordering = "-pk"
 
     @property

@@ -9,7 +9,7 @@ from evaluation.benchmarks.kinds.mad.serializers import NewBenchmarkSerializer
 from evaluation.models import ModelRun, Pool, PoolSelection, RegisteredModel
 from evaluation.pools.choosing import SelectionPlan
 from evaluation.pools.forms import ModelForm, PredictionsForm, SelectionForm
-from evaluation.pools.making import MOST_MODELS
+from evaluation.pools.making import MAX_MODELS
 from evaluation.selection.overlaps import SelectionOverlap
 from labeling.models import Job
 from labeling.web.api.base import Body, Key
@@ -56,7 +56,7 @@ class NewPoolSerializer(Body):
     models = serializers.ListField(
         child=serializers.CharField(max_length=100),
         allow_empty=False,
-        max_length=MOST_MODELS,
+        max_length=MAX_MODELS,
         help_text="Names of registered models, which have the same classes.",
     )
 

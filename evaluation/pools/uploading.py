@@ -24,7 +24,7 @@ from evaluation.readers.pools import (
     classifiers_in,
     read_pool,
 )
-from evaluation.readers.selections import LONGEST_CLASS
+from evaluation.readers.selections import MAX_CLASS_LENGTH
 from evaluation.selection.stored_pools import S3, pool_at
 from labeling.campaigns.access import check_administrator, check_may_open
 from labeling.datasets.archives import ZipLimits, unpack
@@ -33,15 +33,15 @@ from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput, is_storable
 from labeling.models import Dataset, User
 
-MOST_CLASSIFIERS = 100
-LISTED = 5
+MAX_CLASSIFIERS = 100
+MAX_LISTED = 5
 BATCH = 100_000
 # Limits the memory of a plan, which counts labels by class for each pair of classifiers.
-MOST_CLASSES = 100_000
-MOST_CLASSES_BYTES = 16 << 20
+MAX_CLASSES = 100_000
+MAX_CLASSES_BYTES = 16 << 20
 # Most bytes of a label with its confidence.
 BYTES_EACH = 8
-ENDS = (".labels.npy", ".confidences.npy")
+ARRAY_SUFFIXES = (".labels.npy", ".confidences.npy")
 
 
 def from_zip(dataset: Dataset, actor: User, file: Any) -> Pool:
@@ -53,7 +53,7 @@ def from_zip(dataset: Dataset, actor: User, file: Any) -> Pool:
     limits = ZipLimits(
         (".npy", ".txt"),
         # A pool.zip that the site made also has a CSV per model.
-        3 * MOST_CLASSIFIERS + 3,
+        3 * MAX_CLASSIFIERS + 3,
         most,
         "Send fewer classifiers.",
     )
@@ -85,8 +85,8 @@ def _fetch(address: str, folder: Path) -> None:
         for pool in sharded.open_all(None, None):
             images.writelines(name + b"\n" for name in ids_of(pool))
             for name, values in pool.predictions.items():
-                arrays[name + ENDS[0]].append(np.array(values.labels))
-                arrays[name + ENDS[1]].append(np.array(values.confidences))
+                arrays[name + ARRAY_SUFFIXES[0]].append(np.array(values.labels))
+                arrays[name + ARRAY_SUFFIXES[1]].append(np.array(values.confidences))
             classes = pool.classes
     (folder / CLASSES).write_text("".join(f"{name}\n" for name in classes), encoding="utf-8")
     for file, parts in arrays.items():
@@ -97,7 +97,7 @@ def _stored(dataset: Dataset, actor: User, folder: Path, field: str) -> Pool:
     with refusing(field):
         result = _checked(dataset, folder, field)
     packed = folder / "pool.zip"
-    files = [CLASSES, IMAGES, *(name + end for name in result for end in ENDS)]
+    files = [CLASSES, IMAGES, *(name + end for name in result for end in ARRAY_SUFFIXES)]
     making.pack(packed, {file: folder / file for file in files})
     with packed.open("rb") as file:
         stored = storages["data"].save(f"pools/{secrets.token_hex(8)}.zip", File(file))
@@ -114,7 +114,7 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
                 f"The zip has a folder, {path.name[:80]!r}. Pack the files alone.", field=field
             )
         if path.suffix == ".npy":
-            end = next((end for end in ENDS if path.name.endswith(end)), "")
+            end = next((end for end in ARRAY_SUFFIXES if path.name.endswith(end)), "")
             if not end:
                 raise BadInput(
                     "is neither labels nor confidences",
@@ -124,24 +124,24 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
                 )
             check_name(path.name.removesuffix(end))
     classes = folder / CLASSES
-    if classes.is_file() and classes.stat().st_size > MOST_CLASSES_BYTES:
+    if classes.is_file() and classes.stat().st_size > MAX_CLASSES_BYTES:
         raise BadInput(
-            f"is larger than {MOST_CLASSES_BYTES >> 20} MiB", classes, None, "list one class a line"
+            f"is larger than {MAX_CLASSES_BYTES >> 20} MiB", classes, None, "list one class a line"
         )
-    if len(classifiers_in(folder)) > MOST_CLASSIFIERS:
-        raise TooLarge(f"Send at most {MOST_CLASSIFIERS} classifiers.", field=field)
+    if len(classifiers_in(folder)) > MAX_CLASSIFIERS:
+        raise TooLarge(f"Send at most {MAX_CLASSIFIERS} classifiers.", field=field)
     pool = read_pool(folder, None, None)
-    if len(pool.classes) > MOST_CLASSES:
+    if len(pool.classes) > MAX_CLASSES:
         raise BadInput(
-            f"has {len(pool.classes):,} classes, at most {MOST_CLASSES:,} are taken",
+            f"has {len(pool.classes):,} classes, at most {MAX_CLASSES:,} are taken",
             CLASSES,
             None,
             "leave out those that no classifier names",
         )
     for line, name in enumerate(pool.classes, 1):
-        if len(name) > LONGEST_CLASS:
+        if len(name) > MAX_CLASS_LENGTH:
             raise BadInput(
-                f"{name[:80]!r} has over {LONGEST_CLASS} characters", CLASSES, line, "shorten it"
+                f"{name[:80]!r} has over {MAX_CLASS_LENGTH} characters", CLASSES, line, "shorten it"
             )
         if not is_storable(name):
             raise BadInput(f"{name!r} is no text", CLASSES, line, "remove the NUL")
@@ -149,8 +149,8 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
     unknown = Counter(name.decode() in known for name in ids_of(pool))[False]
     if unknown:
         names = (name.decode() for name in ids_of(pool))
-        examples = ", ".join(islice((name for name in names if name not in known), LISTED))
-        more = ", …" if unknown > LISTED else ""
+        examples = ", ".join(islice((name for name in names if name not in known), MAX_LISTED))
+        more = ", …" if unknown > MAX_LISTED else ""
         raise Refusal(
             f"{unknown:,} of {pool.total:,} images are not in {dataset.name}: {examples}{more}. "
             "Add them first, or name them in images.txt as the dataset does.",

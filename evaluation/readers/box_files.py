@@ -124,7 +124,7 @@ def read_truth(path: Path, options: BoxReading) -> BoxTruth:
     truth = _read_truth(path, layout, images, options)
     if not len(truth.objects):
         raise BadInput("there are no true boxes", path, None, "add the boxes of the objects")
-    box_rows.check(truth.objects, truth.images, box_rows.MOST_OBJECTS)
+    box_rows.check(truth.objects, truth.images, box_rows.MAX_OBJECTS)
     return truth
 
 
@@ -273,7 +273,7 @@ def read_found(path: Path, truth: BoxTruth, options: BoxReading, ranked: bool = 
         )
         cure = "call images as the truth does, with folder and extension"
         raise BadInput(fault, path, None, cure)
-    box_rows.check(predictions, truth.images, box_rows.MOST_DETECTIONS)
+    box_rows.check(predictions, truth.images, box_rows.MAX_DETECTIONS)
     return predictions
 
 

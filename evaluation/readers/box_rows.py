@@ -21,8 +21,8 @@ from labeling.files import BadInput
 from labeling.formats.reading import EDGE_PX, FARTHEST_PX
 
 # More than the objects of any photograph and the useful detections of any detector.
-MOST_OBJECTS = 1_000
-MOST_DETECTIONS = 10_000
+MAX_OBJECTS = 1_000
+MAX_DETECTIONS = 10_000
 EDGES = ("x0", "y0", "x1", "y1")
 Fail = Callable[[str, str], BadInput]
 
@@ -254,7 +254,7 @@ def check(rows: BoxRows, images: ImageNumbers, most: int) -> None:
     if counts.max() > most:
         image = int(np.argmax(counts > most))
         row = np.flatnonzero(rows.boxes.images == image)[most]
-        cure = "keep the surest" if most == MOST_DETECTIONS else "is it one image?"
+        cure = "keep the surest" if most == MAX_DETECTIONS else "is it one image?"
         raise rows.bad(int(row), f"its image has more than {most:,} boxes", cure)
 
 

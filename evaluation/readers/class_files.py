@@ -27,7 +27,7 @@ from labeling.release_files.frozen_labels import AnswerLine
 # No measure looks beyond this rank.
 RANKS = 20
 # More than twice the length of the longest noun lemma in WordNet.
-LONGEST_LABEL = 200
+MAX_LABEL_LENGTH = 200
 COLUMNS = ("image", "rank", "wnid", "confidence")
 _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 
@@ -87,7 +87,7 @@ class Labels:
         return number
 
     def _find(self, label: str, path: Path, line: int | None) -> int:
-        if len(label) > LONGEST_LABEL:
+        if len(label) > MAX_LABEL_LENGTH:
             cure = "give a wnid: n02084071"
             raise BadInput(f"the label has {len(label)} characters", path, line, cure)
         try:

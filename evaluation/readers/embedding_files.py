@@ -19,7 +19,7 @@ from labeling.files import BadInput, atomic_write, require_file, text_lines
 from labeling.plurals import count_of
 from labeling.records import Record
 
-MOST_RANKS = 10_000
+MAX_RANKS = 10_000
 FORM = "give an .npz with terms (T,) and vectors (T, D), or a .csv of term,number,number,…"
 
 
@@ -119,8 +119,8 @@ def predict(
     images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: number
     of terms to compare, by default 4 k. Raises BadInput.
     """
-    if k > MOST_RANKS:
-        raise BadInput(f"k is {k}", cure=f"take at most {MOST_RANKS:,}, nothing beyond is scored")
+    if k > MAX_RANKS:
+        raise BadInput(f"k is {k}", cure=f"take at most {MAX_RANKS:,}, nothing beyond is scored")
     known, queries = read_terms(terms), read_vectors(vectors)
     if queries.shape[1] != known.vectors.shape[1]:
         problem = f"has {queries.shape[1]} numbers a row, {terms} has {known.vectors.shape[1]}"

@@ -13,10 +13,10 @@ from labeling.files import BadInput, StrPath, require_file
 from labeling.plurals import count_of
 
 # Limit on images and on values per image, above that of any experiment.
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 # Limit on rows, columns, persons and sides of images.
 LARGEST = 2**31
-_SAVE = "save it in MATLAB with -v7.3, or take the file as published"
+_SAVE_AS_V73 = "save it in MATLAB with -v7.3, or take the file as published"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
     with _opened(path) as file, _readable(path):
         cells = _variable(file, "fixCell", path)
         if cells.dtype != object or 1 not in cells.shape:
-            raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE)
+            raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE_AS_V73)
         if extents is not None and len(extents) != cells.size:
             raise BadInput(
                 f"has {count_of(cells.size, 'image')}, {sizes} has {len(extents)}",
@@ -66,7 +66,7 @@ def _opened(path: Path) -> Any:
     try:
         return h5py.File(path)
     except OSError:
-        raise BadInput("is not a MATLAB v7.3 file", file=path, cure=_SAVE) from None
+        raise BadInput("is not a MATLAB v7.3 file", file=path, cure=_SAVE_AS_V73) from None
 
 
 @contextmanager
@@ -75,16 +75,16 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE) from None
+        raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE_AS_V73) from None
 
 
 def _values(data: Any, name: str, path: Path) -> NDArray[Any]:
     """Return the content of a dataset. Raises BadInput for one that declares too many values."""
-    if data.size is None or data.size > MOST_VALUES:
+    if data.size is None or data.size > MAX_VALUES:
         raise BadInput(
-            f"{name} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
+            f"{name} says it has {data.size or 'no'} values, expected at most {MAX_VALUES:,}",
             file=path,
-            cure=_SAVE,
+            cure=_SAVE_AS_V73,
         )
     return np.asarray(data[()])
 
@@ -94,7 +94,7 @@ def _variable(file: Any, name: str, path: Path) -> NDArray[Any]:
 
     if not isinstance(file.get(name), h5py.Dataset):
         variables = ", ".join(key for key in file if not key.startswith("#")) or "nothing"
-        raise BadInput(f"has no variable {name}, it has {variables}", file=path, cure=_SAVE)
+        raise BadInput(f"has no variable {name}, it has {variables}", file=path, cure=_SAVE_AS_V73)
     return _values(file[name], name, path)
 
 
@@ -102,7 +102,9 @@ def _cell(file: Any, reference: Any, number: int, path: Path) -> NDArray[Any]:
     try:
         return _values(file[reference], f"image {number}", path)
     except (AttributeError, KeyError, OSError, RuntimeError, TypeError, ValueError):
-        raise BadInput(f"image {number}: its cell leads nowhere", file=path, cure=_SAVE) from None
+        raise BadInput(
+            f"image {number}: its cell leads nowhere", file=path, cure=_SAVE_AS_V73
+        ) from None
 
 
 def _sizes(path: Path) -> list[tuple[int, int]]:
@@ -110,10 +112,12 @@ def _sizes(path: Path) -> list[tuple[int, int]]:
         values = _variable(file, "sizeData", path)
     if values.ndim != 2 or values.shape[0] != 2 or values.dtype.kind not in "fiu":
         raise BadInput(
-            f"sizeData has shape {values.shape[::-1]}, expected (images, 2)", file=path, cure=_SAVE
+            f"sizeData has shape {values.shape[::-1]}, expected (images, 2)",
+            file=path,
+            cure=_SAVE_AS_V73,
         )
     if not ((values >= 1) & (values <= LARGEST) & (values % 1 == 0)).all():
-        raise BadInput("sizeData has sizes that are not whole pixels", file=path, cure=_SAVE)
+        raise BadInput("sizeData has sizes that are not whole pixels", file=path, cure=_SAVE_AS_V73)
     return [(int(height), int(width)) for height, width in values.T]
 
 
@@ -129,7 +133,7 @@ def _people(
             f"image {number}: has shape {values.shape[::-1]}, expected rows of (row, column, "
             "person)",
             file=path,
-            cure=_SAVE,
+            cure=_SAVE_AS_V73,
         )
     rows, columns, people = values
     with np.errstate(invalid="ignore"):

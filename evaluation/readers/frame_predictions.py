@@ -18,7 +18,7 @@ PEOPLE = "people"
 NOTHING, NOT_ASKED = -1, -2
 _UNREAD = -3
 # Characters of a name in a message.
-LONGEST_NAMED = 200
+MAX_SHOWN_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _short(name: str) -> str:
     >>> _short("cats/0.png/01")
     "'cats/0.png/01'"
     """
-    return repr(name) if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]!r}…"
+    return repr(name) if len(name) <= MAX_SHOWN_LENGTH else f"{name[:MAX_SHOWN_LENGTH]!r}…"
 
 
 def _fill_missing(

@@ -21,7 +21,7 @@ from labeling.files import BadInput, atomic_write, require_file
 CURE = "list one image id per line"
 # Lists with lines of several lengths have an index beside them: the start of every N-th line.
 INDEX_STRIDE = 1 << 12
-_PIECE = 1 << 22
+_BLOCK_BYTES = 1 << 22
 _PAGE = 1 << 12
 _NEWLINE = 10
 
@@ -114,10 +114,10 @@ class ImageList:
 
     def _check_utf8(self) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        for start in range(0, len(self.text) + 1, _PIECE):
-            piece = self.text[start : start + _PIECE].tobytes()
+        for start in range(0, len(self.text) + 1, _BLOCK_BYTES):
+            piece = self.text[start : start + _BLOCK_BYTES].tobytes()
             try:
-                decoder.decode(piece, final=start + _PIECE > len(self.text))
+                decoder.decode(piece, final=start + _BLOCK_BYTES > len(self.text))
             except UnicodeDecodeError as error:
                 # The bad byte may be among up to three bytes that the decoder had buffered.
                 before = self.text[: start + error.start]
@@ -190,7 +190,7 @@ def _size(path: Path) -> int:
     return size
 
 
-def read_bytes(path: Path, start: int, stop: int, size: int = _PIECE) -> Iterator[bytes]:
+def read_bytes(path: Path, start: int, stop: int, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
     """Yield these bytes of a file in pieces of a given size, without the system's read-ahead."""
     with _opened(path) as file:
         file.seek(start)
@@ -219,7 +219,7 @@ def _is_whole(path: Path, extent: Extent, length: int | None = None) -> bool:
     start = extent.start_byte
     if start > 0 and next(read_bytes(path, start - 1, start), b"") != b"\n":
         return False
-    size = _PIECE if length is None else max(1, _PIECE // length) * length
+    size = _BLOCK_BYTES if length is None else max(1, _BLOCK_BYTES // length) * length
     lines, in_place, last = 0, 0, b"\n"
     for piece in read_bytes(path, start, extent.stop_byte, size):
         ends = np.frombuffer(piece, np.uint8) == _NEWLINE

@@ -12,7 +12,7 @@ from labeling.files import BadInput
 from labeling.plurals import count_of
 
 # A line of five boxes has under 300 characters.
-LONGEST_LINE = 1 << 16
+MAX_LINE_BYTES = 1 << 16
 RANKS = 5
 ClassOf = Callable[[int, Path, int], int]
 
@@ -82,9 +82,9 @@ def _lines(path: Path, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and words of every line; blank: also of empty lines."""
     with open(path, "rb") as file:
         number = 0
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_BYTES):
             number += 1
-            if len(line) == LONGEST_LINE:
+            if len(line) == MAX_LINE_BYTES:
                 raise BadInput("the line is too long", path, number, "is it a text of the kit?")
             try:
                 words = line.decode("utf-8-sig" if number == 1 else "utf-8").split()

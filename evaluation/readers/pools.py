@@ -26,7 +26,7 @@ from labeling.files import BadInput, file_sha256, require_file, text_lines
 CLASSES, IMAGES = "classes.txt", "images.txt"
 LABEL_TYPES = ("int16", "int32")
 CONFIDENCE_TYPES = ("float16", "float32")
-_PIECE = 1 << 22
+_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -347,5 +347,5 @@ def _check_confidences(path: Path, confidences: NDArray[Any], part: slice) -> bo
 
 
 def _pieces(array: NDArray[Any], part: slice) -> Iterator[tuple[int, NDArray[Any]]]:
-    for start in range(part.start, part.stop, _PIECE):
-        yield start, array[start : min(start + _PIECE, part.stop)]
+    for start in range(part.start, part.stop, _BLOCK_BYTES):
+        yield start, array[start : min(start + _BLOCK_BYTES, part.stop)]

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from evaluation.metrics.mad.ranking import SelectedImage
 from evaluation.metrics.wordnet import nouns
-from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
+from evaluation.metrics.wordnet.distances import DISTANCES, WORDNET_DISTANCES
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput
@@ -26,7 +26,7 @@ from labeling.records import Record
 MAX_RANK = 1_000_000
 MAX_TOP_K = 10_000
 # The length limit of labels in the database.
-LONGEST_CLASS = 64
+MAX_CLASS_LENGTH = 64
 # Settings that must be equal for the lists of two selections to be comparable.
 RULE = (
     "top_k",
@@ -72,7 +72,7 @@ class Meta(Record):
         """Return whether the classes must be WordNet's; zero-one and a user's distances
         allow any.
         """
-        return self.distance in (None, *OF_WORDNET)
+        return self.distance in (None, *WORDNET_DISTANCES)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """Return the names in the order of a full run over all of them: sorted, or as given."""
@@ -143,7 +143,7 @@ def wordnet_for(path: Path, load: Callable[[], WordNet] = nouns.load) -> WordNet
     _, row = next(json_lines(path), (0, {}))
     meta = row.get("meta")
     distance = meta.get("distance") if isinstance(meta, dict) else None
-    return load() if distance in (None, *OF_WORDNET) else nouns.load_or_none()
+    return load() if distance in (None, *WORDNET_DISTANCES) else nouns.load_or_none()
 
 
 def read(path: Path, wordnet: WordNet | None, name: str = "") -> SelectionFile:
@@ -177,8 +177,10 @@ def _whole(
         line = _line(row, names)
         for label in set(line.labels) - known:
             if not first[0].needs_wordnet:
-                if not _is_text(label, LONGEST_CLASS):
-                    raise ValueError(f"a class has 1 to {LONGEST_CLASS} characters: {label[:80]!r}")
+                if not _is_text(label, MAX_CLASS_LENGTH):
+                    raise ValueError(
+                        f"a class has 1 to {MAX_CLASS_LENGTH} characters: {label[:80]!r}"
+                    )
             elif wordnet is not None:
                 wordnet.index(label)
             known.add(label)

@@ -28,8 +28,8 @@ from evaluation.readers.pools import (
 from labeling.files import BadInput, atomic_write, file_sha256, refuse_input, require_file
 from labeling.records import Record
 
-AGAIN = "write the pool again with mad pool"
-BRING_BACK = f"bring it back, or {AGAIN}"
+WRITE_POOL_AGAIN = "write the pool again with mad pool"
+RESTORE_FILE = f"bring it back, or {WRITE_POOL_AGAIN}"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 
 
@@ -109,7 +109,7 @@ class ShardedPool:
             if _sha256(broken) == shard.sha256.get(broken.name):
                 raise
             # The file was valid when its line was written.
-            raise BadInput(error.message, broken, error.line, BRING_BACK) from error
+            raise BadInput(error.message, broken, error.line, RESTORE_FILE) from error
         if pool.total != shard.images:
             raise self._bad(
                 number,
@@ -160,7 +160,7 @@ class ShardedPool:
 
     def _bad(self, number: int, message: str, cure: str) -> BadInput:
         return BadInput(
-            message, self.path_in_messages, self.lines[number - 1], f"{cure}, or {AGAIN}"
+            message, self.path_in_messages, self.lines[number - 1], f"{cure}, or {WRITE_POOL_AGAIN}"
         )
 
 
@@ -185,7 +185,7 @@ def read_sharded(path: Path) -> ShardedPool:
         shards.append(shard)
         lines.append(number)
     if not shards:
-        raise BadInput("there are no shards", path, None, AGAIN)
+        raise BadInput("there are no shards", path, None, WRITE_POOL_AGAIN)
     pool = ShardedPool(path, shards, lines)
     if len(pool.classifiers) < 2:
         raise BadInput(
@@ -272,14 +272,17 @@ def _sha256(path: Path) -> str | None:
 
 def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
     wrong = BadInput(
-        "is no line of a shard: path, images, first, last and sha256 by file", path, number, AGAIN
+        "is no line of a shard: path, images, first, last and sha256 by file",
+        path,
+        number,
+        WRITE_POOL_AGAIN,
     )
     if not isinstance(row.get("sha256", {}), dict):
         raise wrong
     try:
         shard = Shard.from_json(row)
     except ValueError as error:
-        raise BadInput(str(error), path, number, AGAIN) from error
+        raise BadInput(str(error), path, number, WRITE_POOL_AGAIN) from error
     texts = [shard.path, shard.first, shard.last, *shard.sha256.values()]
     if not (
         all(isinstance(text, str) and text and "\0" not in text for text in texts)
@@ -294,7 +297,7 @@ def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
             f"the last image {shard.last!r} comes before the first {shard.first!r}",
             path,
             number,
-            AGAIN,
+            WRITE_POOL_AGAIN,
         )
     return shard
 
@@ -306,11 +309,14 @@ def _refuse_another_kind(path: Path, number: int, first: Shard, shard: Shard) ->
             f"{file} is in one of lines 1 and {number} only",
             path,
             number,
-            f"predict all shards by the same classifiers, and {AGAIN}",
+            f"predict all shards by the same classifiers, and {WRITE_POOL_AGAIN}",
         )
     if shard.sha256[CLASSES] != first.sha256[CLASSES]:
         raise BadInput(
-            f"has another {CLASSES} than line 1", path, number, f"use one {CLASSES}, and {AGAIN}"
+            f"has another {CLASSES} than line 1",
+            path,
+            number,
+            f"use one {CLASSES}, and {WRITE_POOL_AGAIN}",
         )
 
 

@@ -22,9 +22,9 @@ from labeling.files import BadInput, require_file
 from labeling.geometry import mask_png
 
 # A file with more is wrong; every box is compared with thousands.
-MOST_BOXES = 1000
+MAX_BOXES = 1000
 # Protocol `paper` resizes score maps to the size of their image.
-MOST_PIXELS = 100_000_000
+MAX_PIXELS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def read_boxes(folder: Path) -> list[WsolImage]:
     image_ids.txt.
 
     Raises BadInput with the line for an id that is unknown, missing or repeated, for a box that is
-    inside out or leaves its image, and for more than MOST_BOXES in an image.
+    inside out or leaves its image, and for more than MAX_BOXES in an image.
     """
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
@@ -61,9 +61,9 @@ def read_boxes(folder: Path) -> list[WsolImage]:
     path = folder / "localization.txt"
     for line, name, cells in _rows(path, names, 4, "id,x0,y0,x1,y1"):
         mine = boxes.setdefault(name, [])
-        if len(mine) == MOST_BOXES:
+        if len(mine) == MAX_BOXES:
             raise BadInput(
-                f"{name} has more than {MOST_BOXES:,} boxes", path, line, "keep its objects' boxes"
+                f"{name} has more than {MAX_BOXES:,} boxes", path, line, "keep its objects' boxes"
             )
         mine.append(_box(path, line, cells, *sizes[name]))
     _all_there(path, names, boxes)
@@ -126,7 +126,7 @@ def read_truth(image: MaskedImage, localization: Path, size: int | None) -> NDAr
     first: tuple[int, ...] | None = None
     for kind, files in enumerate((image.masks, image.ignore)):
         for file, line in files:
-            mask = mask_png.read(file, MOST_PIXELS, empty=True)
+            mask = mask_png.read(file, MAX_PIXELS, empty=True)
             first = first or mask.shape
             if size is None and mask.shape != first:
                 raise BadInput(
@@ -220,7 +220,7 @@ class ScoreMaps:
         return self.folder / f"{name}.npy"
 
     def read(self, name: str, normalize: str, size: int | None = None) -> NDArray[Any]:
-        """Return (H, W) finite floats. size: the required side; by default any up to MOST_PIXELS.
+        """Return (H, W) finite floats. size: the required side; by default any up to MAX_PIXELS.
 
         Under normalize `none` scores must lie in [0, 1]; under `max` one must be 0 or more.
         """
@@ -277,9 +277,9 @@ def _check_shape(shape: tuple[int, ...], size: int | None, path: Path) -> None:
             None,
             f"resize it, or give --size {height}" if height == width else "resize it",
         )
-    if not 0 < height * width <= MOST_PIXELS:
+    if not 0 < height * width <= MAX_PIXELS:
         raise BadInput(
-            f"has {height * width:,} pixels, expected 1 to {MOST_PIXELS:,}", path, None, "resize it"
+            f"has {height * width:,} pixels, expected 1 to {MAX_PIXELS:,}", path, None, "resize it"
         )
 
 
@@ -400,9 +400,9 @@ def _size(path: Path, line: int, cells: list[str]) -> tuple[int, int]:
         width, height = int(cells[0]), int(cells[1])
     except ValueError:
         raise BadInput("a size is no whole number", path, line, "write id,width,height") from None
-    if width < 1 or height < 1 or width * height > MOST_PIXELS:
+    if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise BadInput(
-            f"the size is {width} × {height}, expected 1 to {MOST_PIXELS:,} pixels",
+            f"the size is {width} × {height}, expected 1 to {MAX_PIXELS:,} pixels",
             path,
             line,
             "write the width and height of the image",

@@ -7,7 +7,7 @@ from evaluation.scoring.release_report import ReleaseReport, ReportedClass
 from labeling.models import Job, Release
 from labeling.reports.boxes_page import CountShare
 
-MOST_PEOPLE = 20
+MAX_PEOPLE = 20
 MEASURES = {
     "scale": "Scale: share of the image that an instance takes",
     "cpl": "Chance performance of localization",
@@ -31,7 +31,7 @@ class ReportCard:
         if isinstance(made, Job):
             return cls(release, job=made)
         total = sum(person.votes for person in made.people)
-        people = [CountShare(row.name, row.votes, total) for row in made.people[:MOST_PEOPLE]]
+        people = [CountShare(row.name, row.votes, total) for row in made.people[:MAX_PEOPLE]]
         return cls(release, made, people=people)
 
 

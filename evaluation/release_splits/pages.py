@@ -10,7 +10,7 @@ from labeling.models import Campaign, User
 from labeling.reports.boxes_page import CountShare
 
 # Most classes on the page; split.json has all.
-MOST_CLASSES = 200
+MAX_CLASSES = 200
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ClassCounts:
 @dataclass(frozen=True)
 class SplitCard:
     """A split. is_whole: whether its zip has every list for this user. classes: the first
-    MOST_CLASSES by key; class_count: the number of all. Empty until the split is made.
+    MAX_CLASSES by key; class_count: the number of all. Empty until the split is made.
     """
 
     split: ReleaseSplit
@@ -56,7 +56,7 @@ def _card(row: ReleaseSplit, names: Mapping[str, str], user: User) -> SplitCard:
         [CountShare(name, part.images, total) for name, part in head.counts.items()],
         [
             ClassCounts(names.get(key) or key, [part.classes.get(key, 0) for part in parts])
-            for key in keys[:MOST_CLASSES]
+            for key in keys[:MAX_CLASSES]
         ],
         len(keys),
         head.notes,

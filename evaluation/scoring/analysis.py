@@ -20,7 +20,7 @@ from labeling.records import Record
 
 HISTOGRAM_BINS = 20
 EDGES = [i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)]
-LISTED = 10
+MAX_LISTED = 10
 SCALE = "mean share of the image that an instance takes, over all instances of the class"
 CPL = "ordered pairs of a class's instances, in one image too, with IoU 0.5 or more in unit images"
 NEIGHBOURS = "boxes of the same class and image that overlap or touch"
@@ -183,7 +183,7 @@ def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClas
 
 
 def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int) -> Extremes:
-    order = sorted(values, key=lambda wnid: (sign * values[wnid], wnid))[:LISTED]
+    order = sorted(values, key=lambda wnid: (sign * values[wnid], wnid))[:MAX_LISTED]
     last = values[order[-1]] if order else math.nan
     return Extremes(
         rows=[ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in order],

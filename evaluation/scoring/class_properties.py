@@ -28,7 +28,7 @@ BINS = {
     "natural": ("man-made", "natural"),
 }
 LEVEL = 0.95
-LOW = 1
+ONE_OBJECT = 1
 MATCHING = (
     "of each bin the classes of largest scale are dropped until its mean scale is as close as can "
     "be to the least mean of a bin of five classes or more"
@@ -154,7 +154,7 @@ def by_property(
     """
     codes = np.array(properties, np.int64).reshape(-1, len(BINS))
     size, deformability, texture, natural = codes.T
-    untextured = np.where(texture <= LOW, 2 * natural + texture, -1)
+    untextured = np.where(texture <= ONE_OBJECT, 2 * natural + texture, -1)
     rows_of = {
         "size": (size, list(BINS["size"])),
         "deformability": (deformability, list(BINS["deformability"])),
@@ -164,7 +164,7 @@ def by_property(
             2 * natural + deformability,
             _both(BINS["natural"], BINS["deformability"]),
         ),
-        "natural_texture": (untextured, _both(BINS["natural"], BINS["texture"][: LOW + 1])),
+        "natural_texture": (untextured, _both(BINS["natural"], BINS["texture"][: ONE_OBJECT + 1])),
     }
     return Properties(
         classes=len(properties),

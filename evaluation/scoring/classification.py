@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.ilsvrc import errors as ilsvrc
 from evaluation.metrics.ilsvrc import hpk
-from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
+from evaluation.metrics.significance import MAX_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
 from evaluation.readers.class_files import RANKS, Classified, NamedByPeople
 from evaluation.readers.pools import read_classes
@@ -236,7 +236,7 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
             values, confidence, generator, bounds=(0, scale if most is None else most)
         )
         if not stable:
-            notes.append(f"the interval of {name} had not settled after {MOST_ROUNDS} rounds")
+            notes.append(f"the interval of {name} had not settled after {MAX_ROUNDS} rounds")
         value = float(np.mean(values))
         return IntervalEstimate(
             value=value / scale, interval=[low / scale, high / scale], rounds=rounds

@@ -26,7 +26,7 @@ from evaluation.metrics.detection.precision import (
     best_overlaps,
     pair_iou,
 )
-from evaluation.metrics.significance import FEW, ROUNDS, Interval, widened
+from evaluation.metrics.significance import MIN_SIDE, ROUNDS, Interval, widened
 from evaluation.readers.box_files import (
     BoxReading,
     BoxTruth,
@@ -55,9 +55,9 @@ from labeling.plurals import count_of
 from labeling.records import Record
 
 # Maximum number of detections per image in `outcomes`.
-MOST_OF_AN_IMAGE = 100
+MAX_PER_IMAGE = 100
 # Maximum number of classes that a note lists.
-NAMED = 10
+MAX_LISTED = 10
 THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
 RANGE = "COCO: mean over 101 recalls of the highest precision, 100 detections of an image and class"
 AVERAGE = "area under the highest precision at this recall or more (PASCAL VOC)"
@@ -220,7 +220,7 @@ def outcomes(detected: Detected) -> Iterator[ImageOutcome]:
             "classes": sorted(set(labels)),
             "truth": [[*box, label] for _, box, label in true],
             "outcome": {
-                "found": matched.rows(ends[i], min(ends[i + 1], ends[i] + MOST_OF_AN_IMAGE)),
+                "found": matched.rows(ends[i], min(ends[i + 1], ends[i] + MAX_PER_IMAGE)),
                 "missed": [[label, *box] for k, box, label in true if not matched.taken[k]],
             },
         }
@@ -421,10 +421,10 @@ def _doubts(detected: Detected, bare: int, drawn: PrecisionIntervals | None) -> 
         yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
     loose = [detected.labels[c] for c, interval in drawn.by_class.items() if not interval.stable]
     if loose:
-        more = f" and {len(loose) - NAMED} more" if len(loose) > NAMED else ""
+        more = f" and {len(loose) - MAX_LISTED} more" if len(loose) > MAX_LISTED else ""
         yield (
             f"the intervals of {count_of(len(loose), 'class', 'classes')} had not settled after "
-            f"their rounds: {', '.join(loose[:NAMED])}{more}"
+            f"their rounds: {', '.join(loose[:MAX_LISTED])}{more}"
         )
 
 
@@ -471,7 +471,7 @@ def _difference(
     if not (a and b):
         return None
     paired = difference_interval(a, b, options.confidence)
-    if _units(submissions[first]) >= 2 * FEW:
+    if _units(submissions[first]) >= 2 * MIN_SIDE:
         return paired
     first_interval, second_interval = (
         _mean_interval(submissions[name], drawn[name], options) for name in (first, second)

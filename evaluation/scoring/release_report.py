@@ -25,9 +25,9 @@ from labeling.release_files.frozen import Frozen
 
 BINS = 10
 # The largest clutter: no window of any image fits.
-MOST_CLUTTER = 10.0
+MAX_CLUTTER = 10.0
 # Kinds of release in which people choose between words or classes.
-WORDED = (CONTAINS, CLASS, GRAPH, JUDGED)
+CHOICE_KINDS = (CONTAINS, CLASS, GRAPH, JUDGED)
 # Keys of a vote that do not identify its question.
 VOTE_KEYS = {"annotator", "counted", "duration_ms", "late", "revision", "value"}
 CLUTTER = "log2 of the mean rank of the first window with IoU 0.5 or more; 1,001 where none fits"
@@ -174,7 +174,7 @@ def report(release: Frozen, windows: Path | None = None) -> ReleaseReport:
 MEASURES = {
     "scale": 1.0,
     "cpl": 1.0,
-    "clutter": MOST_CLUTTER,
+    "clutter": MAX_CLUTTER,
     "instances_per_image": 5.0,
     "neighbours_per_instance": 5.0,
 }
@@ -230,7 +230,7 @@ def _read_votes(release: Frozen) -> tuple[Counter[str], VoteAgreement]:
     votes: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     unlike, questions = 0.0, 0
-    is_worded = release.kind.release in WORDED
+    is_worded = release.kind.release in CHOICE_KINDS
     for words in _words_of_questions(release, votes, is_worded):
         answers = sum(words.values())
         if answers > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation import devices
 from evaluation.engines.tasks import Task, map_in_tasks, task
-from evaluation.metrics.wordnet.distances import OF_WORDNET
+from evaluation.metrics.wordnet.distances import WORDNET_DISTANCES
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
 from evaluation.readers.sharded_pools import CONFIDENCES, LABELS
@@ -20,7 +20,7 @@ from evaluation.selection.stored_pools import Source, pool_at, source_of
 from labeling.files import file_sha256
 
 # Images per task where the pool is one folder: 0.5 s of work for ten classifiers.
-MOST_IMAGES = 1 << 18
+MAX_IMAGES = 1 << 18
 
 
 def tasks_of(
@@ -50,7 +50,7 @@ def tasks_of(
         files = [CLASSES, IMAGES, *(name + end for name in chosen for end in (LABELS, CONFIDENCES))]
         inputs = {file: file_sha256(source / file) for file in files}
         images = len(np.load(source / files[2], mmap_mode="r", allow_pickle=False))
-        count = max(1, -(-images // MOST_IMAGES))
+        count = max(1, -(-images // MAX_IMAGES))
     shared = {
         "settings": settings.to_json(),
         "names": chosen,
@@ -90,7 +90,7 @@ def reduced_part(
     rules, path = selecting.settings_of(settings), source_of(source)
     if distances is not None:
         rules = replace(rules, distances=read_distances(Path(distances)))
-    wordnet = load() if rules.distance in OF_WORDNET else None
+    wordnet = load() if rules.distance in WORDNET_DISTANCES else None
     if sharded:
         # Keep a reference: fetched files are removed with the object.
         whole = pool_at(path)

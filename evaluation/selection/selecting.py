@@ -23,7 +23,11 @@ from evaluation.metrics.mad.selection import (
     count_just_below,
     survivors,
 )
-from evaluation.metrics.wordnet.distances import OF_WORDNET, NoPlaceInHierarchy, distance_matrix
+from evaluation.metrics.wordnet.distances import (
+    WORDNET_DISTANCES,
+    NoPlaceInHierarchy,
+    distance_matrix,
+)
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.image_lists import ImageList
 from evaluation.readers.pools import PredictionPool
@@ -74,7 +78,7 @@ def levels_of(
     pool_classes: Sequence[str], wordnet: WordNet | None, distance: str, file: StrPath
 ) -> Levels:
     """Return the distances of the classes as levels. Raises BadInput outside the hierarchy."""
-    if distance not in OF_WORDNET:
+    if distance not in WORDNET_DISTANCES:
         return Levels.of_matrix(1.0 - np.eye(len(pool_classes)))
     assert wordnet is not None
     places = [wordnet.index(wnid) for wnid in pool_classes]

@@ -61,11 +61,11 @@ class PartMeta(Meta):
 # Candidates of a pair: labels (n, 2), confidences (n, 2) and image ids.
 State = tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]
 # Keys in which parts of one selection may differ.
-OF_A_PART = {"shard", "part", "lines", "inputs"}
+PART_KEYS = {"shard", "part", "lines", "inputs"}
 # Keys that the meta line of a selection does not have.
 PART_FIELDS = {"shard", "part", "lines", "sizes", "all_classes"}
 # Number of joined candidates of a pair after which those that cannot be chosen are dropped.
-MOST_HELD = 1 << 16
+MAX_BUFFERED = 1 << 16
 
 
 class _HeldIds:
@@ -267,8 +267,8 @@ def _refuse_another_selection(first: PoolPart, part: PoolPart) -> None:
         difference = next(
             file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file]
         )
-    elif differ - OF_A_PART:
-        difference = min(differ - OF_A_PART)
+    elif differ - PART_KEYS:
+        difference = min(differ - PART_KEYS)
     elif first.lines is None and "inputs" in differ:
         difference = "inputs"
     elif first.inputs.get(CLASSES) != part.inputs.get(CLASSES):
@@ -372,13 +372,13 @@ def _joined_pair(
 ) -> _Held:
     """Return the candidates of one pair from all parts.
 
-    Above MOST_HELD, candidates that can no longer be chosen are dropped, so memory does not grow
+    Above MAX_BUFFERED, candidates that can no longer be chosen are dropped, so memory does not grow
     with the number of parts.
     """
     held: list[_Held] = []
     for origin, part in enumerate(parts):
         held.append(_held(part.pair(number), origin))
-        if origin and sum(len(each.names) for each in held) > MOST_HELD:
+        if origin and sum(len(each.names) for each in held) > MAX_BUFFERED:
             held = [_pruned(held, levels, rule)]
     return _pruned(held, levels, rule)
 

@@ -11,7 +11,7 @@ from evaluation.engines.input_files import faults_naming_origin
 from evaluation.engines.store import Store
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import PredictionPool
-from evaluation.readers.sharded_pools import BRING_BACK, ShardedPool, read_sharded
+from evaluation.readers.sharded_pools import RESTORE_FILE, ShardedPool, read_sharded
 from labeling.files import BadInput
 
 S3 = "s3://"
@@ -45,7 +45,7 @@ class _StoredPool(ShardedPool):
         self.fetched.append(TemporaryDirectory(prefix="assay-"))
         folder = Path(self.fetched[-1].name)
         for file in files:
-            self.store.copy(str(shard_path / file), folder / file, BRING_BACK)
+            self.store.copy(str(shard_path / file), folder / file, RESTORE_FILE)
         address = f"{self.store.address}/{shard_path}"
         with faults_naming_origin(str(folder), address):
             pool = self._read(folder, number, names, wordnet, threads)

@@ -16,7 +16,7 @@ from labeling.parts.model import PartedObject, Photograph
 from labeling.release_files.frozen import Frozen
 
 # Number of left-out objects that are named.
-NAMED = 5
+MAX_LISTED = 5
 TIGHT = "intra-object"
 
 
@@ -84,7 +84,7 @@ class LeftOutObjects:
 
     def add(self, thing: PartedObject) -> None:
         self.count += 1
-        if len(self.first) < NAMED:
+        if len(self.first) < MAX_LISTED:
             self.first.append(f"{thing.image}/{thing.name}")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation import devices
-from evaluation.engines.input_files import SAME
+from evaluation.engines.input_files import SHARE_FILES
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.sequences.part_orders import Orders
@@ -122,7 +122,10 @@ def revealed_frames(
     names = [image["name"] for image in arguments["images"]]
     if _sha256(names, open_image) != arguments["photographs"]:
         raise BadInput(
-            "has other photographs here than where the command began", photographs, None, SAME
+            "has other photographs here than where the command began",
+            photographs,
+            None,
+            SHARE_FILES,
         )
     held = {IMAGES: arguments["images"], OBJECTS: arguments["objects"]}
     meta: Any = {

@@ -16,7 +16,7 @@ from labeling.records import Record
 
 FORMAT = "assay-split"
 HEAD = "split.json"
-AGAIN = "give the folder that split wrote, or split again"
+SPLIT_AGAIN = "give the folder that split wrote, or split again"
 
 
 @dataclass(kw_only=True)
@@ -128,7 +128,7 @@ def read(path: Path) -> EarlierSplit:
             class_parts={name: rule.names.index(part) for name, part in class_parts.items()}
         )
     except (ValueError, AttributeError):
-        raise BadInput("was not written by split", path, None, AGAIN) from None
+        raise BadInput("was not written by split", path, None, SPLIT_AGAIN) from None
     for number, name in enumerate(rule.names):
         split.part_of |= dict.fromkeys(_images(path.parent, head, name), number)
     return EarlierSplit(head, split, file_sha256(path))
@@ -153,17 +153,17 @@ def _head(path: Path) -> SplitHead:
             raise ValueError
         return SplitHead.from_json(content)
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput("there is no split here", path, None, AGAIN) from None
+        raise BadInput("there is no split here", path, None, SPLIT_AGAIN) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise BadInput("was not written by split", path, None, AGAIN) from None
+        raise BadInput("was not written by split", path, None, SPLIT_AGAIN) from None
 
 
 def _images(folder: Path, head: SplitHead, name: str) -> list[str]:
     path = folder / f"{name}.txt"
     if not path.is_file():
-        raise BadInput("the list of this part is missing", path, None, AGAIN)
+        raise BadInput("the list of this part is missing", path, None, SPLIT_AGAIN)
     if file_sha256(path) != head.lists.get(name):
-        raise BadInput("was changed after the split was made", path, None, AGAIN)
+        raise BadInput("was changed after the split was made", path, None, SPLIT_AGAIN)
     # A name may hold what splitlines() takes for the end of a line, or begin with U+FEFF.
     return path.read_bytes().decode(errors="replace").split("\n")[:-1]
 

@@ -45,7 +45,7 @@ SCRATCH = "from scratch"
 FSL, CAM = "fsl", "cam"
 
 # Outputs that begin() removes if the study changes; test_passes.jsonl is kept.
-OF_ONE_STUDY = (
+STUDY_OUTPUTS = (
     "trials.jsonl",
     "choice.json",
     "finals.jsonl",
@@ -258,7 +258,7 @@ class StudyFolder:
         if self._has("study.json"):
             before = (self.path / "study.json").read_bytes()
             if before != f"{to_json(study)}\n".encode():
-                for path in (self.path / name for name in OF_ONE_STUDY):
+                for path in (self.path / name for name in STUDY_OUTPUTS):
                     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         self.write("study.json", study)
 

@@ -117,7 +117,7 @@ def test_one_that_keeps_dying_ends_the_others(pair, tmp_path):
     supervisor, pids = pair
 
     pid = pids["fork"]
-    for _ in range(serve.DEATHS - 1):
+    for _ in range(serve.MAX_DEATHS - 1):
         os.kill(pid, signal.SIGKILL)
         pid = successor(tmp_path / "fork.pid", pid)
     os.kill(pid, signal.SIGKILL)

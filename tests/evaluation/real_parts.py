@@ -56,7 +56,7 @@ def coco() -> bytes:
 
 
 def orders() -> bytes:
-    return json.dumps({"orders": {"by-eye": cds.BY_EYE}}).encode()
+    return json.dumps({"orders": {"by-eye": cds.PART_ORDERS}}).encode()
 
 
 def mapping() -> bytes:

@@ -9,7 +9,7 @@ from assay_client.transport import File, Transport
 
 # The site adds up to this many files without a job.
 BATCH = 20
-MOST_QUESTIONS = 5_000
+MAX_QUESTIONS = 5_000
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 # Rows, or a pandas DataFrame with these columns.
 Table = Iterable[Mapping[str, Any]] | Any
@@ -61,7 +61,7 @@ class AssayClient(Transport):
     def add_questions(self, campaign: str, questions: Table) -> int:
         """Ask about rows of image and topic; return how many are new."""
         path, created = f"campaigns/{campaign}/questions/", 0
-        for batch in _batches(_rows(questions), MOST_QUESTIONS):
+        for batch in _batches(_rows(questions), MAX_QUESTIONS):
             created += self.post(path, {"questions": [*batch]})["created"]
         return created
 

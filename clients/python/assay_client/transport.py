@@ -18,10 +18,10 @@ from assay_client.errors import JobFailed, Problem
 
 ROOT = "/api/v1/"
 # Statuses of requests that the site did not carry out; Retry-After says when to repeat them.
-TRY_AGAIN = (429, 502, 503, 504)
+RETRIED_STATUSES = (429, 502, 503, 504)
 # Methods that are safe to repeat.
 SAFE = ("GET", "PUT", "DELETE", "PATCH")
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 QUEUED_LONG = 30
 PAGE = 500
 UPLOADS = "uploads/"
@@ -141,7 +141,7 @@ class Transport:
                     raise
                 self._sleep(2**attempt)
                 continue
-            if response.status_code not in TRY_AGAIN or is_last:
+            if response.status_code not in RETRIED_STATUSES or is_last:
                 break
             self._sleep(_pause(response, attempt))
         if response.is_error:
@@ -215,4 +215,4 @@ def _json(response: httpx.Response) -> Any:
 
 def _pause(response: httpx.Response, attempt: int) -> float:
     stated = response.headers.get("retry-after", "")
-    return min(float(stated) if stated.isdigit() else 2.0**attempt, LONGEST_PAUSE)
+    return min(float(stated) if stated.isdigit() else 2.0**attempt, MAX_PAUSE)

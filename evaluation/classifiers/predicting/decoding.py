@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Batches in flight: one in the network, the others waiting or being prepared.
 DEPTH = 3
 # Starting processes takes as long as decoding about this many.
-WORTH_IT = 200
+MIN_FOR_PROCESSES = 200
 Pixels = NDArray[np.float32]
 
 

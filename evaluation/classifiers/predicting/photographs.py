@@ -21,7 +21,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.readers.wsol_folders import MOST_PIXELS
+from evaluation.readers.wsol_folders import MAX_PIXELS
 from labeling import image_files
 from labeling.csv_rows import rows
 from labeling.datasets import image_sources
@@ -30,9 +30,9 @@ from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 
 # Lines of the list sorted in memory at once, about 100 MB.
-HELD = 500_000
+MAX_LINES_IN_MEMORY = 500_000
 # An uncompressed photograph of the largest accepted size has 300 MB.
-MOST_BYTES = 512 << 20
+MAX_BYTES = 512 << 20
 COLUMN = "image"
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 DAMAGED = (*image_sources.DAMAGED, NotImplementedError, RuntimeError, ValueError)
@@ -87,7 +87,7 @@ class PhotographSource:
         """Return the photograph (H, W, 3), upright, in sRGB, on white. Raises Unreadable."""
         try:
             with self._opened(location) as file:
-                return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
+                return np.array(image_files.upright(file, max_pixels=MAX_PIXELS))
         except image_files.BadImage as error:
             raise Unreadable(str(error)) from None
         except MemoryError:
@@ -203,7 +203,7 @@ def source_of(path: Path) -> PhotographSource:
 
 
 def write_list(source: PhotographSource, goal: Path) -> PhotographList:
-    """Write the sorted list of the source's files, holding HELD lines in memory.
+    """Write the sorted list of the source's files, holding MAX_LINES_IN_MEMORY lines in memory.
 
     Raises BadInput: an invalid source, no photographs in it, two with the same name.
     """
@@ -229,7 +229,7 @@ def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
     waiting = iter(lines)
     with ExitStack() as files:
         pieces: list[IO[bytes]] = []
-        while piece := sorted(islice(waiting, HELD)):
+        while piece := sorted(islice(waiting, MAX_LINES_IN_MEMORY)):
             pieces.append(files.enter_context(TemporaryFile(dir=folder)))
             pieces[-1].writelines(piece)
             pieces[-1].seek(0)
@@ -257,8 +257,8 @@ def _lowered(sentence: str) -> str:
 
 
 def _refuse_large(size: int) -> None:
-    if size > MOST_BYTES:
-        raise Unreadable(f"It has over {MOST_BYTES >> 20} MiB.")
+    if size > MAX_BYTES:
+        raise Unreadable(f"It has over {MAX_BYTES >> 20} MiB.")
 
 
 def _twice(source: PhotographSource, name: str) -> BadInput:

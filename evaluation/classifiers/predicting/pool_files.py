@@ -28,8 +28,8 @@ WORK = ".predict"
 STATE, LOCK = "predict.json", "lock"
 IMAGES, CLASSES, SKIPPED = "images.txt", "classes.txt", "skipped.csv"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
-ANOTHER = "give a new or an empty folder"
-BEGIN_ANEW = "begin again with --restart"
+USE_EMPTY_FOLDER = "give a new or an empty folder"
+USE_RESTART = "begin again with --restart"
 # Most work lost by a killed run; syncing to disk takes a while.
 KEPT_SECONDS = 2.0
 # Size of a one-dimensional array's header as numpy.save writes it, for any length.
@@ -178,7 +178,7 @@ class PoolInProgress:
                 raise BadInput(
                     "is shorter than when the run was stopped",
                     file=path,
-                    cure=BEGIN_ANEW,
+                    cure=USE_RESTART,
                 )
             file = self._files[name] = path.open("r+b" if size else "w+b")
             file.truncate(size)
@@ -205,7 +205,7 @@ def opened(
     BadInput: the earlier pool has other settings or is damaged.
     """
     new_settings = json.loads(json.dumps(settings))
-    state, cure = _read(out / STATE), ANOTHER
+    state, cure = _read(out / STATE), USE_EMPTY_FOLDER
     if state is None:
         state, cure = _read(out / WORK / STATE), "--restart to begin again"
     if state is not None:
@@ -235,7 +235,7 @@ def working(out: Path, restart: bool = False) -> Iterator[Path]:
     was classified. Raises BadInput: `out` holds anything else; another run holds the lock.
     """
     if out.exists() and not out.is_dir():
-        raise BadInput("is a file, expected a folder", file=out, cure=ANOTHER)
+        raise BadInput("is a file, expected a folder", file=out, cure=USE_EMPTY_FOLDER)
     made, work = not out.exists(), out / WORK
     lock = _locked(work / LOCK, out)
     try:
@@ -277,7 +277,7 @@ def _refuse_others(out: Path, work: Path) -> None:
         moved = {*state.sizes, CLASSES} if state and state.whole else set()
     others = sorted(path.name for path in out.iterdir() if path.name not in {WORK, *moved})
     if others:
-        raise BadInput(f"holds something else ({others[0]})", file=out, cure=ANOTHER)
+        raise BadInput(f"holds something else ({others[0]})", file=out, cure=USE_EMPTY_FOLDER)
 
 
 def _may_go(out: Path, work: Path) -> bool:
@@ -302,7 +302,7 @@ def _read(path: Path) -> PoolState | None:
         return None
     except (ValueError, TypeError):
         raise BadInput(
-            "is no state of a run", file=path, cure=f"{BEGIN_ANEW}, or {ANOTHER}"
+            "is no state of a run", file=path, cure=f"{USE_RESTART}, or {USE_EMPTY_FOLDER}"
         ) from None
 
 

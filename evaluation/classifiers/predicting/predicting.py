@@ -26,7 +26,7 @@ from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, 
 from labeling.files import BadInput
 
 # File names have at most 255 bytes, including ".confidences.npy".
-LONGEST_NAME_BYTES = 200
+MAX_NAME_BYTES = 200
 
 
 @dataclass
@@ -52,7 +52,7 @@ def refuse_names(names: Sequence[str]) -> None:
             name.startswith(".")
             or set(name) & set("/\\,")
             or name == "skipped"
-            or len(name.encode()) > LONGEST_NAME_BYTES
+            or len(name.encode()) > MAX_NAME_BYTES
         ):
             raise BadInput(f"files cannot be named after the classifier {name[:80]!r}", cure=cure)
 

@@ -24,7 +24,7 @@ from evaluation.classifiers.predicting.photographs import (
 )
 from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, PoolInProgress
 from evaluation.classifiers.task_networks import Networks
-from evaluation.engines.input_files import SAME
+from evaluation.engines.input_files import SHARE_FILES
 from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, map_in_tasks, task
 from labeling.files import BadInput
@@ -103,7 +103,7 @@ def predicted_stretch(
     there = PhotographSource.of_locations(source)
     if there.sha256(_entries(lines)) != photographs:
         raise BadInput(
-            "has other photographs here than where the command began", there.path, None, SAME
+            "has other photographs here than where the command began", there.path, None, SHARE_FILES
         )
     classifiers = task_networks.opened(networks, opening)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:

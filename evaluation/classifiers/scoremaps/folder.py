@@ -18,7 +18,7 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
 
 SETTINGS = "settings.json"
-ANOTHER = "give another --out"
+USE_ANOTHER_OUT = "give another --out"
 
 
 @dataclass
@@ -47,7 +47,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
     """
     path.mkdir(parents=True, exist_ok=True)
     if not (path / SETTINGS).exists() and any(path.rglob("*.npy")):
-        raise BadInput("has score maps that were made otherwise", file=path, cure=ANOTHER)
+        raise BadInput("has score maps that were made otherwise", file=path, cure=USE_ANOTHER_OUT)
     with open(path / SETTINGS, "a+b") as file:
         resuming.lock(file, path)
         there = {map_path.relative_to(path).as_posix() for map_path in path.rglob("*.npy")}
@@ -55,7 +55,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
         extra = there - {f"{name}.npy" for name in names}
         if extra:
             raise BadInput(
-                "belongs to no id of image_ids.txt", file=path / min(extra), cure=ANOTHER
+                "belongs to no id of image_ids.txt", file=path / min(extra), cure=USE_ANOTHER_OUT
             )
         _remove_halves(path)
         whole = (name for name in names if f"{name}.npy" in there)
@@ -70,7 +70,7 @@ def _check_settings(file: IO[bytes], path: Path, settings: dict[str, object], be
     except ValueError:
         before = None
     if begun:
-        resuming.refuse_other(before, settings, path / SETTINGS, ANOTHER)
+        resuming.refuse_other(before, settings, path / SETTINGS, USE_ANOTHER_OUT)
     if before != settings:
         file.truncate(0)
         file.write(json.dumps(settings, ensure_ascii=False, indent=1).encode() + b"\n")

@@ -8,7 +8,7 @@ from evaluation.classifiers.opening import Classifier
 from evaluation.metrics.attribution.recipes import Recipe
 from labeling.files import BadInput, require_file, text_lines
 
-MOST_CLASSES = 1_000_000
+MAX_CLASSES = 1_000_000
 BASELINES = ("black", "zero")
 RESIZES = ("bilinear", "bicubic", "none")
 
@@ -52,8 +52,8 @@ def read_classes(source: str) -> list[str]:
     Raises BadInput for a duplicate class: its output would be ambiguous.
     """
     if source.isdecimal() and not Path(source).exists():
-        if not 1 <= int(source) <= MOST_CLASSES:
-            raise BadInput(f"{source} classes, expected 1 to {MOST_CLASSES:,}", cure="count them")
+        if not 1 <= int(source) <= MAX_CLASSES:
+            raise BadInput(f"{source} classes, expected 1 to {MAX_CLASSES:,}", cure="count them")
         return list(map(str, range(int(source))))
     path = Path(source)
     require_file(path, "list a class a line for each output, or give how many there are")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from evaluation.readers.wsol_folders import MOST_PIXELS
+from evaluation.readers.wsol_folders import MAX_PIXELS
 from labeling import image_files
 from labeling.files import BadInput
 from labeling.release_files.frozen import ahead
@@ -60,7 +60,7 @@ def pixels_of(path: Path, orientation: str) -> NDArray[np.uint8]:
             with Image.open(path, formats=image_files.FORMATS) as image:
                 return np.array(image.convert("RGB"))
         with open(path, "rb") as file:
-            return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
+            return np.array(image_files.upright(file, max_pixels=MAX_PIXELS))
     # Pillow raises these for broken chunks and for sizes that would fill the memory.
     except (
         image_files.BadImage,

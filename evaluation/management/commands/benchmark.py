@@ -13,7 +13,7 @@ from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answer
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
-from evaluation.benchmarks.truth_versions import FOLLOWING, MOST_IMAGES, Following, TruthVersionRow
+from evaluation.benchmarks.truth_versions import FOLLOWING, MAX_IMAGES, Following, TruthVersionRow
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
@@ -60,7 +60,7 @@ class OpenBenchmarkOptions:
     min_images: int = option(
         "newer labels count from this many images on (50)",
         Following.min_images,
-        type=whole(1, MOST_IMAGES),
+        type=whole(1, MAX_IMAGES),
     )
 
 

@@ -28,7 +28,7 @@ from labeling.management.release_options import RELEASE_HELP
 
 Frames = Generator[tuple[str, Any]]
 # Options that choose the frames of a release; they do not apply to frames in a folder.
-OF_RELEASE = (
+RELEASE_OPTIONS = (
     "number",
     "images",
     "part_schemes",
@@ -244,7 +244,7 @@ def _of_sequences(
 
 
 def _of_folder(folder: Path, options: ClassifyOptions) -> FrameSource:
-    excess = [name for name in ("release", *OF_RELEASE) if getattr(options, name)]
+    excess = [name for name in ("release", *RELEASE_OPTIONS) if getattr(options, name)]
     if excess:
         flag = f"--{excess[0].replace('_', '-').replace('schemes', 'scheme')}"
         source = "a release" if excess[0] == "release" else flag

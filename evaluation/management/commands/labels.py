@@ -27,8 +27,8 @@ from labeling.models import Dataset
 from labeling.release_files import exporting
 
 # Formats of labels and of objects with parts; a release's kind determines which it has.
-OUT = list(exporting.ALL_NAMES)
-IN = list(dict.fromkeys([*FORMATS, *part_reading.FORMAT_NAMES]))
+EXPORT_FORMATS = list(exporting.ALL_NAMES)
+IMPORT_FORMATS = list(dict.fromkeys([*FORMATS, *part_reading.FORMAT_NAMES]))
 
 
 @dataclass(kw_only=True)
@@ -38,7 +38,7 @@ class ExportOptions(ReleaseOptions):
         "pictures to look at",
         "csv",
         flag="--format",
-        choices=OUT,
+        choices=EXPORT_FORMATS,
     )
     out: Path = option("a folder that is not there yet", metavar="DIR")
     names: str = option(
@@ -62,7 +62,9 @@ class ExportOptions(ReleaseOptions):
 class LabelImportOptions(PartOptions):
     dataset: str = argument("its name")
     path: Path = argument("labels, or an export of a release", metavar="FILE|DIR")
-    format_name: str = option("default: as the files say", "", flag="--format", choices=IN)
+    format_name: str = option(
+        "default: as the files say", "", flag="--format", choices=IMPORT_FORMATS
+    )
     campaign: str | None = option("refuse classes that its question graph does not have")
 
 

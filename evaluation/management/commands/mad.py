@@ -29,7 +29,7 @@ from evaluation.metrics.mad.ranking import (
 )
 from evaluation.metrics.mad.results import Ranking
 from evaluation.metrics.mad.selection import Levels
-from evaluation.metrics.wordnet.distances import DISTANCES, OF_WORDNET
+from evaluation.metrics.wordnet.distances import DISTANCES, WORDNET_DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
@@ -47,7 +47,7 @@ from labeling.management.options import argument, option
 from labeling.management.printing import show, table
 from labeling.plurals import count_of
 
-BRING_BACK = "restore that file, or select again"
+RESTORE_FILE = "restore that file, or select again"
 THREADS = "by default as many as processors"
 
 
@@ -449,7 +449,7 @@ def _levels(
 
 def _wordnet(distance: str) -> WordNet | None:
     """Return WordNet where the distance needs it."""
-    return load() if distance in OF_WORDNET else None
+    return load() if distance in WORDNET_DISTANCES else None
 
 
 def _settings(values: Mapping[str, Any]) -> selecting.SelectionSettings:
@@ -491,7 +491,10 @@ def _joining_settings(
         raise BadInput(str(error), into, 1, "correct it") from error
     if settings.distances and settings.distances.sha256 != meta.distance_sha256:
         raise BadInput(
-            f"is not the file that {into} was made with", settings.distances.path, None, BRING_BACK
+            f"is not the file that {into} was made with",
+            settings.distances.path,
+            None,
+            RESTORE_FILE,
         )
     return settings
 
@@ -523,7 +526,7 @@ def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
                 opened.source,
                 f"has another {name} in its shards than {into} was made from",
             )
-        raise BadInput(fault, file=file, cure=BRING_BACK)
+        raise BadInput(fault, file=file, cure=RESTORE_FILE)
 
 
 def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:

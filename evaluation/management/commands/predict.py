@@ -222,7 +222,7 @@ def _refuse_inside(source: photographs.PhotographSource, out: Path) -> None:
 
 def _processes(images: int, device: str, chosen: int | None) -> int:
     """Return the number of processes that decode: 0 where starting them takes longer."""
-    if chosen is not None or images < decoding.WORTH_IT:
+    if chosen is not None or images < decoding.MIN_FOR_PROCESSES:
         return chosen or 0
     # On a CPU the network itself uses the processors.
     return max(1, processors.count() // (4 if device == devices.CPU else 1))

@@ -21,7 +21,7 @@ from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import argument, option
 from labeling.release_files import frozen
 
-SHIPPED = "ilsvrc"
+DEFAULT_CLASSES = "ilsvrc"
 ALL = "all"
 COLUMNS = ("wnid", "query", "language", "kind")
 
@@ -39,8 +39,8 @@ class BuildOptions:
         metavar="FILE.tab",
     )
     scenes: str | None = option(
-        f"queries for scenes, one a line; {SHIPPED}: the 129 of ILSVRC's detection",
-        metavar=f"FILE|{SHIPPED}",
+        f"queries for scenes, one a line; {DEFAULT_CLASSES}: the 129 of ILSVRC's detection",
+        metavar=f"FILE|{DEFAULT_CLASSES}",
     )
     pairs: str | None = option(
         "queries of two classes: so many of them, by hash, or all", metavar=f"N|{ALL}"
@@ -63,7 +63,7 @@ class Command(ContractCommand):
         frozen.check_goal(out)
         wordnet = load()
         class_list = class_lists.read(options.classes, wordnet)
-        known = search_engines.read(options.engines or search_engines.SHIPPED)
+        known = search_engines.read(options.engines or search_engines.DEFAULT_FILE)
         words = [read_words(path, wordnet) for path in options.translations]
         _check_languages(words)
         built = [
@@ -75,7 +75,7 @@ class Command(ContractCommand):
             queries.pairs(class_list.synsets, wordnet, _count(pairs), options.seed) if pairs else ()
         )
         if scenes is not None:
-            path = queries.SCENES if scenes == SHIPPED else Path(scenes)
+            path = queries.SCENES if scenes == DEFAULT_CLASSES else Path(scenes)
             built += queries.scenes(text_lines(path))
         with frozen.appearing(out) as unfinished:
             files = [_write(unfinished, engine, built) for engine in known]

@@ -11,7 +11,7 @@ from evaluation.management.computing import CpuOptions, on_device
 from evaluation.management.named_files import named_files, part_option
 from evaluation.management.release_truth import of_release
 from evaluation.management.wsol import score_cues, score_wsol
-from evaluation.metrics.significance import MOST_ROUNDS
+from evaluation.metrics.significance import MAX_ROUNDS
 from evaluation.readers import box_files, class_files, release_predictions
 from evaluation.readers.class_files import Classified, refuse_no_image
 from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
@@ -159,7 +159,7 @@ class DetectionOptions(BoxOptions):
     )
     most_rounds: int = option(
         "the bootstrap's 20,000 rounds are doubled until it settles, up to N; 0: no intervals",
-        MOST_ROUNDS,
+        MAX_ROUNDS,
         type=whole(),
         metavar="N",
     )

@@ -21,7 +21,7 @@ from labeling.management.options import argument, option
 from labeling.management.printing import table
 from labeling.plurals import count_of
 
-NOT_AN_INSTANCE = "name a class, not an instance"
+NAME_A_CLASS = "name a class, not an instance"
 
 
 @dataclass(kw_only=True)
@@ -218,7 +218,7 @@ class Command(ContractCommand):
                     result[name.replace("-", "_")] = int(value) if whole else value
             result["ancestor_height"] = wordnet.ancestor_height(*pair)
         except NoPlaceInHierarchy as error:
-            raise BadInput(str(error), cure=NOT_AN_INSTANCE) from error
+            raise BadInput(str(error), cure=NAME_A_CLASS) from error
         return result
 
     @verb("how alike two labels are")

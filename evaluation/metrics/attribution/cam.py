@@ -17,7 +17,7 @@ from evaluation.metrics.attribution.guided import name_of
 from evaluation.metrics.attribution.recipes import Unsuited
 
 # Number of last maps searched for the input of the class weights; only views may lie in between.
-LOOKED_AT = 8
+SEARCHED_MAPS = 8
 # Layers whose strides were lowered, with their original attributes.
 Changed = list[tuple[nn.Module, dict[str, object]]]
 # Relative rounding error of sums in another order than the network's.
@@ -58,7 +58,7 @@ class _Watching(TorchFunctionMode):
 
     def __init__(self, images: Tensor) -> None:
         super().__init__()
-        self.maps: deque[Tensor] = deque([images], LOOKED_AT)
+        self.maps: deque[Tensor] = deque([images], SEARCHED_MAPS)
         self.weighted: tuple[Tensor, Tensor] | None = None
 
     def __torch_function__(

@@ -19,7 +19,7 @@ Counts = NDArray[np.int32]
 # How the paper's text averages, and how the authors' script does.
 AVERAGINGS = ("text", "script")
 # Maximum number of values in memory per batch of rounds, some tens of MB.
-_HELD = 1_000_000
+_MAX_IN_MEMORY = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ScoreArrays:
         """Return the number of rounds to hold in memory at once."""
         _, parts, contents, classifiers = self.cds.shape
         cells = len(self.categories) * parts * contents * classifiers * len(self.measures)
-        return max(1, _HELD // max(cells, len(self.images)))
+        return max(1, _MAX_IN_MEMORY // max(cells, len(self.images)))
 
 
 def draws(

@@ -13,7 +13,7 @@ from evaluation.metrics.cds.hardness import FormHardness, order
 from evaluation.metrics.cds.rows import CdsRow
 
 # Hard images are paired with this many easy ones in rotation.
-EASY = 10
+EASY_PER_HARD = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _partners(scores: ScoreArrays, threshold: Floats) -> list[int | None]:
     partners: list[int | None] = []
     for index, category in enumerate(scores.category.tolist()):
         if category not in easy:
-            easy[category] = ranked[scores.category[ranked] != category][:EASY].tolist()
+            easy[category] = ranked[scores.category[ranked] != category][:EASY_PER_HARD].tolist()
         mine = easy[category]
         partners.append(mine[index % len(mine)] if mine else None)
     return partners

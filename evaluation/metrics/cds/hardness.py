@@ -15,7 +15,7 @@ from evaluation.metrics.cds.statistics import plain
 
 EASIEST, MIDDLE, HARDEST = 3, 4, 3
 # Most numbers in memory at once, 32 MB.
-_HELD = 4_000_000
+_MAX_IN_MEMORY = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Fl
         drawn = np.random.default_rng([seed, count]).integers(0, count, (rounds, count))
         middle = np.sort(drawn, axis=1)[:, [(count - 1) // 2, count // 2]]
         row_numbers = np.flatnonzero(known == count)
-        for start in range(0, len(row_numbers), max(1, _HELD // rounds)):
-            some = row_numbers[start : start + max(1, _HELD // rounds)]
+        for start in range(0, len(row_numbers), max(1, _MAX_IN_MEMORY // rounds)):
+            some = row_numbers[start : start + max(1, _MAX_IN_MEMORY // rounds)]
             medians = ordered[some][:, middle].mean(axis=2)
             both[:, some] = np.quantile(medians, ends, axis=1)
     return both[0], both[1]

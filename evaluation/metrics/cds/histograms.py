@@ -23,7 +23,7 @@ class RatioRow(CdsRow):
     of CL-ratios at this index; share: of them. share_low, share_high: the interval.
     """
 
-    LATER = ("share_low", "share_high", "total")
+    LATE_COLUMNS = ("share_low", "share_high", "total")
 
     classifier: str
     index: int
@@ -41,7 +41,7 @@ class RatioRow(CdsRow):
 class PresenceRow(CdsRow):
     """The number of a category's objects with m of M parts, m / M in the bin."""
 
-    LATER = ("share_low", "share_high")
+    LATE_COLUMNS = ("share_low", "share_high")
 
     category: str
     bin: int

@@ -9,19 +9,19 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class CdsRow(Record):
-    """A row. LATER: fields that the oldest rows lack; there they are None and are not written.
+    """A row. LATE_COLUMNS: fields that the oldest rows lack: None there, and not written.
 
     low, high, and fields that end so: an interval, None without rounds. None stands for NaN.
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ()
+    LATE_COLUMNS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         self._lacking: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        lacking = tuple(name for name in cls.LATER if name not in value)
+        lacking = tuple(name for name in cls.LATE_COLUMNS if name not in value)
         row = super().from_json({**value, **dict.fromkeys(lacking)} if lacking else value)
         row._lacking = lacking
         return row

@@ -14,7 +14,7 @@ from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds.arrays import AVERAGINGS, Counts, Floats, ScoreArrays
 
 # Equal scores may differ in their last bits, because they are sums in different orders.
-SAME = 1e-12
+TOLERANCE = 1e-12
 ERRORS = ("frames", "whole")
 Found = dict[Hashable, NDArray[Any]]
 
@@ -94,7 +94,7 @@ def winners(scores: ScoreArrays, by_cell: Floats) -> dict[tuple[str, ...], Float
     shared = np.zeros(contests.shape[:3], bool)
     for which, sign in (("lowest", 1.0), ("highest", -1.0)):
         signed = np.where(np.isnan(contests), np.inf, sign * contests)
-        won = (signed <= signed.min(axis=3, keepdims=True) + SAME) & np.isfinite(signed)
+        won = (signed <= signed.min(axis=3, keepdims=True) + TOLERANCE) & np.isfinite(signed)
         shared |= won.sum(axis=3) > 1
         wins = won.sum(axis=2)
         best = _first(wins, np.nan_to_num(cs.mean(sign * contests, 2), nan=np.inf))
@@ -110,7 +110,7 @@ def _first(wins: NDArray[np.int64], means: Floats) -> NDArray[np.int64]:
     """Return the index over axis 2 with most wins, then the smaller mean, then the first."""
     most = wins == wins.max(axis=2, keepdims=True)
     means = np.where(most, means, np.inf)
-    fit = most & (means <= means.min(axis=2, keepdims=True) + SAME)
+    fit = most & (means <= means.min(axis=2, keepdims=True) + TOLERANCE)
     return fit.argmax(axis=2)
 
 
@@ -145,7 +145,7 @@ def pearson(a: Floats, b: Floats) -> Floats:
     a, b = (np.where(known, x, np.nan) for x in (a, b))
     a, b = (np.nan_to_num(x - cs.mean(x, 1)[:, None]) for x in (a, b))
     squares_a, squares_b = (a * a).sum(1), (b * b).sum(1)
-    flat = np.minimum(squares_a, squares_b) <= SAME**2
+    flat = np.minimum(squares_a, squares_b) <= TOLERANCE**2
     with np.errstate(invalid="ignore", divide="ignore"):
         r: Floats = (a * b).sum(1) / np.sqrt(squares_a * squares_b)
     return np.where(flat, np.nan, np.clip(r, -1, 1))

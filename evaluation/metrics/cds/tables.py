@@ -12,12 +12,12 @@ import numpy as np
 
 from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, ScoreArrays
 from evaluation.metrics.cds.rows import CdsRow
-from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
+from evaluation.metrics.cds.statistics import ERRORS, TOLERANCE, Found, interval, plain, spearman
 
 # Content scheme → the scheme over which its improvement is computed.
-AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
+BASE_SCHEMES = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
 # With fewer points a correlation is meaningless.
-LEAST_SCHEMES = 3
+MIN_SCHEMES = 3
 # Up to this many points the p-value is exact: all orders are tried, 7! = 5040.
 _EXACT = 7
 
@@ -94,7 +94,7 @@ class CorrelationRow(CdsRow):
     error: "frames", the share of wrong frames, or "whole", the share wrong at the last frame.
     """
 
-    LATER = ("spearman_low", "spearman_high")
+    LATE_COLUMNS = ("spearman_low", "spearman_high")
 
     measure: str
     averaging: str
@@ -159,7 +159,7 @@ class Tables:
         value, low, high = self.values(key)
         schemes = self.scores.content_schemes
         for k, scheme in enumerate(schemes):
-            against = AGAINST.get(scheme)
+            against = BASE_SCHEMES.get(scheme)
             gain = [np.full(len(self.scores.classifiers), np.nan)] * 3
             if against in schemes:
                 gain = self._improvements(key, schemes.index(against), k)
@@ -179,7 +179,7 @@ class Tables:
                     improvement_low=plain(gain[1][c]),
                     improvement_high=plain(gain[2][c]),
                     against=against,
-                    best=c in self.scores.machines and bool(value[k, c] <= best + SAME),
+                    best=c in self.scores.machines and bool(value[k, c] <= best + TOLERANCE),
                 )
 
     def _improvements(self, key: Hashable, old: int, new: int) -> list[Floats]:
@@ -253,7 +253,7 @@ class Tables:
         score = self.point[measure, "scores", averaging][0]
         wrong = self.point["errors", averaging, error][0]
         known = np.flatnonzero(~np.isnan(score + wrong))
-        if len(known) < LEAST_SCHEMES:
+        if len(known) < MIN_SCHEMES:
             return None
         value, low, high = self.values((measure, "correlation", averaging, error))
         pearson_p, spearman_p = p_values(score[known], wrong[known])
@@ -296,11 +296,11 @@ def p_values(a: Floats, b: Floats) -> tuple[float, float]:
 
     # Round as `spearman` does: equal sums may differ in their last bits.
     a, b = a.round(12), b.round(12)
-    if np.ptp(a) <= SAME or np.ptp(b) <= SAME:
+    if np.ptp(a) <= TOLERANCE or np.ptp(b) <= TOLERANCE:
         return np.nan, np.nan
     if len(a) > _EXACT:
         return float(stats.pearsonr(a, b).pvalue), float(stats.spearmanr(a, b).pvalue)
     orders = np.array(list(itertools.permutations(b)))
     each = spearman(np.broadcast_to(a, orders.shape), orders)
-    as_large = np.abs(each) >= abs(spearman(a[None], b[None])[0]) - SAME
+    as_large = np.abs(each) >= abs(spearman(a[None], b[None])[0]) - TOLERANCE
     return float(stats.pearsonr(a, b).pvalue), float(as_large.mean())

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.detection.precision import ClassBoxes, Precisions
-from evaluation.metrics.significance import MOST_ROUNDS, ROUNDS, Interval, settled_interval
+from evaluation.metrics.significance import MAX_ROUNDS, ROUNDS, Interval, settled_interval
 
 # Most average precisions in memory at once, 256 MB.
-_HELD = 32_000_000
+_MAX_IN_MEMORY = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def precision_intervals(
     level: float,
     generator: np.random.Generator,
     rounds: int = ROUNDS,
-    most_rounds: int = MOST_ROUNDS,
+    most_rounds: int = MAX_ROUNDS,
 ) -> PrecisionIntervals:
     """Return bounds of the mean AP, from rounds doubled until they settle, and of every class.
 
@@ -138,7 +138,7 @@ def precision_intervals(
 
     def draw(size: int) -> NDArray[np.float64]:
         seeds = generator.integers(0, 2**64, size, dtype=np.uint64)
-        room = _HELD // max(len(drawn.classes), 1) - sum(part.shape[1] for part in held)
+        room = _MAX_IN_MEMORY // max(len(drawn.classes), 1) - sum(part.shape[1] for part in held)
         held.append(np.empty((len(drawn.classes), min(size, room))))
         every.append(drawn.rounds(seeds, held[-1]))
         return every[-1]

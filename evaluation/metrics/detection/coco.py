@@ -7,10 +7,10 @@ of the earlier image counts first, of equal IoUs the later object is taken.
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.detection.precision import MISSED, ClassBoxes, IgnoredObjects, matched
+from evaluation.metrics.detection.precision import UNDETECTED, ClassBoxes, IgnoredObjects, matched
 
 RECALLS = np.linspace(0, 1, 101)
-MOST_DETECTIONS = 100
+MAX_DETECTIONS = 100
 # Tolerance of pycocotools at a threshold of 1.
 SLACK = 1e-10
 
@@ -38,7 +38,7 @@ def precisions(
     values = np.full((len(ious), classes), np.nan)
     for t, iou in enumerate(ious.tolist()):
         least = min(iou, 1 - SLACK)
-        hit = matched(later_first, detected, least, inclusive=False) != MISSED
+        hit = matched(later_first, detected, least, inclusive=False) != UNDETECTED
         counts = hit | ~left_out.holds(detected, least)
         for class_ in np.flatnonzero(positives).tolist():
             run = slice(ends[class_ - 1] if class_ else 0, ends[class_])
@@ -53,7 +53,7 @@ def _surest(detected: ClassBoxes, confidences: NDArray[np.floating]) -> NDArray[
     image, class_ = detected.images[order], detected.classes[order]
     starts = np.r_[True, (np.diff(image) != 0) | (np.diff(class_) != 0)][: len(order)]
     first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
-    return np.sort(order[np.arange(len(order)) - first < MOST_DETECTIONS])
+    return np.sort(order[np.arange(len(order)) - first < MAX_DETECTIONS])
 
 
 def _interpolated(hits: NDArray[np.bool_], positives: int) -> float:

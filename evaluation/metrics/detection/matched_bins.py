@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from evaluation.metrics.significance import ROUNDS, Interval, settled_interval
 
 # A bin with fewer classes is left out, and does not set the target.
-LEAST = 5
+MIN_CLASSES = 5
 # Most random numbers in memory at once, 16 MB.
-_HELD = 4_000_000
+_MAX_IN_MEMORY = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ def match(
     """Return the target and all bins, after dropping the largest classes of each.
 
     bins: (C,) the bin of each class, from 0 to count − 1; scales, values: (C,), finite. The target
-    is the lowest mean scale of a bin of LEAST classes or more; NaN if there is none. Every other
-    bin loses its largest class (the later in a tie) until its mean is as close to the target as
-    possible, and all its classes if even the smallest is above it. The bounds come from ROUNDS
+    is the lowest mean scale of a bin of MIN_CLASSES or more classes; NaN if there is none. Every
+    other bin loses its largest class (the later in a tie) until its mean is as close to the target
+    as possible, and all its classes if even the smallest is above it. The bounds come from ROUNDS
     rounds: the classes of each such bin are drawn with replacement and matched again, with the
-    target of the round. Bins with fewer than LEAST classes left have no interval.
+    target of the round. Bins with fewer than MIN_CLASSES classes left have no interval.
     """
     order = [np.flatnonzero(bins == b) for b in range(count)]
     order = [members[np.argsort(scales[members], kind="stable")] for members in order]
-    large = [b for b, members in enumerate(order) if len(members) >= LEAST]
+    large = [b for b, members in enumerate(order) if len(members) >= MIN_CLASSES]
     target = min((float(scales[order[b]].sum() / len(order[b])) for b in large), default=np.nan)
     kept = [_kept(scales[members], target) for members in order]
-    with_interval = [b for b in large if kept[b] >= LEAST]
+    with_interval = [b for b in large if kept[b] >= MIN_CLASSES]
     bounds = (
         _bounds([order[b] for b in large], scales, values, level, generator)
         if with_interval
@@ -91,7 +91,7 @@ def _bounds(
     begins = np.concatenate([[0], np.cumsum([len(members) for members in order])]).astype(np.int64)
     joined = np.concatenate(order)
     own_scales, own_values = (np.asarray(x, float)[joined] for x in (scales, values))
-    batch = max(1, _HELD // len(joined))
+    batch = max(1, _MAX_IN_MEMORY // len(joined))
     parts = []
     for start in range(0, ROUNDS, batch):
         size = min(batch, ROUNDS - start), len(joined)

@@ -88,7 +88,7 @@ def neighbours(
 
 
 # Windows per image that the paper samples.
-MOST_WINDOWS = 1000
+MAX_WINDOWS = 1000
 
 
 def windows_needed(windows: NDArray[np.floating], objects: NDArray[np.floating]) -> int:
@@ -101,9 +101,9 @@ def windows_needed(windows: NDArray[np.floating], objects: NDArray[np.floating])
     >>> windows_needed(windows, np.array([[4, 4, 8, 7]]))
     2
     """
-    fits = ious(np.asarray(windows, float)[:MOST_WINDOWS], np.asarray(objects, float)).max(axis=1)
+    fits = ious(np.asarray(windows, float)[:MAX_WINDOWS], np.asarray(objects, float)).max(axis=1)
     ranks = np.flatnonzero(fits >= 0.5)
-    return int(ranks[0]) + 1 if len(ranks) else MOST_WINDOWS + 1
+    return int(ranks[0]) + 1 if len(ranks) else MAX_WINDOWS + 1
 
 
 def clutter(needed: Sequence[int]) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 SLACK_PX = 10
 # Two boxes with at least this IoU show the same object.
 NEEDED_IOU = 0.5
-MISSED = -1
+UNDETECTED = -1
 Floats = NDArray[np.floating]
 Overlap = Callable[[Floats, Floats, bool], NDArray[np.float64]]
 
@@ -81,7 +81,7 @@ class Precisions:
 
     ap: (C,), NaN for a class without objects, 0 for one without detections. positives, detections:
     (C,) counts. order: (D,) the detections by class, most confident first; taken: (D,) the object
-    that each of these matched, its index in the truth, MISSED if it is wrong.
+    that each of these matched, its index in the truth, UNDETECTED if it is wrong.
     """
 
     ap: NDArray[np.float64]
@@ -93,7 +93,7 @@ class Precisions:
     @property
     def hits(self) -> NDArray[np.bool_]:
         """Return (D,) whether each detection, in `order`, matched an object."""
-        return self.taken != MISSED
+        return self.taken != UNDETECTED
 
     @property
     def mean_ap(self) -> float:
@@ -174,7 +174,7 @@ def average_precisions(
     ap = np.full(classes, np.nan)
     for class_ in np.flatnonzero(positives).tolist():
         class_matches = taken[ends[class_] - detections[class_] : ends[class_]]
-        ap[class_] = envelope_area(class_matches != MISSED) / positives[class_]
+        ap[class_] = envelope_area(class_matches != UNDETECTED) / positives[class_]
     return Precisions(ap, positives, detections, order, taken)
 
 
@@ -284,5 +284,5 @@ def matched(
         needed_iou(corners, inclusive) if iou is None else np.full(len(corners), iou),
         float(inclusive),
     )
-    taken[taken != MISSED] = order[taken[taken != MISSED]]
+    taken[taken != UNDETECTED] = order[taken[taken != UNDETECTED]]
     return taken

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evaluation.devices import BatchSize
 from evaluation.metrics.frames.part_distances import PartDistances
-from evaluation.metrics.frames.pyramid import LEAST_LEVELS, codes, gaussian, linear, pyramid
+from evaluation.metrics.frames.pyramid import MIN_LEVELS, codes, gaussian, linear, pyramid
 from evaluation.metrics.frames.sequences import PartSequence, PartsError
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _levels_by_distance(farthest: int, original: "Tensor", blur: Blur) -> tuple[
 
     squared = torch.arange(farthest + 1, device=original.device)
     table = resolution(squared, original.shape[1], blur)
-    levels = max(LEAST_LEVELS, math.ceil(-math.log2(float(table.min()))) + 1)
+    levels = max(MIN_LEVELS, math.ceil(-math.log2(float(table.min()))) + 1)
     # Rounding must not make a nearer pixel coarser.
     level_positions = positions(table, levels).cummax(0).values
     # Use the image itself where the resolution is 1, however a device rounds.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labeling.numba_cache import njit
 
 # No pixel of the part in this column.
-_NONE = 1 << 20
+_NO_PIXEL = 1 << 20
 
 
 @njit(nogil=True, cache=True)
@@ -52,7 +52,7 @@ def squared_distances(
     begin, end = max(left - radius, 0), min(right + radius, width)
     wide = end - begin
     # Padded on both sides by the disk's radius.
-    vertical = np.full((height, wide + 2 * radius), _NONE, np.int32)
+    vertical = np.full((height, wide + 2 * radius), _NO_PIXEL, np.int32)
     aside = begin - radius
     first, last = left - aside, right - aside
     for y in range(top, bottom):
@@ -72,7 +72,7 @@ def squared_distances(
     start = np.empty(wide, np.int32)
     depth = np.empty(wide, np.int32)
     for y in range(height):
-        dilated[:] = _NONE
+        dilated[:] = _NO_PIXEL
         for shift in range(2 * radius + 1):
             high = np.int32(reach[abs(shift - radius)])
             shifted = vertical[y, shift : shift + wide]
@@ -101,7 +101,7 @@ def _envelope(
     """
     held = 0
     for x in range(distances.shape[0]):
-        if distances[x] > _NONE // 2:
+        if distances[x] > _NO_PIXEL // 2:
             continue
         down = np.int32(max(distances[x], np.int32(0)))
         squared, column = np.int32(down * down), np.int32(x + begin)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 # No pixel of the part in this column. Its square plus a crop's width fits in 32 bits.
-_NONE = 30_000
+_NO_PIXEL = 30_000
 # Most numbers in memory at once, 256 MB.
-_HELD = 1 << 26
+_MAX_IN_MEMORY = 1 << 26
 
 
 def disk_reach(radius: int) -> NDArray[np.int64]:
@@ -75,10 +75,10 @@ def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right
     begin, end = max(left - radius, 0), min(right + radius, width)
     rows = torch.arange(height, dtype=torch.int32, device=mask.device)[:, None]
     inside = mask[:, begin:end]
-    above = torch.where(inside, rows, -_NONE).cummax(0).values
-    below = torch.where(inside, rows, _NONE).flip(0).cummin(0).values.flip(0)
-    vertical = torch.minimum(rows - above, below - rows).clamp_(max=_NONE)
-    far = torch.nn.functional.pad(vertical, (radius, radius), value=_NONE)
+    above = torch.where(inside, rows, -_NO_PIXEL).cummax(0).values
+    below = torch.where(inside, rows, _NO_PIXEL).flip(0).cummin(0).values.flip(0)
+    vertical = torch.minimum(rows - above, below - rows).clamp_(max=_NO_PIXEL)
+    far = torch.nn.functional.pad(vertical, (radius, radius), value=_NO_PIXEL)
     shifts = range(-radius, radius + 1)
     dilated = torch.stack(
         [far[:, radius + at : radius + at + end - begin] - int(reach[abs(at)]) for at in shifts]
@@ -86,6 +86,6 @@ def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right
     depth = dilated.clamp_(min=0) ** 2
     columns = torch.arange(width, dtype=torch.int32, device=mask.device)
     along = (columns[:, None] - columns[None, begin:end]) ** 2
-    chunk = max(1, _HELD // max(1, along.numel()))
+    chunk = max(1, _MAX_IN_MEMORY // max(1, along.numel()))
     parts = [(depth_rows[:, None, :] + along).amin(-1) for depth_rows in depth.split(chunk)]
     return torch.cat(parts)

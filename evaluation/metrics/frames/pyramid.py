@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from torch import Tensor
 
-LEAST_LEVELS = 2
+MIN_LEVELS = 2
 # Steps of the lookup table by linear light: 20 per code where sRGB is steepest.
 _STEPS = 1 << 16
 # Sigma of level 1 in pixels: exp(−2π²σ²f²) = ½ at f = ¼ cycle, half of Nyquist.

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from evaluation.metrics import bands
 from evaluation.metrics.mad.bootstrap import joint_counts
 from evaluation.metrics.mad.results import (
-    LEAST,
     LEVEL,
+    MIN_ROUND_SHARE,
     AblationRow,
     DifferentImages,
     Hodge,
@@ -34,10 +34,10 @@ Answers = Mapping[tuple[str, str], bool | None]
 _DIGITS = 12
 _STEPS = 60
 # Power iteration ends when no score moves by more than this.
-_STILL = 1e-14
+_CONVERGED = 1e-14
 # Agresti and Coull (1998) add two successes and two failures. Without them, a few images with the
 # same result would look certain.
-_MORE = 2
+_PSEUDO_COUNT = 2
 
 
 class RankingError(ValueError):
@@ -49,7 +49,7 @@ class RankingError(ValueError):
 
 
 # Maximum number of unanswered questions in the message.
-LISTED = 10
+MAX_LISTED = 10
 
 
 class MissingAnswers(ValueError):
@@ -62,8 +62,8 @@ class MissingAnswers(ValueError):
 
     def __init__(self, questions: list[tuple[str, str]]) -> None:
         self.questions = questions
-        examples = ", ".join(f"{image} {wnid}" for image, wnid in questions[:LISTED])
-        more = f", and {len(questions) - LISTED} more" if len(questions) > LISTED else ""
+        examples = ", ".join(f"{image} {wnid}" for image, wnid in questions[:MAX_LISTED])
+        more = f", and {len(questions) - MAX_LISTED} more" if len(questions) > MAX_LISTED else ""
         super().__init__(f"questions without an answer: {len(questions)} ({examples}{more})")
 
 
@@ -317,7 +317,7 @@ def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
         before = scores
         scores = (b @ before[..., None])[..., 0]
         scores /= scores.sum(axis=-1, keepdims=True)
-        moving = np.abs(scores - before).max(axis=-1) > _STILL
+        moving = np.abs(scores - before).max(axis=-1) > _CONVERGED
         if not moving.any():
             break
     for row in np.flatnonzero(moving):
@@ -433,11 +433,11 @@ def _order(
     """Return the confirmed order: two classifiers are apart if one is above in at least 97.5 % of
     the rounds.
 
-    Every compared pair gets 2 · _MORE added images: on half of them only the first classifier is
-    right, on the other half only the second. Without them, 4 images that all agree would separate a
-    pair.
+    Every compared pair gets 2 · _PSEUDO_COUNT added images: on half of them only the first
+    classifier is right, on the other half only the second. Without them, 4 images
+    that all agree would separate a pair.
     """
-    more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
+    more = np.repeat([[True, False], [False, True]], _PSEUDO_COUNT, axis=0)
     number = max(
         (int(pair_images.max()) + 1 for pair_images in outcomes.images if len(pair_images)),
         default=0,
@@ -454,7 +454,9 @@ def _order(
     index_of = {name: i for i, name in enumerate(names)}
     beats = _beats(_drawn_scores(padded, counts, smoothing, rounds, seed))
     ranked = sorted(names, key=lambda name: (placed[index_of[name]], name))
-    return bands.order(ranked, lambda a, b: bool(beats[index_of[a], index_of[b]] >= LEAST), LEVEL)
+    return bands.order(
+        ranked, lambda a, b: bool(beats[index_of[a], index_of[b]] >= MIN_ROUND_SHARE), LEVEL
+    )
 
 
 def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list[PairCounts]:

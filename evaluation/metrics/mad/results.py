@@ -10,7 +10,7 @@ from labeling.records import Record
 
 LEVEL = 0.95
 # Share of bootstrap rounds in which one must be above another to differ at the level.
-LEAST = 1 - (1 - LEVEL) / 2
+MIN_ROUND_SHARE = 1 - (1 - LEVEL) / 2
 _MANY = 20
 
 
@@ -123,7 +123,7 @@ class Ranking(Record):
 
         def is_apart(a: str, b: str) -> bool:
             beats = self.beats[index_of[a]][index_of[b]]
-            return (beats or 0) >= LEAST and images.get(frozenset((a, b)), 0) >= _MANY
+            return (beats or 0) >= MIN_ROUND_SHARE and images.get(frozenset((a, b)), 0) >= _MANY
 
         return bands.order(names, is_apart, LEVEL)
 

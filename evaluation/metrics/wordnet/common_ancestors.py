@@ -16,7 +16,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 VIRTUAL = -1
 # Distance to a synset that is no ancestor: longer than any path, and twice it fits in int16 with
 # any key.
-FAR = 4096
+NOT_AN_ANCESTOR = 4096
 # Bound of the edges over an ancestor: the longest root path of WordNet 3.0's nouns has 18, and 19
 # with an instance at its end.
 EDGES = 64
@@ -29,10 +29,10 @@ class Ancestry:
     nodes: (U,) int64 synset indices, VIRTUAL for the virtual root, ordered by depth, then
     descending index, so that the last of equals is the deepest, then WordNet's first. depth: (U,)
     int64, nodes on the longest root path, 1 for a top. parents: for each, the indices of its
-    hypernyms. rows: (U, R') int16, fewest edges from a class up to a synset, FAR if it is no
-    ancestor, classes without duplicates and in the order of a walk; row_places: (R,) where each row
-    went. columns, column_places: the same. needed: indices of the synsets that can be a deepest or
-    nearest common ancestor: not those with a single child, above which nothing joins.
+    hypernyms. rows: (U, R') int16, fewest edges from a class up to a synset, NOT_AN_ANCESTOR if
+    it is none, classes without duplicates and in the order of a walk; row_places: (R,) where each
+    row went. columns, column_places: the same. needed: indices of the synsets that can be a deepest
+    or nearest common ancestor: not those with a single child, above which nothing joins.
     """
 
     nodes: NDArray[np.int64]
@@ -127,7 +127,7 @@ def _once(places: list[int], walk: list[tuple[int, ...]]) -> tuple[list[int], ND
 
 
 def _edges_up(up: list[list[int]], order: list[int]) -> NDArray[np.int16]:
-    edges = np.full((len(up), len(order)), FAR, np.int16)
+    edges = np.full((len(up), len(order)), NOT_AN_ANCESTOR, np.int16)
     edges[order, np.arange(len(order))] = 0
     for child in range(len(up) - 1, -1, -1):
         for parent in up[child]:
@@ -138,13 +138,13 @@ def _edges_up(up: list[list[int]], order: list[int]) -> NDArray[np.int16]:
 def by_any_way(above: Ancestry, edges: NDArray[np.int16]) -> NDArray[np.int16]:
     """Return the fewest edges from classes to their ancestors if the path may go over higher ones.
 
-    edges: rows or columns of the ancestry, of that shape, with FAR.
+    edges: rows or columns of the ancestry, of that shape, with NOT_AN_ANCESTOR.
     """
     ways = edges.copy()
     for child, parents in enumerate(above.parents):
         for parent in parents:
             np.minimum(ways[child], ways[parent] + np.int16(1), out=ways[child])
-    ways[edges == FAR] = FAR
+    ways[edges == NOT_AN_ANCESTOR] = NOT_AN_ANCESTOR
     return ways
 
 
@@ -178,7 +178,10 @@ def richest(above: Ancestry, content: NDArray[np.float64]) -> NDArray[np.int64]:
     order = np.argsort(content, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    rows, columns = (np.where(edges < FAR, 0, FAR) for edges in (above.rows, above.columns))
+    rows, columns = (
+        np.where(edges < NOT_AN_ANCESTOR, 0, NOT_AN_ANCESTOR)
+        for edges in (above.rows, above.columns)
+    )
     everything = np.arange(len(order))
     best = _blocks(above, rank, rows * 1024, columns * 1024, everything, np.dtype(np.int32))
     best = best[np.ix_(above.row_places, above.column_places)].astype(np.int64)
@@ -242,7 +245,7 @@ def _ends(edges: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return (U, 2): the first class below a synset and the end of the last; an empty range for
     none.
     """
-    below = edges < FAR
+    below = edges < NOT_AN_ANCESTOR
     none = ~below.any(axis=1)
     first = below.argmax(axis=1)
     last = below.shape[1] - below[:, ::-1].argmax(axis=1)

@@ -14,7 +14,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 
 DISTANCES = ("weighted", "weighted-undirected", "hops", "hops-undirected", "zero-one")
 # Distances without WordNet accept any class names.
-OF_WORDNET = DISTANCES[:-1]
+WORDNET_DISTANCES = DISTANCES[:-1]
 # Most path pairs compared at once, about 100 MB.
 _BLOCK = 4_000_000
 

@@ -15,7 +15,7 @@ BY = ("first", "random", "mean")
 # Terms searched per requested prediction.
 TERMS_PER_LABEL = 4
 # Most similarities in memory at once, 64 MB.
-_HELD = 16_000_000
+_MAX_IN_MEMORY = 16_000_000
 
 
 def term_labels(wordnet: WordNet, terms: Sequence[str], labels: Sequence[int]) -> list[list[int]]:
@@ -79,7 +79,7 @@ def nearest_labels(
     if not term_count:
         return predicted
     terms = _unit(term_vectors)
-    batch = max(1, _HELD // len(terms))
+    batch = max(1, _MAX_IN_MEMORY // len(terms))
     for start in range(0, len(queries), batch):
         similar = _unit(queries[start : start + batch]) @ terms.T
         for row, similarities in enumerate(similar, start):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NOTE = "the co-occurrence matrix is our own, from the glosses of WordNet's nouns"
 # Words in fewer glosses are left out: they tell little about others.
-LEAST_GLOSSES = 5
+MIN_GLOSSES = 5
 # Most dense vectors in memory at once: 512 of 14,000 words take 60 MB.
 _BLOCK = 512
 
@@ -102,7 +102,7 @@ def _columns(wordnet: WordNet) -> NDArray[np.int64]:
     """Return the column of each word of the vocabulary, −1 for a word without one."""
     known = glosses(wordnet)
     held, _ = _held(wordnet)
-    often = np.bincount(held, minlength=len(known.vocabulary)) >= LEAST_GLOSSES
+    often = np.bincount(held, minlength=len(known.vocabulary)) >= MIN_GLOSSES
     often[: known.function] = False
     return np.where(often, np.cumsum(often) - 1, -1)
 

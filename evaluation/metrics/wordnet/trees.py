@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from evaluation.metrics.wordnet.nouns import WordNet
 
 # Larger shares of the classes are no useful group.
-MOST_OF_ALL = 0.75
+MAX_SHARE = 0.75
 
 
 def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
@@ -14,7 +14,7 @@ def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
 
     places: key → synset. The graph is treated as a tree by WordNet's first hypernym of each synset.
     A synset is a group if it splits the classes: it has several children with classes below them,
-    or is a class itself and has classes below it; but not if more than MOST_OF_ALL of the classes
+    or is a class itself and has classes below it; but not if more than MAX_SHARE of the classes
     are below it. A class comes directly before its own group, and children are ordered by name.
     """
     children: dict[int, set[int]] = defaultdict(set)
@@ -38,7 +38,7 @@ def arranged(nouns: WordNet, places: Mapping[str, int]) -> dict[str, list[str]]:
         if synset in by_synset:
             paths[by_synset[synset]] = path
         is_group = len(below) > 1 or (below and synset in by_synset)
-        if is_group and size[synset] <= MOST_OF_ALL * len(places):
+        if is_group and size[synset] <= MAX_SHARE * len(places):
             path = [*path, nouns.first_lemma(synset)]
         ordered = sorted(
             below, key=lambda child: (nouns.first_lemma(child).lower(), child), reverse=True

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 PROTOCOLS = ("paper", "reference")
 NORMALIZATIONS = ("min-max", "max", "none")
-MOST_THRESHOLDS = 65_000
+MAX_THRESHOLDS = 65_000
 # Side of a score map, in pixels.
 LARGEST_SIZE = 4096
 DELTAS = (0.3, 0.5, 0.7)
@@ -43,8 +43,8 @@ class Protocol:
             raise ValueError(f"protocol is {self.name!r}, expected one of {PROTOCOLS}")
         if self.normalize not in NORMALIZATIONS:
             raise ValueError(f"normalize is {self.normalize!r}, expected one of {NORMALIZATIONS}")
-        if not 1 <= self.thresholds <= MOST_THRESHOLDS:
-            raise ValueError(f"thresholds is {self.thresholds}, expected 1 to {MOST_THRESHOLDS}")
+        if not 1 <= self.thresholds <= MAX_THRESHOLDS:
+            raise ValueError(f"thresholds is {self.thresholds}, expected 1 to {MAX_THRESHOLDS}")
 
     @property
     def taus(self) -> Floats:

@@ -31,7 +31,7 @@ from evaluation.scoring.cds.tabulating import few_objects, tables_of
 from labeling.files import BadInput
 
 # Means that differ by less count as equal.
-SAME = 1e-12
+TOLERANCE = 1e-12
 # Measures with values in [0, 1], as CDS needs.
 MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
@@ -210,7 +210,7 @@ def _apart(
 
     def is_apart(a: str, b: str) -> bool:
         lower, higher = (
-            int((difference > SAME).sum())
+            int((difference > TOLERANCE).sum())
             for difference in (means[b] - means[a], means[a] - means[b])
         )
         return lower > higher and mcnemar(lower, higher) <= 1 - options.level

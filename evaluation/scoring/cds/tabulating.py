@@ -11,14 +11,14 @@ from evaluation.metrics.cds import captchas as cds_captchas
 from evaluation.metrics.cds import hardness, histograms
 from evaluation.metrics.cds.arrays import Counts, ScoreArrays
 from evaluation.metrics.cds.statistics import Found, resampled, statistics
-from evaluation.metrics.cds.tables import LEAST_SCHEMES, Tables
+from evaluation.metrics.cds.tables import MIN_SCHEMES, Tables
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
 from evaluation.scoring.cds.result import CdsScoringOptions, CdsTables
 
 # With fewer objects a category's interval is unreliable.
-FEW = 5
-LISTED = 5
+MIN_OBJECTS = 5
+MAX_LISTED = 5
 Floats = NDArray[np.float64]
 
 
@@ -69,7 +69,7 @@ def tables_of(
 def few_objects(lines: Sequence[SequenceLine]) -> list[str]:
     """Return the categories with too few objects for resampling, sorted."""
     known = Counter(category for category, _, _ in {(x.category, x.image, x.object) for x in lines})
-    return sorted(category for category, count in known.items() if count < FEW)
+    return sorted(category for category, count in known.items() if count < MIN_OBJECTS)
 
 
 def _notes(
@@ -97,16 +97,16 @@ def _notes(
         notes.append(
             "without a mapping there is no B-CDS, no error, no correlation with it and no CL-ratio"
         )
-    elif len(scores.content_schemes) < LEAST_SCHEMES:
+    elif len(scores.content_schemes) < MIN_SCHEMES:
         notes.append(
-            f"a correlation with error needs {LEAST_SCHEMES} content schemes, and there are "
+            f"a correlation with error needs {MIN_SCHEMES} content schemes, and there are "
             f"{len(scores.content_schemes)}"
         )
     if rounds and (few := few_objects(lines)):
-        names = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
+        names = ", ".join(few[:MAX_LISTED]) + (" …" if len(few) > MAX_LISTED else "")
         notes.append(
-            f"fewer than {FEW} objects of {names}: intervals draw objects within their category, "
-            "and so few hardly differ from draw to draw"
+            f"fewer than {MIN_OBJECTS} objects of {names}: intervals draw objects within their "
+            "category, and so few hardly differ from draw to draw"
         )
     if all(line.parts is None for line in lines):
         notes.append("the sequences do not say how many parts objects have: no part presence")

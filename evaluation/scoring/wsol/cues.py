@@ -16,9 +16,9 @@ from labeling.records import Record
 COLUMNS = ("class", "cue", "region", "with_class", "without_class")
 REGIONS = ("foreground", "background")
 # More patches than any data set has; sums stay exact.
-MOST = 10**15
+MAX_PATCHES = 10**15
 # Per class: the result has every pair of a foreground and a background cue.
-MOST_CUES = 1000
+MAX_CUES = 1000
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,7 @@ def read_cues(path: Path) -> dict[str, Cues]:
     """Return class → its cues, from a CSV with the columns of COLUMNS.
 
     Raises BadInput with the line for an empty name, a region other than REGIONS, a count that is no
-    whole number, a duplicate cue of a class, more than MOST_CUES per class; and for a class
+    whole number, a duplicate cue of a class, more than MAX_CUES per class; and for a class
     without a cue of one region.
     """
     classes: dict[str, Cues] = {}
@@ -87,9 +87,9 @@ def read_cues(path: Path) -> dict[str, Cues]:
                 "add their patches up in one row",
             )
         mine = classes.setdefault(label, Cues())
-        if len(mine.names) == MOST_CUES:
+        if len(mine.names) == MAX_CUES:
             raise BadInput(
-                f"{label} has more than {MOST_CUES:,} cues", path, line, "put alike cues together"
+                f"{label} has more than {MAX_CUES:,} cues", path, line, "put alike cues together"
             )
         mine.names.append(cue)
         mine.foreground.append(region == "foreground")
@@ -100,9 +100,12 @@ def read_cues(path: Path) -> dict[str, Cues]:
 
 
 def _count(cell: str, path: Path, line: int) -> int:
-    if not (cell.isascii() and cell.isdigit() and len(cell) < 20 and int(cell) <= MOST):
+    if not (cell.isascii() and cell.isdigit() and len(cell) < 20 and int(cell) <= MAX_PATCHES):
         raise BadInput(
-            f"{cell!r} is no number of patches", path, line, f"write whole numbers up to {MOST:,}"
+            f"{cell!r} is no number of patches",
+            path,
+            line,
+            f"write whole numbers up to {MAX_PATCHES:,}",
         )
     return int(cell)
 

@@ -25,7 +25,7 @@ from evaluation.scoring.wsol import scoring
 
 # Images per task: a second of work for small ones.
 IMAGES = 1000
-OF_BOXES = ("hits", "largest", "named_largest", "pixels")
+BOX_ARRAYS = ("hits", "largest", "named_largest", "pixels")
 Row = TypeVar("Row", WsolImage, MaskedImage)
 
 
@@ -89,7 +89,7 @@ def counted_boxes(
         if is_right is not None
     }
     sums = scoring.BoxScoring(stretch_images, rule, class_right, curves).sums(read, device)
-    arrays = {name: getattr(sums, name) for name in OF_BOXES}
+    arrays = {name: getattr(sums, name) for name in BOX_ARRAYS}
     return packed(arrays, [sums.images, sums.class_hits], compressed=True)
 
 
@@ -99,7 +99,7 @@ def joined_boxes(boxes: scoring.BoxScoring, objects: Iterable[bytes]) -> BoxScor
     for content in objects:
         counted, (images, class_hits) = unpacked(content)
         task_sums = replace(boxes.empty(), images=images, class_hits=class_hits)
-        for name in OF_BOXES:
+        for name in BOX_ARRAYS:
             setattr(task_sums, name, counted[name])
         total.join(task_sums)
     return total

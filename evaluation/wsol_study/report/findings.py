@@ -18,8 +18,8 @@ from evaluation.wsol_study.results import CAM, FSL
 from labeling.estimators.intervals import mean_interval
 from labeling.records import Record
 
-# FSL exceeds CAM at MOST_PER_CLASS images per class or fewer; τ exceeds LEAST_TAU.
-MOST_PER_CLASS, LEAST_TAU = 10, 0.7
+# FSL exceeds CAM at MAX_PER_CLASS images per class or fewer; τ exceeds MIN_TAU.
+MAX_PER_CLASS, MIN_TAU = 10, 0.7
 
 
 @dataclass(kw_only=True)
@@ -73,8 +73,8 @@ def _of_backbone(content: StudyContent, backbone: str) -> Iterator[PaperFinding]
         yield finding(claim, "mean share of s ≥ 0.2, minus CAM's", area, [method, CAM])
     methods = [method for method in content.methods if content.trials_of(method, backbone)]
     taus = [content.tau(method, backbone) for method in methods] or [np.full(1 + ROUNDS, np.nan)]
-    claim = f"Rankings on train-fullsup hold on test: τ > {LEAST_TAU}"
-    yield finding(claim, "mean τ of the methods", np.mean(taus, axis=0), methods, LEAST_TAU)
+    claim = f"Rankings on train-fullsup hold on test: τ > {MIN_TAU}"
+    yield finding(claim, "mean τ of the methods", np.mean(taus, axis=0), methods, MIN_TAU)
     yield _few_shot(content, backbone)
 
 
@@ -88,12 +88,12 @@ def _few_shot(content: StudyContent, backbone: str) -> PaperFinding:
     changes: dict[int, list[float]] = {}
     for (count, method, sample), score in sorted(scores.items()):
         cam = scores.get((count, CAM, sample))
-        if method == FSL and cam is not None and count <= MOST_PER_CLASS:
+        if method == FSL and cam is not None and count <= MAX_PER_CLASS:
             changes.setdefault(count, []).append(score - cam)
     means = {count: fmean(values) for count, values in changes.items()}
     at = next((count for count, mean in means.items() if mean > 0), max(means, default=0))
     samples = changes.get(at, [])
-    claim = f"FSL exceeds CAM at {MOST_PER_CLASS} images per class or fewer"
+    claim = f"FSL exceeds CAM at {MAX_PER_CLASS} images per class or fewer"
     measure = f"FSL minus CAM at {at} per class" if at else "FSL minus CAM"
     interval, n = mean_interval(samples) or (None, None), f"{len(samples)} samples of train-fullsup"
     return _finding(claim, backbone, measure, means.get(at, np.nan), interval, n, 0)

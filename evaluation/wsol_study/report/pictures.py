@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIXED, STEPS = 0.2, 1000
-MOST_IMAGES = 6
+MAX_IMAGES = 6
 NUMBERS = {"imagenet": "12", "cub": "14", "openimages": "16"}
 TRUE, AT_FIXED, AT_BEST = "#f0e442", "#ff8c42", "#35e07f"
 Maps = dict[tuple[str, str], NDArray[Any]]
@@ -33,7 +33,7 @@ def pictures(content: StudyContent) -> list[StudyFigure]:
     """Return Fig 8 and the figure of score maps, of the last backbone."""
     folder, backbone = content.folder.path / "samples", content.backbones[-1]
     images, maps = {}, {}
-    for path in sorted((folder / "images").rglob("*.png"))[:MOST_IMAGES]:
+    for path in sorted((folder / "images").rglob("*.png"))[:MAX_IMAGES]:
         # Image names may contain folders.
         name = path.relative_to(folder / "images").as_posix().removesuffix(".png")
         images[name] = np.asarray(Image.open(path).convert("RGB"))

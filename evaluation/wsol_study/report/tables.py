@@ -21,7 +21,7 @@ from evaluation.wsol_study.results import BOXES, CAM, FSL
 from labeling.records import Record
 
 # Table → DATASET or DATASET/METRIC → columns and rows as printed.
-PRINTED = json.loads((Path(__file__).parent / "printed.json").read_text(encoding="utf-8"))
+PAPER_VALUES = json.loads((Path(__file__).parent / "printed.json").read_text(encoding="utf-8"))
 ATTRIBUTIONS = ("vb", "gb", "sg-vb", "sg-gb", "ig-vb", "ig-gb")
 OVER_TRIALS = (
     f"95 % intervals: {ROUNDS:,} resamples of the trials, choosing by train-fullsup in each; none"
@@ -206,7 +206,7 @@ def _printed(table: PaperTable, content: StudyContent) -> Mapping[str, Mapping[s
 
     Means are left out unless the study has the paper's three backbones.
     """
-    settings, by_data = content.study.settings, PRINTED[table.key]
+    settings, by_data = content.study.settings, PAPER_VALUES[table.key]
     block = by_data.get(f"{settings.dataset}/{settings.metric}") or by_data.get(settings.dataset)
     if block is None:
         return {}

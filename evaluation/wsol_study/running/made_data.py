@@ -20,7 +20,7 @@ COUNTS = {WEAK: 40, FULL: 12, TEST: 70}
 # Shares of images whose background, and whose body, have the color of the class.
 CONTEXT, BODY = 0.4, 0.5
 # Least distance of an object's middle from that of its image, in pixels.
-APART = 10
+MIN_OFFSET = 10
 Floats = NDArray[np.float64]
 
 
@@ -79,10 +79,10 @@ def draw_image(label: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8],
 
 
 def _off_center(margin: float, rng: np.random.Generator) -> Floats:
-    """Return a point at least `margin` from the edges, and APART from the middle of the image."""
+    """Return a point at least `margin` from the edges, and MIN_OFFSET from the middle."""
     while True:
         point = rng.uniform(margin, SIDE - margin, 2)
-        if np.hypot(*(point - SIDE / 2)) >= APART:
+        if np.hypot(*(point - SIDE / 2)) >= MIN_OFFSET:
             return point
 
 

@@ -49,7 +49,7 @@ def test_its_first_score_says_who_needs_least_of_an_object(benchmark):
         if (row["measure"], row["averaging"]) == ("cds", "text")
     ]
     scores = {(row["classifier"], row["content_scheme"]): row["value"] for row in needs}
-    assert len(scores) == len(cds.NEEDS) * len(cds.CONTENT_SCHEMES)
+    assert len(scores) == len(cds.NEEDED_SHARES) * len(cds.CONTENT_SCHEMES)
     for scheme in cds.CONTENT_SCHEMES:
         assert scores["aurora", scheme] < scores["cirrus", scheme]
 

@@ -31,7 +31,7 @@ def test_a_card_tells_how_far_the_campaign_is_and_how_long_the_rest_takes(bob, c
     Campaign.objects.filter(pk=coots.pk).update(questions_asked=1_000, questions_free=400)
 
     [before] = home.cards_of(bob)
-    monkeypatch.setattr(home, "OWN_PACE", 2)
+    monkeypatch.setattr(home, "MIN_ANSWERS_FOR_PACE", 2)
     answer(bob, coots, 2, ms=9_000)
     Campaign.objects.filter(pk=coots.pk).update(questions_asked=1_000, questions_free=400)
     [after] = home.cards_of(bob)

@@ -43,7 +43,7 @@ def test_one_command_and_one_page_give_every_table(
     )
 
     assert scored["tables"] == result["tables"]
-    assert len(scored["sequences"]) == benchmark.settings["sequences"] * len(cds.NEEDS)
+    assert len(scored["sequences"]) == benchmark.settings["sequences"] * len(cds.NEEDED_SHARES)
     page = browser_as(User.objects.get(username="alice"))
     page.set_default_timeout(30_000)
     page.goto(site(f"/benchmarks/{benchmark.name}/"))

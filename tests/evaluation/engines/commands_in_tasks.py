@@ -49,7 +49,7 @@ class Command:
 
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few images."""
-    monkeypatch.setattr(pool_tasks, "MOST_IMAGES", 250)
+    monkeypatch.setattr(pool_tasks, "MAX_IMAGES", 250)
     monkeypatch.setattr(predict_tasks, "PHOTOGRAPHS", 5)
     monkeypatch.setattr(release_tasks, "FRAMES", 5)
     monkeypatch.setattr(frame_tasks, "FRAMES", 7)

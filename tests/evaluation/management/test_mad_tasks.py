@@ -17,7 +17,7 @@ def run(*arguments: object) -> dict:
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     # Four tasks of a folder.
-    monkeypatch.setattr("evaluation.selection.pool_tasks.MOST_IMAGES", 125)
+    monkeypatch.setattr("evaluation.selection.pool_tasks.MAX_IMAGES", 125)
     return make_pool(tmp_path / "pool")
 
 

@@ -97,7 +97,7 @@ def bomb(files: Files) -> None:
 
 def many(files: Files) -> None:
     for number in range(98):
-        for end in uploading.ENDS:
+        for end in uploading.ARRAY_SUFFIXES:
             files[f"c{number}{end}"] = files[f"alpha{end}"]
 
 

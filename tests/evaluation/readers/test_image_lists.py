@@ -23,7 +23,7 @@ LISTS = {
 @pytest.fixture(autouse=True)
 def few_lines_between_marks(monkeypatch):
     monkeypatch.setattr(image_lists, "INDEX_STRIDE", 16)
-    monkeypatch.setattr(image_lists, "_PIECE", 100)
+    monkeypatch.setattr(image_lists, "_BLOCK_BYTES", 100)
 
 
 @pytest.mark.parametrize("case", LISTS)

@@ -22,7 +22,7 @@ MAX_SCHEMES = 50
 # Settings of scoring; the other settings of a benchmark say what is revealed.
 SCORED_BY = ("measure", "convention", "by", "bootstrap", "seed")
 # Most faults that a message lists.
-LISTED = 5
+MAX_LISTED = 5
 
 Orders = Mapping[str, Mapping[str, Sequence[str]]]
 Classes = Mapping[str, Sequence[str]]
@@ -135,7 +135,8 @@ class CountedLines:
         ]
         if lacking:
             raise Refusal(
-                f"The mapping has no class for {', '.join(lacking[:LISTED])}. Add a row such as "
+                f"The mapping has no class for {', '.join(lacking[:MAX_LISTED])}. "
+                "Add a row such as "
                 f"{lacking[0].split()[0]},n02084071 for each, or leave the mapping out.",
                 field="mapping",
             )

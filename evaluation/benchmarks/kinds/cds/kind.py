@@ -25,7 +25,9 @@ from labeling.models import User
 from labeling.releases import freezing
 from labeling.reports.image_page import ImageUse
 
-GONE = "The sequences of this run are no longer on this server. Score the benchmark again."
+SEQUENCES_GONE = (
+    "The sequences of this run are no longer on this server. Score the benchmark again."
+)
 
 
 class Cds(CdsScoring, CdsPages):
@@ -115,7 +117,7 @@ class Cds(CdsScoring, CdsPages):
         """
         path = folders.run_folder(benchmark, run.pk) / running.SEQUENCES
         if not path.is_file():
-            raise Refusal(GONE)
+            raise Refusal(SEQUENCES_GONE)
         return _parts(run.result or {}, path)
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:

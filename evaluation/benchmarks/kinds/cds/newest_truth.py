@@ -24,7 +24,7 @@ from evaluation.scoring.comparing import mean_difference, ranks_of
 from evaluation.scoring.scored_release import ScoredRelease
 
 # Most objects that a result lists as changed; the others are counted.
-MOST_LISTED = 20
+MAX_LISTED = 20
 # Key of the fingerprint.
 CLASSIFIERS = "classifiers"
 # Classifier → the mean CDS of each object that it was asked about.
@@ -118,7 +118,7 @@ def score(
                     list(differences.values()), bootstrap.level, bootstrap.seed
                 ),
                 outcomes_changed=len(changed),
-                changed_objects=["/".join(key) for key in changed[:MOST_LISTED]],
+                changed_objects=["/".join(key) for key in changed[:MAX_LISTED]],
             )
         )
     for effect in effects:

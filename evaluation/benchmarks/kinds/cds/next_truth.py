@@ -6,7 +6,7 @@ from evaluation.benchmarks import folders, truth_versions
 from evaluation.benchmarks.changes import CHANGES, write_changes
 from evaluation.benchmarks.kinds.cds import people
 from evaluation.benchmarks.kinds.cds.versions import Changes, ObjectChange, SequenceHistory
-from evaluation.benchmarks.truth_versions import AT_WORK, NewTruth, VersionReport
+from evaluation.benchmarks.truth_versions import COLLECTING_STATES, NewTruth, VersionReport
 from evaluation.models import Benchmark, TruthVersion
 from evaluation.readers.sequences import ObjectKey, with_masks
 from evaluation.sequences import sequencing
@@ -25,7 +25,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
     made = _Sequences(history)
     for _, image_objects in drawn_objects(freezing.read(release)):
         made.add(image_objects)
-    if benchmark.campaign.state in AT_WORK:
+    if benchmark.campaign.state in COLLECTING_STATES:
         made.keep(truth_versions.unfinished(benchmark.campaign, release))
     changes, waiting = made.changes(), sorted(made.waiting)
     if not changes and waiting == before.report.get("waiting", []):

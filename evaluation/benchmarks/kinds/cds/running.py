@@ -30,7 +30,7 @@ from labeling.json_text import canonical_sha256
 from labeling.models import Release
 from labeling.releases import freezing
 
-NOBODY = "There are no predictions yet. Add those of a classifier, then score."
+NO_PREDICTIONS = "There are no predictions yet. Add those of a classifier, then score."
 SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 
@@ -104,7 +104,9 @@ class CdsScoring(BenchmarkKind[CdsResult]):
         if benchmark.submissions.filter(is_people=False).exists():
             return ""
         return (
-            "" if naming is not None and freezing.fingerprint(naming)["last_settlement"] else NOBODY
+            ""
+            if naming is not None and freezing.fingerprint(naming)["last_settlement"]
+            else NO_PREDICTIONS
         )
 
     def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
@@ -120,7 +122,7 @@ def _by_opening(history: SequenceHistory, release: Release, folder: Path) -> Cds
     rounds = history.benchmark.settings["bootstrap"]
     predictions = predictions_of(history, FIRST)
     if predictions is None:
-        raise Refusal(NOBODY)
+        raise Refusal(NO_PREDICTIONS)
     scored = _scored(history.benchmark, predictions, history.opening, rounds)
     write_lines(folder / SEQUENCES, scored.sequences())
     write_lines(folder / ANSWERS, scored.answers())

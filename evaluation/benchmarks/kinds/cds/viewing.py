@@ -42,11 +42,11 @@ from labeling.releases import freezing
 KIND = "frames"
 FOLDER = "frames"
 # Folders being removed from the cache.
-GONE = ".gone-"
+REMOVED_PREFIX = ".gone-"
 # More lines or frames than any benchmark has.
-MOST = 10**9
+MAX_COUNT = 10**9
 # Most waiting sequences per user: some ten seconds of work.
-MOST_WAITING = 10
+MAX_WAITING = 10
 # Least seconds between two recorded views of a sequence.
 NOTED_SECONDS = 60
 # WebP's fastest lossless method: 45 ms for 500 × 375 pixels, a tenth larger than the next.
@@ -122,9 +122,9 @@ def state(benchmark: Benchmark, number: int) -> FramesState:
 def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
     """Open a frame, numbered from 1, as WebP. Raises FileNotFoundError if it is not drawn."""
     # A longer number may not be a valid file name.
-    path = _path(benchmark, min(number, MOST), min(frame, MOST))
+    path = _path(benchmark, min(number, MAX_COUNT), min(frame, MAX_COUNT))
     if not path.parent.exists():
-        _fetch(benchmark, min(number, MOST))
+        _fetch(benchmark, min(number, MAX_COUNT))
     file = open(path, "rb")  # noqa: SIM115 - closed with the response
     with suppress(FileNotFoundError):
         if time.time() - path.parent.stat().st_mtime > NOTED_SECONDS:
@@ -183,7 +183,7 @@ def _forget_stored() -> None:
 def _check_waiting(actor: User) -> None:
     sequence_jobs = Job.objects.filter(kind=KIND, payload__actor=actor.pk)
     waiting = sequence_jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count()
-    if waiting >= MOST_WAITING:
+    if waiting >= MAX_WAITING:
         raise TooManyWaiting(
             f"The frames of {count_of(waiting, 'object')} that you opened are still being drawn. "
             "Wait until some of them are there, then try again."
@@ -193,7 +193,7 @@ def _check_waiting(actor: User) -> None:
 def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
     """Return line `number`, from 0, without reading further. Raises NotYours if there is none."""
     with suppress(FileNotFoundError), open(benchmarks.lines_path(benchmark), "rb") as file:
-        text = next(islice(file, min(number, MOST), None), None)
+        text = next(islice(file, min(number, MAX_COUNT), None), None)
         if text is not None:
             return parse_line(text)
     raise NotYours("There is no such sequence in this benchmark.")
@@ -203,7 +203,7 @@ def forget_unused(keep: Path) -> int:
     """Remove the least recently viewed sequences and return how many. `keep` stays."""
     cached = []
     for folder in _cached(keep):
-        if folder.name.startswith(GONE):
+        if folder.name.startswith(REMOVED_PREFIX):
             shutil.rmtree(folder, ignore_errors=True)
         elif folder != keep:
             with suppress(FileNotFoundError):
@@ -211,7 +211,7 @@ def forget_unused(keep: Path) -> int:
     too_many = max(0, len(cached) + 1 - settings.ASSAY_FRAME_SEQUENCES)
     for _, folder in sorted(cached)[:too_many]:
         # Renamed first: a half-removed folder would look like one being drawn.
-        leaving = folder.with_name(f"{GONE}{folder.name}-{secrets.token_hex(4)}")
+        leaving = folder.with_name(f"{REMOVED_PREFIX}{folder.name}-{secrets.token_hex(4)}")
         with suppress(FileNotFoundError):
             folder.rename(leaving)
             shutil.rmtree(leaving, ignore_errors=True)

@@ -47,8 +47,8 @@ from labeling.models import Campaign, Release, User
 from labeling.releases import freezing
 
 UNSETTLED = "Nothing in {} is settled yet. Let people answer first."
-EARLIER = "earlier_attempts"
-SENT = "sent"
+EARLIER_ATTEMPTS = "earlier_attempts"
+SENT_FOLDER = "sent"
 MAX_NAME = 100
 MAX_CLASSIFIERS = 100
 # For a zip of score maps.
@@ -158,8 +158,8 @@ def add_submission(
     _check_name(name)
     history = TruthHistory.of(benchmark)
     with converting_disk_full(), scratch() as folder, history.folder_at(history.newest) as truth:
-        with scoring.called(folder / SENT, file_name, truth.path):
-            laid = _laid_out(benchmark, truth, path, folder / SENT, file_name)
+        with scoring.called(folder / SENT_FOLDER, file_name, truth.path):
+            laid = _laid_out(benchmark, truth, path, folder / SENT_FOLDER, file_name)
             # Hash the maps, not their zip, so that packing them again is no new attempt.
             # The same holds for a release's zip.
             read = sha256_of if benchmark.kind == CLASSIFICATION else file_sha256
@@ -184,7 +184,7 @@ def _same(row: Benchmark) -> Benchmark | None:
     earlier = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
     if earlier is None:
         return None
-    stated = {key: value for key, value in earlier.settings.items() if key != EARLIER}
+    stated = {key: value for key, value in earlier.settings.items() if key != EARLIER_ATTEMPTS}
     return earlier if stated == row.settings else None
 
 
@@ -235,7 +235,7 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str, version:
             f"A benchmark takes {MAX_CLASSIFIERS} classifiers. Remove some, or make another.",
             field="name",
         )
-    attempts = 1 + benchmark.settings.get(EARLIER, {}).get(name, 0)
+    attempts = 1 + benchmark.settings.get(EARLIER_ATTEMPTS, {}).get(name, 0)
     return enter(benchmark, actor, name, sha256=sha256, attempts=attempts, version=version)
 
 

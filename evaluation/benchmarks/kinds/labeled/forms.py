@@ -11,7 +11,7 @@ from evaluation.benchmarks.kinds.labeled import pages, scoremap_zips, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION
-from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
+from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MAX_THRESHOLDS
 from evaluation.models import Benchmark
 from evaluation.release_splits.parts import part_choices
 from labeling.campaigns.access import RESEARCHER, campaigns_for
@@ -60,7 +60,7 @@ class LabeledForm(FollowingBenchmarkForm):
         help_text="Side of the maps under the reference protocol.",
     )
     thresholds = forms.IntegerField(
-        min_value=1, max_value=MOST_THRESHOLDS, help_text="At 0, 1/n, 2/n, …"
+        min_value=1, max_value=MAX_THRESHOLDS, help_text="At 0, 1/n, 2/n, …"
     )
     inclusive = forms.BooleanField(
         required=False, label="x1 and y1 are the last pixel of a box, not one past it"

@@ -69,8 +69,10 @@ class Labeled(LabeledScoring, LabeledPages):
         with transaction.atomic():
             benchmark = locked(benchmark)
             row = submission_at(benchmark, position)
-            earlier = benchmark.settings.get(benchmarks.EARLIER, {}) | {row.name: row.attempts}
-            benchmark.settings = benchmark.settings | {benchmarks.EARLIER: earlier}
+            earlier = benchmark.settings.get(benchmarks.EARLIER_ATTEMPTS, {}) | {
+                row.name: row.attempts
+            }
+            benchmark.settings = benchmark.settings | {benchmarks.EARLIER_ATTEMPTS: earlier}
             benchmark.save(update_fields=["settings"])
             benchmarks.remove_later(row)
             row.delete()

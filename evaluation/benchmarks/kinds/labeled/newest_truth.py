@@ -33,7 +33,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
 )
 from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage
-from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import CLASSES, WHERE
+from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import BOXES_FILE, CLASSES
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
 from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.benchmarks.submissions import write_lines
@@ -46,7 +46,7 @@ from labeling.csv_rows import nfc
 from labeling.files import BadInput
 
 # Most images that a result lists as changed; the others are counted.
-MOST_LISTED = 20
+MAX_LISTED = 20
 Outcomes = Mapping[str, Outcome | None]
 
 
@@ -214,7 +214,7 @@ def with_uncovered(
             yield {
                 "image": image,
                 "classes": rows[CLASSES][0],
-                "truth": [[float(edge) for edge in box] for box in rows[WHERE]],
+                "truth": [[float(edge) for edge in box] for box in rows[BOXES_FILE]],
                 "outcome": None,
             }
 
@@ -257,7 +257,7 @@ def _effect(
         images=0,
         ignored=0,
         outcomes_changed=len(changed),
-        changed_images=changed[:MOST_LISTED],
+        changed_images=changed[:MAX_LISTED],
         ranks=[],
         difference=mean_difference(differences, level(opening), opening.settings.seed or 0),
     )

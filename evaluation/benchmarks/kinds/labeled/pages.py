@@ -41,9 +41,9 @@ from labeling.models import Campaign, Release
 from labeling.releases import freezing
 
 # Image and class of the example if the truth is missing or hidden.
-INVENTED = ("cats/1.jpg", "n02121620")
+EXAMPLE_IMAGE = ("cats/1.jpg", "n02121620")
 # Most classes in the page's table; the CSV file has all.
-MOST_CLASSES = 200
+MAX_CLASSES = 200
 
 
 class LabeledPages(BenchmarkKind[LabeledResult]):
@@ -155,7 +155,7 @@ def _classes(row: Benchmark, result: LabeledResult) -> dict[str, object] | None:
         "words": wording.PER_CLASS[row.kind],
         "count": count,
         "spread": tables.SPREAD.page_context(result),
-        "every": tables.CLASSES.page_context(result) if count <= MOST_CLASSES else None,
+        "every": tables.CLASSES.page_context(result) if count <= MAX_CLASSES else None,
         "easiest": tables.EASIEST.page_context(result) if has_extremes else None,
         "hardest": tables.HARDEST.page_context(result),
         "is_detection": row.kind == DETECTION,
@@ -256,7 +256,7 @@ def example(row: Benchmark) -> dict[str, str]:
 def _first_of(row: Benchmark) -> tuple[str, str]:
     """Return an image of the truth and its class; invented ones if they are missing or hidden."""
     if row.hides_images:
-        return INVENTED
+        return EXAMPLE_IMAGE
     folder = paths.truth_folder(row)
     try:
         if row.kind == WSOL:
@@ -267,7 +267,7 @@ def _first_of(row: Benchmark) -> tuple[str, str]:
                 line = next(csv.DictReader(file))
             image, wnid = line["image"], line["wnid"]
     except (OSError, StopIteration):
-        return INVENTED
+        return EXAMPLE_IMAGE
     return image, wnid
 
 

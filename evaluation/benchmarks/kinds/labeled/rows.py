@@ -23,7 +23,7 @@ from evaluation.scoring.detection import ClassPrecision, DetectionResult
 from evaluation.scoring.wsol.results import LEVEL, Best, BoxResult, Curves, WsolResult, intervals
 from labeling.estimators.intervals import clopper_pearson
 
-LISTED = 10
+MAX_LISTED = 10
 # The fixed threshold of earlier papers (Choe et al. 2022, Fig. 1), and the accuracies at it.
 FIXED_TAU = 0.2
 FIXED = {
@@ -459,15 +459,15 @@ def spread(result: LabeledResult) -> list[Spread]:
 
 
 def easiest(result: LabeledResult) -> list[ClassValuesRow]:
-    """Return at most LISTED classes, easiest first; none of them is also among the hardest."""
+    """Return at most MAX_LISTED classes, easiest first; none of them is also among the hardest."""
     known = [row for row in per_class(result) if row.mean is not None]
-    return known[: min(LISTED, len(known) // 2)]
+    return known[: min(MAX_LISTED, len(known) // 2)]
 
 
 def hardest(result: LabeledResult) -> list[ClassValuesRow]:
-    """Return at most LISTED classes, hardest first; as many as `easiest` returns."""
+    """Return at most MAX_LISTED classes, hardest first; as many as `easiest` returns."""
     known = [row for row in per_class(result) if row.mean is not None]
-    return known[::-1][: min(LISTED, len(known) // 2)]
+    return known[::-1][: min(MAX_LISTED, len(known) // 2)]
 
 
 def scale(result: LabeledResult) -> list[ScaleRow]:

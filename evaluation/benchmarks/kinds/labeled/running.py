@@ -68,7 +68,7 @@ from labeling.models import Release
 from labeling.records import to_json
 from labeling.releases import freezing
 
-NOBODY = "There are no submissions yet. Add one, then score."
+NO_SUBMISSIONS = "There are no submissions yet. Add one, then score."
 # Keys of the fingerprint.
 LABEL_SETS = "label_sets"
 Found = TypeVar("Found")
@@ -319,7 +319,7 @@ def _compared(
 def _read_all(benchmark: Benchmark, read: Callable[[list[Submission]], Found]) -> Found:
     def read_some(rows: list[Submission]) -> Found:
         if not rows:
-            raise Refusal(NOBODY)
+            raise Refusal(NO_SUBMISSIONS)
         return read(rows)
 
     return read_all(benchmark, read_some)

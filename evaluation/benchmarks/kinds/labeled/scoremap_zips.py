@@ -20,7 +20,7 @@ MORE_FILES = 1000
 ENDING = ".npy"
 PREDICTIONS = "predictions.csv"
 # Most bytes of predictions.csv, which is read as a whole.
-MOST_PREDICTIONS = 64 * 1024**2
+MAX_PREDICTIONS = 64 * 1024**2
 # A folder with only this file stands for the center-Gaussian baseline.
 BASELINE = "center-gaussian.txt"
 BASELINE_FOLDER = Path(__file__).parent / "baseline"

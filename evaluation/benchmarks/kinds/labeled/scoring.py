@@ -243,7 +243,7 @@ def _check_maps(truth: Path, path: Path, settings: LabeledSettings, part: Part) 
     scored = wsol_scoring.BoxScoring.read(truth, settings.as_protocol())
     scored.keep(part)
     if (predictions := path / scoremap_zips.PREDICTIONS).is_file():
-        if predictions.stat().st_size > (most := scoremap_zips.MOST_PREDICTIONS):
+        if predictions.stat().st_size > (most := scoremap_zips.MAX_PREDICTIONS):
             cure = "write an id,class row an image"
             raise BadInput(f"is larger than {most >> 20} MiB", predictions, None, cure)
         wsol_files.read_named(predictions, scored.images, scored.left_out)

@@ -50,7 +50,7 @@ class NewReleasedSerializer(ReleasedRequest, FollowingRequest):
     )
     thresholds = serializers.IntegerField(
         min_value=1,
-        max_value=box_scores.MOST_THRESHOLDS,
+        max_value=box_scores.MAX_THRESHOLDS,
         required=False,
         help_text="How many, of wsol.",
     )

@@ -39,7 +39,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _RANGES = {
     "seed": (0, 2**32 - 1),
     "size": (1, box_scores.LARGEST_SIZE),
-    "thresholds": (1, box_scores.MOST_THRESHOLDS),
+    "thresholds": (1, box_scores.MAX_THRESHOLDS),
 }
 
 

@@ -22,7 +22,7 @@ from evaluation.scoring.comparing import SubmissionPair
 
 CsvRows = Iterator[dict[str, object]]
 CELL = "evaluation/labeled/_cell.html"
-WHOLE = "0g"
+WHOLE_NUMBER = "0g"
 
 
 def _nth(at: int) -> Callable[[SubmissionMeasures | MeasureRow | ClassValuesRow], MeasureCell]:
@@ -40,7 +40,7 @@ def _cells(words: list[str]) -> list[Column]:
 def _lead_columns(result: LabeledResult) -> tuple[Column, ...]:
     return (
         Column("name", "Submission", is_number=False),
-        Column("images", "Images", WHOLE),
+        Column("images", "Images", WHOLE_NUMBER),
         *_cells([measure.words for measure in rows.measures(result)]),
         Column("attempts", "Attempts", template="evaluation/labeled/_attempts.html"),
     )
@@ -54,8 +54,8 @@ def _class_columns(result: LabeledResult) -> tuple[Column, ...]:
     return (
         Column("name", "Class", is_number=False),
         *_cells(rows.names(result)),
-        Column("positives", "Objects", WHOLE),
-        Column("images", "Images", WHOLE),
+        Column("positives", "Objects", WHOLE_NUMBER),
+        Column("images", "Images", WHOLE_NUMBER),
     )
 
 
@@ -91,7 +91,7 @@ SPREAD = Table(
     rows.spread,
     (
         Column("name", "Submission", is_number=False),
-        Column("classes", "Classes", WHOLE),
+        Column("classes", "Classes", WHOLE_NUMBER),
         Column("mean", "Mean", 4),
         Column("lowest", "Lowest", 4),
         Column("highest", "Highest", 4),
@@ -111,10 +111,10 @@ PAIRS = Table(
             template=CELL,
             of=lambda pair: rows.cell_of(pair.difference),
         ),
-        Column("only_first_wrong", "Only first wrong", WHOLE),
-        Column("only_second_wrong", "Only second wrong", WHOLE),
-        Column("both_right", "Both right", WHOLE),
-        Column("both_wrong", "Neither right", WHOLE),
+        Column("only_first_wrong", "Only first wrong", WHOLE_NUMBER),
+        Column("only_second_wrong", "Only second wrong", WHOLE_NUMBER),
+        Column("both_right", "Both right", WHOLE_NUMBER),
+        Column("both_wrong", "Neither right", WHOLE_NUMBER),
         Column("either_right", "Either right", template=CELL, of=_either_right),
         Column("mcnemar_p", "McNemar p", of=_significant("mcnemar_p")),
         Column("mcnemar_holm_p", "McNemar p, by Holm", of=_significant("mcnemar_holm_p")),
@@ -143,7 +143,7 @@ TRUTH = Table(
         Column("opening", "First labels", template=CELL, of=_truth_cell(0)),
         Column("corrected", "Newest labels, same images", template=CELL, of=_truth_cell(1)),
         Column("whole", "Newest labels, all images", template=CELL, of=_truth_cell(2)),
-        Column("images", "Images covered", WHOLE, of=lambda row: row.effect.images),
+        Column("images", "Images covered", WHOLE_NUMBER, of=lambda row: row.effect.images),
         Column("ranks", "Ranks"),
         Column(
             "difference",
@@ -154,7 +154,7 @@ TRUTH = Table(
         Column(
             "changed",
             "Images with another outcome",
-            WHOLE,
+            WHOLE_NUMBER,
             of=lambda row: row.effect.outcomes_changed,
         ),
     ),
@@ -260,7 +260,7 @@ COMPARISON = Table(
 WON = Table(
     "classes-won",
     rows.classes_won,
-    (Column("name", "Submission", is_number=False), Column("classes", "Classes", WHOLE)),
+    (Column("name", "Submission", is_number=False), Column("classes", "Classes", WHOLE_NUMBER)),
     "classes won",
 )
 TABLES = (

@@ -23,7 +23,7 @@ from evaluation.benchmarks.kinds.labeled.truth.image_rows import (
     TruthChanges,
 )
 from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
-from evaluation.benchmarks.truth_versions import AT_WORK, FIRST, NewTruth, VersionReport
+from evaluation.benchmarks.truth_versions import COLLECTING_STATES, FIRST, NewTruth, VersionReport
 from evaluation.models import Benchmark, MistakeReview, TruthVersion
 from evaluation.readers.valid_sets import SETS
 from evaluation.release_splits import parts
@@ -200,7 +200,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
         scoring.check_truth(benchmark.kind, fresh, settings)
         after = RowsByImage.read(benchmark.kind, fresh)
         earlier = history.released(before.number)
-        if benchmark.campaign.state in AT_WORK:
+        if benchmark.campaign.state in COLLECTING_STATES:
             _keep_unfinished(benchmark.campaign, release, earlier, after)
         changes = TruthChanges.between(earlier, after)
         if not changes.rows or (not history.changes and len(after.images) < benchmark.min_images):

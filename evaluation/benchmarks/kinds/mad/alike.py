@@ -26,8 +26,8 @@ from labeling.estimators.intervals import clopper_pearson
 from labeling.models import GivenLabel, Question
 from labeling.records import Record
 
-OF_DATASET = "labels of the dataset"
-OF_CHOSEN = "true labels of chosen images, not a random sample"
+DATASET_LABELS = "labels of the dataset"
+CHOSEN_LABELS = "true labels of chosen images, not a random sample"
 
 
 @dataclass(kw_only=True)
@@ -49,7 +49,7 @@ class AlikeRow(Record):
 
 @dataclass(kw_only=True)
 class AlikeResult(Record):
-    """The pairs of the classifiers that the pool has. truth: OF_DATASET or OF_CHOSEN."""
+    """The pairs of the classifiers that the pool has. truth: DATASET_LABELS or CHOSEN_LABELS."""
 
     pool: int
     truth: str
@@ -83,7 +83,7 @@ def alike_and_wrong(benchmark: Benchmark) -> AlikeResult | None:
         return None
     names = [row.name for row in benchmark.submissions.all() if row.name in pool.names]
     classes, images, labels = _predictions(pool, names)
-    for source, truths in ((OF_DATASET, _given_truths), (OF_CHOSEN, _chosen_truths)):
+    for source, truths in ((DATASET_LABELS, _given_truths), (CHOSEN_LABELS, _chosen_truths)):
         known = _indexed(truths(benchmark), images, classes)
         if len(known):
             return AlikeResult(

@@ -11,7 +11,7 @@ from evaluation.benchmarks.kinds.mad import alike, competitions, gallery
 from evaluation.models import Benchmark, Selection
 from labeling.models import Image, Question, Settlement
 
-MOST_REFERENCES = 60
+MAX_REFERENCES = 60
 
 
 @dataclass
@@ -61,7 +61,7 @@ def of_class(benchmark: Benchmark, key: str) -> ClassGallery:
     ]
     names = _with_class(benchmark, key) - set(images)
     stored = Image.objects.filter(
-        dataset=benchmark.campaign.dataset, name__in=sorted(names)[:MOST_REFERENCES]
+        dataset=benchmark.campaign.dataset, name__in=sorted(names)[:MAX_REFERENCES]
     )
     references = [ClassImage(row.name, row.pk) for row in stored.order_by("name")]
     return ClassGallery([group for group in groups if group[1]], references, len(names))

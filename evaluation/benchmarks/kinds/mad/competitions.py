@@ -16,7 +16,7 @@ from evaluation.benchmarks.submissions import locked
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, PoolSelection, Selection, Submission
 from evaluation.readers import selections
-from evaluation.readers.selections import LONGEST_CLASS, Meta, Row, SelectionFile, SelectionLine
+from evaluation.readers.selections import MAX_CLASS_LENGTH, Meta, Row, SelectionFile, SelectionLine
 from labeling.campaigns import lifecycle
 from labeling.db.sql import retried
 from labeling.errors import Conflict, Refusal
@@ -28,7 +28,7 @@ from labeling.plurals import count_of
 from labeling.reports import forecasts
 
 BATCH = 1000
-LISTED = 10
+MAX_LISTED = 10
 # Default settings of the ranking. The other settings of a benchmark describe its selection.
 DEFAULTS: dict[str, object] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
 Key = tuple[str, str]
@@ -276,9 +276,9 @@ def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet | None) ->
     if not wnids:
         return None
     if wordnet is None:
-        if longer := next((name for name in wnids if len(name) > LONGEST_CLASS), ""):
+        if longer := next((name for name in wnids if len(name) > MAX_CLASS_LENGTH), ""):
             raise Refusal(
-                f"The class {longer[:80]!r} has over {LONGEST_CLASS} characters. Shorten it.",
+                f"The class {longer[:80]!r} has over {MAX_CLASS_LENGTH} characters. Shorten it.",
                 field="vocabulary",
             )
         return list(dict.fromkeys(wnids))
@@ -310,8 +310,10 @@ def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    examples = ", ".join(names[:LISTED])
-    return examples if len(names) <= LISTED else f"{examples} and {len(names) - LISTED} more"
+    examples = ", ".join(names[:MAX_LISTED])
+    return (
+        examples if len(names) <= MAX_LISTED else f"{examples} and {len(names) - MAX_LISTED} more"
+    )
 
 
 def _add_submissions(benchmark: Benchmark, actor: User, names: Sequence[str], first: int) -> None:

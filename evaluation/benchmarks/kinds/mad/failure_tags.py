@@ -28,7 +28,7 @@ DEFAULT = (
     "context bias",
     "low quality",
 )
-MOST_TAGS = 30
+MAX_TAGS = 30
 LONGEST = 60
 
 
@@ -78,8 +78,8 @@ def set_vocabulary(benchmark: Benchmark, tags: Iterable[str]) -> list[str]:
     Raises Refusal, and Conflict if an image has a tag that is left out.
     """
     chosen = list(dict.fromkeys(text for tag in tags if (text := " ".join(tag.split()))))
-    if not 1 <= len(chosen) <= MOST_TAGS:
-        raise Refusal(f"Give 1 to {MOST_TAGS} tags, not {len(chosen)}.", field="vocabulary")
+    if not 1 <= len(chosen) <= MAX_TAGS:
+        raise Refusal(f"Give 1 to {MAX_TAGS} tags, not {len(chosen)}.", field="vocabulary")
     if long := [tag for tag in chosen if len(tag) > LONGEST]:
         raise Refusal(
             f"The tag {long[0][:LONGEST]!r}… is longer than {LONGEST} characters. Shorten it.",

@@ -24,7 +24,7 @@ from labeling.reports.image_page import ImageUse
 
 CASES = ("I", "II", "III", "pending", "dropped")
 # An image may be selected for every pair of classifiers.
-MOST_USES = 50
+MAX_USES = 50
 WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photograph"}
 
 
@@ -235,7 +235,7 @@ def uses_of_image(rows: Sequence[Benchmark], image: str) -> list[ImageUse]:
     lines = lines.select_related("benchmark", "first", "second")
     image_uses = []
     line: Any
-    for line in lines[:MOST_USES]:
+    for line in lines[:MAX_USES]:
         pair = [line.benchmark.name, line.first.position, line.second.position]
         url = f"{reverse('evaluation:gallery', args=pair)}#image-{line.pk}"
         predictions = (

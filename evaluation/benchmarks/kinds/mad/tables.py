@@ -116,24 +116,24 @@ def _of(path: str) -> Callable[[RankRow], object]:
 
 
 # Columns of CSV files, in order. `page` lists the columns of pages, in their order.
-_OWN = "evaluation/mad/_cell.html"
+_CELL = "evaluation/mad/_cell.html"
 RANKS = Table(
     "ranks",
     ranking,
     (
         Column("classifier", "Classifier", is_number=False, of=_of("classifiers")),
-        Column("images", "Images", template=_OWN),
-        Column("first_place", "Confirmed ranks", template=_OWN),
+        Column("images", "Images", template=_CELL),
+        Column("first_place", "Confirmed ranks", template=_CELL),
         Column("last_place"),
-        Column("rank", "Rank", template=_OWN, of=_of("ranks")),
+        Column("rank", "Rank", template=_CELL, of=_of("ranks")),
         Column("low", of=lambda row: row.result.rank_intervals[row.i][0]),
         Column("high", of=lambda row: row.result.rank_intervals[row.i][1]),
         Column("score", "Score", digits=4, of=_of("scores")),
-        Column("hodge_rank", "HodgeRank", template=_OWN, of=_of("hodge.ranks")),
+        Column("hodge_rank", "HodgeRank", template=_CELL, of=_of("hodge.ranks")),
         Column("hodge_score"),
         Column("accuracy", "Accuracy", of=_of("accuracies")),
         Column("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
-        Column("rank_change", "Rank change", template=_OWN, of=_of("rank_changes")),
+        Column("rank_change", "Rank change", template=_CELL, of=_of("rank_changes")),
     ),
     words="ranks",
     page=(
@@ -186,10 +186,10 @@ PAIRS = Table(
     "pairs",
     lambda lines: lines,
     (
-        Column("pair", "Pair", is_number=False, template=_OWN),
+        Column("pair", "Pair", is_number=False, template=_CELL),
         Column("chosen", "Chosen images"),
         Column("images", "Settled images"),
-        Column("replaced", "Replaced images", template=_OWN),
+        Column("replaced", "Replaced images", template=_CELL),
         Column("first_accuracy", "Accuracy of the first", digits=3),
         Column("second_accuracy", "Accuracy of the second", digits=3),
     ),

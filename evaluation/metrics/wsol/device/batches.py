@@ -35,13 +35,13 @@ from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.metrics.wsol.rings import HOLES, JOINS
 
 # Most rows of sets at once; a noise map has a hundred times as many as a smooth one.
-MOST_ROWS = 200_000_000
+MAX_ROWS = 200_000_000
 # Larger than every pixel index.
 _NO_EDGE = 1 << 20
 
 
 class TooManyRows(Exception):
-    """A batch has more rows than MOST_ROWS: halve it."""
+    """A batch has more rows than MAX_ROWS: halve it."""
 
 
 def box_hits(scaled_maps: Scaled, truth: TrueBoxBatch, protocol: Protocol) -> tuple[Tensor, Tensor]:
@@ -117,7 +117,7 @@ def _rows(level: Tensor, kinds: NDArray[np.int32], surrounded: bool, top: int) -
     tree = merge_tree(links, top)
     count = row_counts(tree, surrounded, links)
     total = int(count.sum())
-    if total > MOST_ROWS and len(level) > 1:
+    if total > MAX_ROWS and len(level) > 1:
         raise TooManyRows
     return set_rows(links, tree, count, total)
 

@@ -58,7 +58,7 @@ def test_a_list_sorted_in_pieces_is_the_same_list(tmp_path, listing, monkeypatch
     folder = pictures.write(tmp_path / "images", {f"{n * 7 % 40}/{n}.jpg": b"x" for n in range(90)})
     _, whole, _ = listing(folder)
 
-    monkeypatch.setattr(photographs, "HELD", 7)
+    monkeypatch.setattr(photographs, "MAX_LINES_IN_MEMORY", 7)
     _, pieces, entries = listing(folder)
 
     assert pieces.sha256 == whole.sha256
@@ -176,7 +176,7 @@ def test_what_cannot_be_decoded_says_why(tmp_path, listing, monkeypatch):
     assert "truncated" in reasons["cut.jpg"]
     assert "not a JPEG" in reasons["note.txt"]
     assert reasons["gone.jpg"] == "There is no such file."
-    monkeypatch.setattr(photographs, "MOST_BYTES", 3)
+    monkeypatch.setattr(photographs, "MAX_BYTES", 3)
     with pytest.raises(Unreadable, match="over 0 MiB"):
         source.pixels("note.txt")
 

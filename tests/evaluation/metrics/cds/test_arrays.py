@@ -91,7 +91,7 @@ def test_rounds_are_the_same_again_and_however_they_are_cut():
 
 def test_a_batch_holds_few_rounds_where_there_is_much(monkeypatch):
     scores = world.scores()
-    monkeypatch.setattr(cs, "_HELD", 1000)
+    monkeypatch.setattr(cs, "_MAX_IN_MEMORY", 1000)
     many = resampled(lambda weights: statistics(scores, weights), scores, 20, 0)
     assert scores.batch() < 20
     monkeypatch.undo()

@@ -47,7 +47,7 @@ def test_intervals_of_hardness_are_those_of_medians_of_drawn_sequences():
 def test_intervals_are_the_same_again_and_in_small_batches(monkeypatch):
     scores = world.scores()
     first = hardness.hardness(scores, 50, 3, 0.95)[0]
-    monkeypatch.setattr(hardness, "_HELD", 120)
+    monkeypatch.setattr(hardness, "_MAX_IN_MEMORY", 120)
 
     again = hardness.hardness(scores, 50, 3, 0.95)[0]
 

@@ -137,7 +137,7 @@ def test_the_interval_of_the_mean_is_that_of_a_plain_bootstrap():
 
 def test_rounds_that_memory_does_not_hold_still_settle_the_mean(monkeypatch):
     *_, drawn = drawable()
-    monkeypatch.setattr("evaluation.metrics.detection.bootstrap._HELD", 4 * 500)
+    monkeypatch.setattr("evaluation.metrics.detection.bootstrap._MAX_IN_MEMORY", 4 * 500)
 
     intervals = precision_intervals(
         drawn, 0.99, np.random.default_rng(0), rounds=200, most_rounds=800

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics.detection.kernels_scales import matched_rounds
-from evaluation.metrics.detection.matched_bins import LEAST, match
+from evaluation.metrics.detection.matched_bins import MIN_CLASSES, match
 
 
 def plain_kept(scales: list[float], target: float) -> int:
@@ -43,7 +43,7 @@ def test_bins_lose_their_largest_classes_until_their_means_meet(seed):
         if count:
             assert row.kept_scale == pytest.approx(scales[stays].mean())
             assert row.kept_value == pytest.approx(values[stays].mean())
-        assert (row.interval is None) == (count < LEAST)
+        assert (row.interval is None) == (count < MIN_CLASSES)
     kept = [row.kept_scale for row in matched if row.interval]
     assert max(kept) - min(kept) < 0.02
 

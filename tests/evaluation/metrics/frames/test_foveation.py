@@ -100,7 +100,7 @@ def apart(a, b):
 @pytest.mark.parametrize("radius", [0, 1, 4])
 def test_distances_are_those_of_the_dilated_part(compiled, radius, monkeypatch):
     # Small chunks, so that there are several.
-    monkeypatch.setattr(part_distances, "_HELD", 2000)
+    monkeypatch.setattr(part_distances, "_MAX_IN_MEMORY", 2000)
     for seed, (height, width) in enumerate([(30, 41), (1, 9), (9, 1), (1, 1), (25, 3)]):
         rng = np.random.default_rng(seed)
         steps = rng.choice(np.arange(3, dtype=np.int16), (height, width), p=[0.01, 0.04, 0.95])

@@ -48,7 +48,7 @@ def test_four_terms_are_looked_at_for_each_prediction():
 
 @pytest.mark.parametrize("held", [1, 10_000_000])
 def test_the_search_equals_a_plain_sort(monkeypatch, held):
-    monkeypatch.setattr(embeddings, "_HELD", held)
+    monkeypatch.setattr(embeddings, "_MAX_IN_MEMORY", held)
     rng = np.random.default_rng(0)
     # Few values: equal similarities are frequent, and go by the order of terms.
     terms = rng.integers(-1, 2, (40, 3)) + np.array([0, 0, 2.5])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluation.metrics.wordnet import glosses as g
 from evaluation.metrics.wordnet import similarity as s
-from evaluation.metrics.wordnet.gloss_vectors import LEAST_GLOSSES, cooccurrence
+from evaluation.metrics.wordnet.gloss_vectors import MIN_GLOSSES, cooccurrence
 
 SYMBOLS = {
     "gloss": (),
@@ -133,7 +133,7 @@ def index_of_word(wordnet, bags) -> dict[str, int]:
     """Word → its row in the co-occurrence matrix."""
     often = Counter(word for bag in bags for word in bag)
     words = g.glosses(wordnet).vocabulary
-    kept = [word for word in words if often[word] >= LEAST_GLOSSES]
+    kept = [word for word in words if often[word] >= MIN_GLOSSES]
     return {word: i for i, word in enumerate(kept)}
 
 

@@ -188,7 +188,7 @@ def test_a_batch_of_too_many_rows_is_halved_until_it_is_not(name, monkeypatch):
     score_maps = Maps(5, Protocol(name, thresholds=100, size=20), count=9)
     expected, tried = score_maps.expected(), []
     whole = batches.box_hits
-    monkeypatch.setattr(batches, "MOST_ROWS", 1500)
+    monkeypatch.setattr(batches, "MAX_ROWS", 1500)
     monkeypatch.setattr(
         batches, "box_hits", lambda maps, *more: tried.append(len(maps[0])) or whole(maps, *more)
     )
@@ -214,7 +214,7 @@ def test_the_order_of_maps_changes_nothing(name):
 
 
 def test_as_many_thresholds_as_there_may_be():
-    maps = Maps(7, Protocol(thresholds=box_scores.MOST_THRESHOLDS), count=3, most=12)
+    maps = Maps(7, Protocol(thresholds=box_scores.MAX_THRESHOLDS), count=3, most=12)
 
     assert_equal(maps.actual(), maps.expected())
 

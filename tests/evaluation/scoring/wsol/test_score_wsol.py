@@ -212,7 +212,7 @@ def test_an_image_without_a_line_is_named(folder, file):
 
 
 def test_boxes_without_end_are_refused(folder, monkeypatch):
-    monkeypatch.setattr(wsol_files, "MOST_BOXES", 50)
+    monkeypatch.setattr(wsol_files, "MAX_BOXES", 50)
     with (folder.metadata / "localization.txt").open("a") as file:
         file.writelines("d.jpeg,1,1,3,3\n" for _ in range(60))
 

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.wsol_study.report import tables
 from evaluation.wsol_study.report.content import METHOD_TITLES, StudyContent
-from evaluation.wsol_study.report.tables import PRINTED
+from evaluation.wsol_study.report.tables import PAPER_VALUES
 from tests.evaluation.wsol_study.report import made_study
 from tests.evaluation.wsol_study.report.made_study import trial
 
@@ -179,7 +179,7 @@ AS_PRINTED = {
 
 
 def blocks(*keys: str):
-    return [(key, name, block) for key in keys for name, block in PRINTED[key].items()]
+    return [(key, name, block) for key in keys for name, block in PAPER_VALUES[key].items()]
 
 
 def test_the_best_method_as_printed_is_cam_plus_the_largest_change():

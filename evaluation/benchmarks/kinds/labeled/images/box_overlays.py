@@ -13,7 +13,7 @@ from evaluation.scoring.image_lines import Outcome, OutcomesLine
 Namer = Callable[[str], str]
 MARKS = {"truth": "", "right": "✓ ", "wrong": "✗ ", "missed": "missed: "}
 # Most boxes on a card: a hundred boxes would hide the photograph.
-MOST_ON_CARD = 12
+MAX_PER_CARD = 12
 # Height of letters, as a share of the photograph's longer side.
 CARD_LETTERS, PAGE_LETTERS = 0.05, 0.028
 
@@ -199,5 +199,5 @@ def shortened(outcome: Outcome) -> Outcome:
     if "found" not in outcome:
         return outcome
     card_outcome = outcome.copy()
-    card_outcome["found"] = outcome["found"][:MOST_ON_CARD]
+    card_outcome["found"] = outcome["found"][:MAX_PER_CARD]
     return card_outcome

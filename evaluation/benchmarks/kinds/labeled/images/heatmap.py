@@ -11,9 +11,9 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput
 
 # Score maps are coarse, and the layer is scaled to the photograph.
-MOST_PX = 512
+MAX_PX = 512
 # Larger than any score map; only the drawn part of a map on disk is read.
-MOST_VALUES = 100_000_000
+MAX_VALUES = 100_000_000
 # From cold and transparent to hot; also ordered by lightness.
 COLOURS = np.array([[38, 12, 81], [137, 34, 106], [227, 89, 50], [249, 201, 50]], np.float64)
 FAINTEST, STRONGEST = 30, 215
@@ -25,7 +25,7 @@ def layer(path: Path) -> bytes:
 
 
 def drawn(scores: NDArray[np.float64]) -> bytes:
-    """Return a WebP of at most MOST_PX pixels a side, more opaque for higher scores.
+    """Return a WebP of at most MAX_PX pixels a side, more opaque for higher scores.
 
     A constant map is faint throughout; values that are not finite count as the lowest.
     """
@@ -40,16 +40,16 @@ def drawn(scores: NDArray[np.float64]) -> bytes:
 
 
 def _read(path: Path) -> NDArray[np.float64]:
-    """Return the map (H, W), subsampled so that neither side exceeds MOST_PX."""
+    """Return the map (H, W), subsampled so that neither side exceeds MAX_PX."""
     cure = "upload the score maps again"
     try:
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
         raise BadInput("is no array of numpy's", path, None, cure) from None
     is_map = isinstance(kept, np.ndarray) and kept.ndim == 2 and kept.dtype.kind in "fiu"
-    if not is_map or not 0 < kept.size <= MOST_VALUES:
+    if not is_map or not 0 < kept.size <= MAX_VALUES:
         raise BadInput("is no map of scores", path, None, cure)
-    step = max(1, -(-max(kept.shape) // MOST_PX))
+    step = max(1, -(-max(kept.shape) // MAX_PX))
     return np.array(kept[::step, ::step], np.float64)
 
 

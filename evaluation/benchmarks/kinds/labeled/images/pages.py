@@ -28,7 +28,7 @@ from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
 PAGE = 24
-GONE = "The images of this run are no longer on this server. Score the benchmark again."
+IMAGES_GONE = "The images of this run are no longer on this server. Score the benchmark again."
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def index_of(row: Benchmark, run: Run) -> ImageIndex:
     try:
         return image_index.index(running.images_path(row, run.pk), row.kind)
     except BadInput:
-        raise Refusal(GONE) from None
+        raise Refusal(IMAGES_GONE) from None
 
 
 def asked_in(index: ImageIndex, query: Mapping[str, str]) -> ImageQuery:
@@ -191,7 +191,7 @@ def _card(
         "letters": letters,
         "shapes": box_overlays.shapes(kind, line, card_outcome, selection.number, name, letters),
         "map": viewed.map_address(number),
-        "verdicts": verdicts[: 2 * box_overlays.MOST_ON_CARD],
+        "verdicts": verdicts[: 2 * box_overlays.MAX_PER_CARD],
         "more": len(outcome.get("found") or ()) - len(card_outcome.get("found") or ()),
         "badges": _badges(kind, line, outcome, selection),
     }

@@ -33,9 +33,9 @@ from labeling.quality import asking_more
 PAGE, BATCH = 50, 1_000
 # Seconds for which a ranking is cached, so that a page and the click on it use the same one.
 KEPT_SECONDS = 300.0
-NEAR = "near duplicate"
+NEAR_DUPLICATE = "near duplicate"
 # The class of a vote that rejects the label without naming another class.
-ANOTHER = "another class"
+ANOTHER_CLASS = "another class"
 
 
 class Statement(NamedTuple):
@@ -141,7 +141,7 @@ def _votes(campaign: Campaign, labels: Mapping[str, str]) -> Iterator[Statement]
         for person, image, value in latest.values():
             word = kind.tally_name(value)
             if kind.asks != IMAGES:
-                word = {"yes": labels[image], "no": ANOTHER}.get(word, "")
+                word = {"yes": labels[image], "no": ANOTHER_CLASS}.get(word, "")
             if word and (kind.asks != IMAGES or isinstance(value, dict)):
                 yield Statement(person, image, word)
 
@@ -175,13 +175,16 @@ def _near(row: Benchmark, labels: Mapping[str, str]) -> Iterator[Statement]:
     for name, stored in kept.items():
         twin = first.setdefault(stored, name)
         if twin != name:
-            yield from (Statement(NEAR, name, labels[twin]), Statement(NEAR, twin, labels[name]))
+            yield from (
+                Statement(NEAR_DUPLICATE, name, labels[twin]),
+                Statement(NEAR_DUPLICATE, twin, labels[name]),
+            )
     if len(first) > 1:
         names = [*first.values()]
         hits = pairs(np.array([from_bytes(stored) for stored in first]))
         for low, high in zip(hits.query.tolist(), hits.entry.tolist(), strict=True):
-            yield Statement(NEAR, names[low], labels[names[high]])
-            yield Statement(NEAR, names[high], labels[names[low]])
+            yield Statement(NEAR_DUPLICATE, names[low], labels[names[high]])
+            yield Statement(NEAR_DUPLICATE, names[high], labels[names[low]])
 
 
 def ask_again(row: Benchmark, actor: User, count: int, people: int) -> asking_more.AskedMore:
@@ -211,7 +214,7 @@ def page(row: Benchmark) -> dict[str, object]:
                 "against": [
                     (
                         statement.rater,
-                        statement.name if statement.name == ANOTHER else name(statement.name),
+                        statement.name if statement.name == ANOTHER_CLASS else name(statement.name),
                     )
                     for statement in entry.contradictions
                 ],

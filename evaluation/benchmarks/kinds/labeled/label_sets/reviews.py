@@ -346,7 +346,7 @@ def _truth(benchmark: Benchmark) -> Path:
 def read_here(benchmark: Benchmark) -> Iterator[None]:
     """Remove the server's paths from errors about the benchmark's own files."""
     folder = folders.folder_of(benchmark)
-    with scoring.called(folder / benchmarks.SENT, "", paths.truth_folder(benchmark)):
+    with scoring.called(folder / benchmarks.SENT_FOLDER, "", paths.truth_folder(benchmark)):
         yield
 
 

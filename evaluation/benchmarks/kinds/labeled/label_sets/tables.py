@@ -13,7 +13,7 @@ from evaluation.benchmarks.kinds.labeled.rows import MeasureCell
 from evaluation.benchmarks.tables import Column, Table
 
 CELL = "evaluation/labeled/_cell.html"
-WHOLE = "0g"
+WHOLE_NUMBER = "0g"
 CsvRows = Iterator[dict[str, object]]
 
 
@@ -31,12 +31,14 @@ def _columns(result: LabeledResult) -> tuple[Column, ...]:
         words = f"Version {version.version}"
         columns += [
             Column(f"version_{at}", words, template=CELL, of=_nth(at)),
-            Column(f"images_{at}", "n", WHOLE, of=_images(at)),
+            Column(f"images_{at}", "n", WHOLE_NUMBER, of=_images(at)),
         ]
     return (
         *columns,
         Column("estimated", "Estimated", template=CELL, of=_estimated),
-        Column("reviewed", "n", WHOLE, of=lambda row: row.estimated and row.estimated.images),
+        Column(
+            "reviewed", "n", WHOLE_NUMBER, of=lambda row: row.estimated and row.estimated.images
+        ),
         Column("looked_at", "Mistakes", of=_looked_at),
     )
 
@@ -84,7 +86,7 @@ RATES = Table(
         Column("words", "Share of images with", is_number=False),
         Column("version", "Version"),
         Column("share", "Share", template=CELL, of=_share),
-        Column("images", "n reviewed", WHOLE, of=lambda row: row.share.images),
+        Column("images", "n reviewed", WHOLE_NUMBER, of=lambda row: row.share.images),
     ),
     "label errors by version",
 )

@@ -27,13 +27,13 @@ CLASSIFICATION, LOCALIZATION, DETECTION, WSOL = KINDS = (
 )
 TRUTH, IMAGES, EXCLUDED = "truth.csv", "images.csv", "excluded.csv"
 BOXED = ("image", "wnid", "x0", "y0", "x1", "y1")
-SIZED = ("image", "width", "height")
+SIZE_COLUMNS = ("image", "width", "height")
 # Why an image is left out of the truth.
-SEVERAL = "several classes are in it"
-NONE = "no class is in it"
+SEVERAL_CLASSES = "several classes are in it"
+NO_CLASS = "no class is in it"
 UNKNOWN = "no class is known to be in it"
 NO_BOX = "its class has no box"
-NOT_ALL = "not every instance of its class is known to have a box of its own"
+MISSING_BOXES = "not every instance of its class is known to have a box of its own"
 
 
 @dataclass(kw_only=True)
@@ -127,12 +127,12 @@ class TruthTally:
         boxed: the class also needs a box.
         """
         if len(scene.boxes) != 1:
-            unknown = UNKNOWN if scene.undecided else NONE
-            self.left_out[SEVERAL if scene.boxes else unknown] += 1
+            unknown = UNKNOWN if scene.undecided else NO_CLASS
+            self.left_out[SEVERAL_CLASSES if scene.boxes else unknown] += 1
             return None
         [key] = scene.boxes
         if boxed and (not scene.boxes[key] or key in scene.partial):
-            self.left_out[NOT_ALL if scene.boxes[key] else NO_BOX] += 1
+            self.left_out[MISSING_BOXES if scene.boxes[key] else NO_BOX] += 1
             return None
         self.images += 1
         self.classes.add(key)
@@ -150,7 +150,7 @@ class TruthTally:
             masks=bool(self.masks),
             left_out=[
                 LeftOutReason(why=why, images=self.left_out[why])
-                for why in (SEVERAL, NONE, UNKNOWN, NO_BOX, NOT_ALL)
+                for why in (SEVERAL_CLASSES, NO_CLASS, UNKNOWN, NO_BOX, MISSING_BOXES)
                 if self.left_out[why]
             ],
             notes=self._notes(frozen),
@@ -225,7 +225,7 @@ class _Boxed:
     def __init__(self, sheets: Sheets, tally: TruthTally, inclusive: bool) -> None:
         self.sheets, self.tally, self.inclusive = sheets, tally, inclusive
         sheets.row(TRUTH, *BOXED)
-        sheets.row(IMAGES, *SIZED)
+        sheets.row(IMAGES, *SIZE_COLUMNS)
 
     def write(self, scene: LabeledScene, key: str) -> None:
         for box in scene.boxes[key]:

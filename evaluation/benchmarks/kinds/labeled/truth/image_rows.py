@@ -19,17 +19,17 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     EXCLUDED,
     IMAGES,
     LOCALIZATION,
-    SIZED,
+    SIZE_COLUMNS,
     TRUTH,
     WSOL,
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import (
+    BOXES_FILE,
     CLASSES,
     IDS,
     MASKS,
     PNG,
     SIZES,
-    WHERE,
 )
 from labeling.files import file_sha256
 
@@ -39,14 +39,16 @@ PAIR = ("image", "wnid")
 # The CSV files of each kind with their columns; the first has every image.
 TABLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     CLASSIFICATION: {TRUTH: PAIR},
-    LOCALIZATION: {IMAGES: SIZED, TRUTH: BOXED},
-    DETECTION: {IMAGES: SIZED, TRUTH: BOXED, EXCLUDED: PAIR},
+    LOCALIZATION: {IMAGES: SIZE_COLUMNS, TRUTH: BOXED},
+    DETECTION: {IMAGES: SIZE_COLUMNS, TRUTH: BOXED, EXCLUDED: PAIR},
 }
 # The lists of a WSOL folder with the number of cells after the image. Names of images may have
 # commas, so lines are split from the right.
-LISTS = {IDS: 0, CLASSES: 1, SIZES: 2, WHERE: 4}
-MASK_LISTS = {f"{MASKS}/{name}": 2 if name == WHERE else cells for name, cells in LISTS.items()}
-MASKED = f"{MASKS}/{WHERE}"
+LISTS = {IDS: 0, CLASSES: 1, SIZES: 2, BOXES_FILE: 4}
+MASK_LISTS = {
+    f"{MASKS}/{name}": 2 if name == BOXES_FILE else cells for name, cells in LISTS.items()
+}
+MASKED = f"{MASKS}/{BOXES_FILE}"
 
 
 @dataclass
@@ -110,7 +112,7 @@ class RowsByImage:
         """Return the number of boxes; 0 for classification."""
         if self.kind == CLASSIFICATION:
             return 0
-        name = WHERE if self.kind == WSOL else TRUTH
+        name = BOXES_FILE if self.kind == WSOL else TRUTH
         return sum(len(rows.get(name, ())) for rows in self.images.values())
 
     @property

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from evaluation.benchmarks.kinds.labeled.truth.scenes import LabeledScene
-from evaluation.scoring.wsol.cues import COLUMNS, MOST_CUES, REGIONS
+from evaluation.scoring.wsol.cues import COLUMNS, MAX_CUES, REGIONS
 
 CUES = "cues.csv"
 
@@ -38,7 +38,7 @@ class PartCues:
         """
         foreground, background = REGIONS
         lines: list[tuple[str | int, ...]] = []
-        cues = sorted(cue for cue, _ in self.total.most_common(MOST_CUES))
+        cues = sorted(cue for cue, _ in self.total.most_common(MAX_CUES))
         for key, counts in sorted(self.in_images.items()):
             own_parts = self.of_objects[key]
             if own_parts.isdisjoint(cues) or own_parts.issuperset(cues):

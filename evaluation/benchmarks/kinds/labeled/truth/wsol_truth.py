@@ -13,17 +13,17 @@ from PIL import Image
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
 from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, LabeledScene
-from evaluation.readers.wsol_folders import MOST_BOXES, MOST_PIXELS
+from evaluation.readers.wsol_folders import MAX_BOXES, MAX_PIXELS
 from labeling.errors import Refusal
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of
 
 IDS, CLASSES, SIZES = "image_ids.txt", "class_labels.txt", "image_sizes.txt"
-WHERE = "localization.txt"
+BOXES_FILE = "localization.txt"
 MASKS = "masks"
 PNG = "png"
 # Longest part of a path, because score maps are files named after images.
-LONGEST_NAME_BYTES = 255 - len(".npy")
+MAX_NAME_BYTES = 255 - len(".npy")
 
 
 class WsolFolder:
@@ -45,7 +45,7 @@ class WsolFolder:
             self.sheets.line(prefix + CLASSES, photo.name, key)
             self.sheets.line(prefix + SIZES, photo.name, photo.width, photo.height)
         for box in scene.boxes[key]:
-            self.sheets.line(WHERE, photo.name, *box)
+            self.sheets.line(BOXES_FILE, photo.name, *box)
         if self.masked:
             self._add_masks(scene)
         self.number += 1
@@ -60,7 +60,7 @@ class WsolFolder:
         if ignore.any():
             names[1] = f"{PNG}/{self.number:06}-ignore.png"
             _save(self.folder / MASKS / names[1], ignore)
-        self.sheets.line(f"{MASKS}/{WHERE}", scene.photo.name, *names)
+        self.sheets.line(f"{MASKS}/{BOXES_FILE}", scene.photo.name, *names)
 
 
 def masks_of(scene: LabeledScene) -> tuple[Mask, Mask]:
@@ -107,19 +107,19 @@ def _check(scene: LabeledScene, key: str) -> None:
             "end. Choose another kind of benchmark.",
             field="kind",
         )
-    if max(len(part.encode()) for part in photo.name.split("/")) > LONGEST_NAME_BYTES:
+    if max(len(part.encode()) for part in photo.name.split("/")) > MAX_NAME_BYTES:
         raise Refusal(
             f"The image {photo.name[:40]}… has too long a name for its score map to be a file. "
             "Choose another kind of benchmark.",
             field="kind",
         )
-    if len(scene.boxes[key]) > MOST_BOXES:
+    if len(scene.boxes[key]) > MAX_BOXES:
         raise Refusal(
-            f"{photo.name} has more than {MOST_BOXES:,} boxes. Choose another kind of benchmark.",
+            f"{photo.name} has more than {MAX_BOXES:,} boxes. Choose another kind of benchmark.",
             field="kind",
         )
-    if photo.width * photo.height > MOST_PIXELS:
+    if photo.width * photo.height > MAX_PIXELS:
         raise Refusal(
-            f"{photo.name} has more than {MOST_PIXELS:,} pixels. Choose another kind of benchmark.",
+            f"{photo.name} has more than {MAX_PIXELS:,} pixels. Choose another kind of benchmark.",
             field="kind",
         )

@@ -258,7 +258,7 @@ def test_a_line_is_read_as_it_was_written(reveal):
 
 
 def test_a_person_waits_for_a_few_sequences_at_a_time(reveal, run, alice, as_alice, monkeypatch):
-    monkeypatch.setattr(viewing, "MOST_WAITING", 2)
+    monkeypatch.setattr(viewing, "MAX_WAITING", 2)
     dana = factories.make_user("dana", is_researcher=True)
     for number in (0, 1):
         viewing.ask(reveal, number, alice)

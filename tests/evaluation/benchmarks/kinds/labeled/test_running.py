@@ -276,7 +276,7 @@ def test_a_run_fails_where_everybody_left_before_it_began(scored, run_jobs):
     run_jobs()
 
     run.refresh_from_db()
-    assert (run.state, run.error) == (Run.State.FAILED, running.NOBODY)
+    assert (run.state, run.error) == (Run.State.FAILED, running.NO_SUBMISSIONS)
 
 
 @pytest.mark.parametrize("scored", ["detection", "wsol"], indirect=True)

@@ -73,7 +73,7 @@ def test_classes_that_lack_an_image_or_name_an_unknown_one_are_refused(
 
 
 def test_a_file_of_classes_too_large_to_be_read_is_refused(benchmark, alice, tmp_path, monkeypatch):
-    monkeypatch.setattr(scoremap_zips, "MOST_PREDICTIONS", 1 << 20)
+    monkeypatch.setattr(scoremap_zips, "MAX_PREDICTIONS", 1 << 20)
     with pytest.raises(BadInput, match="is larger than 1 MiB"):
         world.submit(benchmark, alice, tmp_path, content=with_classes(benchmark, "a" * (2 << 20)))
 

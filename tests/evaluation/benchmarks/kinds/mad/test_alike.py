@@ -49,7 +49,7 @@ def test_pairs_count_images_named_alike_and_wrongly_by_the_labels(birds, pool):
 
     result = alike.alike_and_wrong(birds)
 
-    assert (result.pool, result.truth) == (pool.pk, alike.OF_DATASET)
+    assert (result.pool, result.truth) == (pool.pk, alike.DATASET_LABELS)
     counts = {(row.first, row.second): (row.images, row.alike, row.wrong) for row in result.pairs}
     assert counts == {
         ("alpha", "beta"): (3, 3, 2),
@@ -73,7 +73,7 @@ def test_without_labels_the_true_labels_of_chosen_images_are_the_truth(
 
     result = alike.alike_and_wrong(birds)
 
-    assert result.truth == alike.OF_CHOSEN
+    assert result.truth == alike.CHOSEN_LABELS
     assert [(row.images, row.wrong) for row in result.pairs] == [(3, 2), (3, 1), (3, 1)]
     assert alike.fingerprint(birds) != before
 
@@ -104,7 +104,7 @@ def test_page_and_csv_have_the_table_only_with_a_truth(
 
     assert second.pk != first.pk
     page = as_alice.get("/benchmarks/birds/")
-    assert f"the truth is the {alike.OF_DATASET}" in text_of(page)
+    assert f"the truth is the {alike.DATASET_LABELS}" in text_of(page)
     table = as_alice.get(f"/benchmarks/birds/runs/{second.pk}/alike.csv").content.decode()
     assert table.splitlines()[:2] == [
         "first,second,images,alike,wrong,share,low,high",

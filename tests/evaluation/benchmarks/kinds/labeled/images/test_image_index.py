@@ -302,7 +302,7 @@ def test_extreme_scores_do_not_overflow(tmp_path):
 
 
 def test_a_large_map_is_brought_to_a_bounded_size(tmp_path):
-    assert max(picture(tmp_path, np.zeros((9, 3000), np.float32)).shape) <= heatmap.MOST_PX
+    assert max(picture(tmp_path, np.zeros((9, 3000), np.float32)).shape) <= heatmap.MAX_PX
 
 
 @pytest.mark.parametrize("array", [np.zeros(5), np.zeros((0, 3)), np.array([["a"]])])

@@ -35,7 +35,7 @@ def test_a_vote_against_the_label_counts(scored, bob):
     [row] = [row for row in auditing.ranking(scored) if row.image == IMAGES[8]]
 
     [statement] = row.contradictions
-    assert (statement.rater, statement.name) == (bob.pseudonym, auditing.ANOTHER)
+    assert (statement.rater, statement.name) == (bob.pseudonym, auditing.ANOTHER_CLASS)
 
 
 def test_a_near_duplicate_with_another_label_counts(scored):
@@ -47,8 +47,8 @@ def test_a_near_duplicate_with_another_label_counts(scored):
     near = set(auditing._near(scored, labels))
 
     assert near == {
-        auditing.Statement(auditing.NEAR, IMAGES[6], DRAKE),
-        auditing.Statement(auditing.NEAR, IMAGES[7], COOT),
+        auditing.Statement(auditing.NEAR_DUPLICATE, IMAGES[6], DRAKE),
+        auditing.Statement(auditing.NEAR_DUPLICATE, IMAGES[7], COOT),
     }
 
 
