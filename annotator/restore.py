@@ -116,7 +116,7 @@ def read_manifest(source: Path) -> Manifest:
         sound &= all(isinstance(name, str) for name in applied)
         sound &= manifest.database.file in manifest.files
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput("is no backup: it has no manifest.json", source) from None
+        raise BadInput("is not a backup: it has no manifest.json", source) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise damaged from None
     if not sound:

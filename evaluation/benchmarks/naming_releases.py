@@ -59,8 +59,8 @@ def sent(release: Release, annotator: str = "") -> tuple[Path, str]:
         return folder, title
     if not release_predictions.PSEUDONYM.fullmatch(annotator):
         raise Refusal(
-            f"{annotator[:40]!r} is no pseudonym. Copy one from the release’s votes.jsonl, such as "
-            "annotator-0123abcd.",
+            f"{annotator[:40]!r} is not a pseudonym. "
+            "Copy one from the release’s votes.jsonl, such as annotator-0123abcd.",
             field="annotator",
         )
     return folder / annotator, title

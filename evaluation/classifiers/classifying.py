@@ -183,7 +183,7 @@ def _check_settings(head: bytes, settings: dict[str, object], path: Path) -> Non
     try:
         before = json.loads(head)["settings"]
     except (ValueError, KeyError, TypeError):
-        raise BadInput("is no work file", file=path, cure="begin again with --restart") from None
+        raise BadInput("is not a work file", file=path, cure="begin again with --restart") from None
     resuming.refuse_other(before, settings, path, "--restart to begin again")
 
 

@@ -53,7 +53,9 @@ def load(path: Path, device: str) -> Opened:
     if kind == TORCHSCRIPT:
         return _torchscript(path)
     raise BadInput(
-        "holds weights without a network" if kind == WEIGHTS else "is no network that torch saved",
+        "holds weights without a network"
+        if kind == WEIGHTS
+        else "is not a network that torch saved",
         file=path,
         cure="give a TorchScript, exported-program or ONNX file, or weights with "
         "--model torchvision:NAME --weights FILE",

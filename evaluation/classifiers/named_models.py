@@ -160,7 +160,9 @@ def read_state(path: Path) -> Mapping[str, Any]:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError):
         raise BadInput(
-            "is no file of weights alone", file=path, cure="save model.state_dict(), not the model"
+            "is not a file of weights alone",
+            file=path,
+            cure="save model.state_dict(), not the model",
         ) from None
     if isinstance(state, Mapping) and isinstance(state.get("state_dict"), Mapping):
         state = state["state_dict"]

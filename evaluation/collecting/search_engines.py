@@ -45,7 +45,7 @@ def read(path: Path = DEFAULT_FILE) -> list[SearchEngine]:
             cure = "name it by small letters and digits; a file is called so"
             raise BadInput(f"the engine is {name!r}", path, line, cure)
         if name in engines:
-            raise BadInput(f"{name} comes again", path, line, "keep one row for an engine")
+            raise BadInput(f"{name} is repeated", path, line, "keep one row for an engine")
         if quotes not in ("yes", "no"):
             raise BadInput(f"quotes is {quotes!r}", path, line, "write yes or no")
         limits = [_limit(text, path, line) for text in (words, characters)]

@@ -78,7 +78,7 @@ def _entry(text: str, path: Path, line: int) -> tuple[str, str]:
     synset = SYNSET.fullmatch(fields[0].strip())
     if synset is None or len(fields) < 3:
         raise BadInput(
-            f"{text.strip()[:60]!r} is no line of a .tab file",
+            f"{text.strip()[:60]!r} is not a line of a .tab file",
             path,
             line,
             "write synset, relation and word with tabs between: 02084071-n, lemma, chien",

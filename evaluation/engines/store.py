@@ -38,7 +38,9 @@ class Store:
         scheme, separator, rest = address.partition("://")
         if separator and (scheme != "s3" or not rest.strip("/")):
             raise BadInput(
-                "is no address of a store", file=address, cure="give a folder or s3://BUCKET/PREFIX"
+                "is not an address of a store",
+                file=address,
+                cure="give a folder or s3://BUCKET/PREFIX",
             )
         if separator:
             return cls(address.rstrip("/"))

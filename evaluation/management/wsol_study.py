@@ -174,7 +174,7 @@ def _write_parts(command: ContractCommand, config: StudyConfig, metadata: Path) 
     source = str(config.release)
     with release_predictions.opened(Path(source)) as release, refusals(source):
         if release is None:
-            raise BadInput("is no release", source, None, "give its folder or zip")
+            raise BadInput("is not a release", source, None, "give its folder or zip")
         for part in (WEAK, FULL, TEST):
             names, folder = read_part(f"{config.split}:{part}"), metadata / part
             if not names:

@@ -144,7 +144,7 @@ def _checked(dataset: Dataset, folder: Path, field: str) -> dict[str, dict[str, 
                 f"{name[:80]!r} has over {MAX_CLASS_LENGTH} characters", CLASSES, line, "shorten it"
             )
         if not is_storable(name):
-            raise BadInput(f"{name!r} is no text", CLASSES, line, "remove the NUL")
+            raise BadInput(f"{name!r} is not valid text", CLASSES, line, "remove the NUL")
     known = set(dataset.images.values_list("name", flat=True))
     unknown = Counter(name.decode() in known for name in ids_of(pool))[False]
     if unknown:

@@ -114,7 +114,7 @@ def read_truth(path: Path, options: BoxReading) -> BoxTruth:
     layout = layout_of(path)
     if layout == Layout.KIT:
         cure = "give image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of the kit's XML files"
-        raise BadInput("is no list of true boxes", path, None, cure)
+        raise BadInput("is not a list of true boxes", path, None, cure)
     if layout == Layout.COCO and options.devkit is not None:
         cure = "leave --devkit out"
         raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)

@@ -87,7 +87,7 @@ class ImageNumbers:
     def add(self, name: str, path: Path, line: int | None = None) -> int:
         """Return the index of a new image. Raises BadInput for a known one."""
         if self.find(name) is not None:
-            raise BadInput(f"image {name[:200]!r} comes again", path, line, "keep one of them")
+            raise BadInput(f"image {name[:200]!r} is repeated", path, line, "keep one of them")
         return self(name, path, line)
 
     def __call__(self, name: str, path: Path, line: int | None) -> int:

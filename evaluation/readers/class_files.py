@@ -391,7 +391,7 @@ def read_ids(path: Path) -> dict[int, tuple[str, int]]:
     for line, text in enumerate(text_lines(path), 1):
         wnid = text.split()[0] if text.split() else ""
         if not re.fullmatch(r"n\d{8}", wnid):
-            raise BadInput(f"{wnid!r} is no wnid", path, line, "write a wnid on each line")
+            raise BadInput(f"{wnid!r} is not a wnid", path, line, "write a wnid on each line")
         meaning[line] = (wnid, line)
     return meaning
 
@@ -407,7 +407,7 @@ def read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], d
         if not image:
             raise BadInput("the image is empty", path, line, "name the image")
         if image in images:
-            raise BadInput(f"image {image!r} comes again", path, line, "keep one row for an image")
+            raise BadInput(f"image {image!r} is repeated", path, line, "keep one row for an image")
         images[image] = len(images)
         classes.append(labels(wnid, path, line))
         places.setdefault(classes[-1], line)
@@ -450,7 +450,7 @@ def _rank(text: str, path: Path, line: int) -> int:
 
 def _id(text: str, path: Path, line: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,9}", text, re.ASCII):
-        raise BadInput(f"{text!r} is no id", path, line, "write whole numbers from 1")
+        raise BadInput(f"{text!r} is not an id", path, line, "write whole numbers from 1")
     return int(text)
 
 
@@ -471,7 +471,7 @@ def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArra
     if len(again):
         row = order[again + 1][np.argmin(line[order[again + 1]])]
         raise BadInput(
-            f"rank {rank[row]} of image {images[image_number[row]]!r} comes again",
+            f"rank {rank[row]} of image {images[image_number[row]]!r} is repeated",
             path,
             int(line[row]),
             "keep one row for each image and rank",
@@ -504,5 +504,5 @@ def _meta(path: Path) -> list[tuple[int, str]]:
         raise BadInput("is a MATLAB v7.3 file, which is not read", path, None, cure) from None
     except (MatReadError, ValueError, KeyError, TypeError, IndexError):
         raise BadInput(
-            "is no meta.mat of ILSVRC", path, None, "it holds synsets with ILSVRC…_ID and WNID"
+            "is not a meta.mat of ILSVRC", path, None, "it holds synsets with ILSVRC…_ID and WNID"
         ) from None

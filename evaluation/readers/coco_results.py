@@ -22,7 +22,9 @@ def read(path: Path, images: ImageNumbers, classes: Classes, class_of_id: Ids) -
     for position, row in enumerate(elements(path), 1):
         at = (path, unit, position)
         if not isinstance(row, dict):
-            raise fault(*at, "is no object", 'write {"image_id", "category_id", "bbox", "score"}')
+            raise fault(
+                *at, "is not an object", 'write {"image_id", "category_id", "bbox", "score"}'
+            )
         image = _named(row.get("image_id"), images, images.by_id, "image_id", at)
         class_ = _named(row.get("category_id"), classes, class_of_id, "category_id", at)
         [score] = numbers([row.get("score")], ["score"], partial(fault, *at))

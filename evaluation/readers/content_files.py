@@ -47,15 +47,15 @@ def _checked(path: Path, wordnet: WordNet) -> str:
         raise BadInput(f"cannot be read ({error})", path, None, CURE) from error
     head, *lines = text.splitlines() or [""]
     if not HEAD.fullmatch(head):
-        raise BadInput("is no file of information content: no wnver:: in line 1", path, 1, CURE)
+        raise BadInput("is not a file of information content: no wnver:: in line 1", path, 1, CURE)
     offsets, roots = set(wordnet.offsets.tolist()), 0.0
     for number, line in enumerate(lines, 2):
         row = ROW.fullmatch(line)
         if row is None:
-            raise BadInput(f"{line[:60]!r} is no synset with its count", path, number, CURE)
+            raise BadInput(f"{line[:60]!r} is not a synset with its count", path, number, CURE)
         offset, kind, count, root = row.groups()
         if kind == "n" and int(offset) not in offsets:
-            raise BadInput(f"{offset}n is no noun of WordNet 3.0", path, number, CURE)
+            raise BadInput(f"{offset}n is not a noun of WordNet 3.0", path, number, CURE)
         roots += float(count) if kind == "n" and root else 0
     if not 0 < roots < math.inf:
         raise BadInput("no noun is marked ROOT with a count", path, None, CURE)

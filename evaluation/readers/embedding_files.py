@@ -48,7 +48,7 @@ def read_terms(path: Path) -> Terms:
         if not name.strip():
             raise BadInput(f"term {index + 1} is empty", path, line, "name the term")
         if name in first:
-            raise BadInput(f"the term {name!r} comes again", path, line, "keep one vector of it")
+            raise BadInput(f"the term {name!r} is repeated", path, line, "keep one vector of it")
         if not usable[index]:
             problem = f"the vector of {name!r} is zero or not finite"
             raise BadInput(problem, path, line, "it has no direction: remove the term")
@@ -65,7 +65,7 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
     try:
         vectors: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
-        raise BadInput("is no .npy", path, None, "save it with numpy.save") from None
+        raise BadInput("is not a .npy", path, None, "save it with numpy.save") from None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise BadInput("holds no table of floats", path, None, "save (N, D) floats, a row an image")
     usable = _directed(vectors)
@@ -190,7 +190,7 @@ def _images(path: Path, count: int, vectors: Path) -> list[str]:
     first: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not name.strip() or name in first:
-            problem = f"image {name!r} comes again" if name.strip() else "the line is empty"
+            problem = f"image {name!r} is repeated" if name.strip() else "the line is empty"
             raise BadInput(problem, path, line, "list every image once")
         first[name] = line
     if len(names) != count:
@@ -224,7 +224,7 @@ def _csv_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
                 problem = f"{name!r} has {len(cells)} numbers, the first term {len(vectors[0])}"
                 raise BadInput(problem, path, line, "give every term one vector")
     except ValueError:
-        problem = f"the vector of {names[-1]!r} has what is no number"
+        problem = f"the vector of {names[-1]!r} has a value that is not a number"
         raise BadInput(problem, path, reader.line_num, FORM) from None
     except csv.Error as error:
         raise BadInput(f"is not CSV ({error})", path, reader.line_num, FORM) from None

@@ -44,7 +44,7 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
     with _opened(path) as file, _readable(path):
         cells = _variable(file, "fixCell", path)
         if cells.dtype != object or 1 not in cells.shape:
-            raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE_AS_V73)
+            raise BadInput("fixCell is not a list of cells", file=path, cure=_SAVE_AS_V73)
         if extents is not None and len(extents) != cells.size:
             raise BadInput(
                 f"has {count_of(cells.size, 'image')}, {sizes} has {len(extents)}",

@@ -134,7 +134,7 @@ def read_predictions(
             continue
         if answers[frame_number] != _UNREAD:
             raise BadInput(
-                f"frame {_short(frame)} comes again for {_short(classifier)}",
+                f"frame {_short(frame)} is repeated for {_short(classifier)}",
                 path,
                 line,
                 "keep one row for each frame and classifier",

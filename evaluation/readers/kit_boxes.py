@@ -60,10 +60,10 @@ def read_list(path: Path, images: ImageNumbers) -> None:
     """Add the images of the kit's list with their numbers, by default the line numbers."""
     for line, words in _lines(path):
         if len(words) > 2:
-            raise BadInput("is no image and its number", path, line, "write name and number")
+            raise BadInput("is not an image and its number", path, line, "write name and number")
         number = _whole(_numbers(words[1:], path, line)[0], path, line) if words[1:] else line
         if number in images.by_id:
-            raise BadInput(f"the number {number} comes again", path, line, "number them again")
+            raise BadInput(f"the number {number} is repeated", path, line, "number them again")
         images.by_id[number] = images.add(words[0], path, line)
 
 
@@ -73,7 +73,7 @@ def read_excluded(
     """Yield image and class of each line; class −1 means all classes."""
     for line, words in _lines(path):
         if len(words) > 2:
-            raise BadInput("is no image and class", path, line, "write image_id class_id")
+            raise BadInput("is not an image and class", path, line, "write image_id class_id")
         ids = [_whole(value, path, line) for value in _numbers(words, path, line)]
         yield images.by_id.get(ids[0]), class_of(ids[1], path, line) if ids[1:] else -1
 
@@ -101,7 +101,7 @@ def _numbers(words: list[str], path: Path, line: int) -> list[float]:
 
 def _whole(value: float, path: Path, line: int) -> int:
     if value != value // 1 or abs(value) > 1e9:
-        raise BadInput(f"{value} is no id", path, line, "write whole numbers from 1")
+        raise BadInput(f"{value} is not an id", path, line, "write whole numbers from 1")
     return int(value)
 
 

@@ -79,7 +79,7 @@ def correct_set_sizes(
         for line, wnid in enumerate(true_wnids or (), 1):
             if wnid not in known:
                 cure = f"add it to {path}, or remove it"
-                raise BadInput(f"{wnid} is no valid label", true, line, cure)
+                raise BadInput(f"{wnid} is not a valid label", true, line, cure)
         sets = hpk.correct_sets(
             wordnet,
             [wordnet.index(wnid) for wnid in wnids],

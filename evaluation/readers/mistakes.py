@@ -99,7 +99,7 @@ def read_judgements(path: Path, queue: Queue, wordnet: WordNet) -> dict[Pair, Ju
             )
         if pair in judgements:
             cure = "keep one row for each pair; settle several answers first"
-            raise BadInput(f"{wnid} on image {image!r} comes again", path, line, cure)
+            raise BadInput(f"{wnid} on image {image!r} is repeated", path, line, cure)
         words = tuple(dict.fromkeys(re.split(r"\s+", tags.strip()))) if tags.strip() else ()
         _check_word("answer", answer, ANSWERS, path, line)
         for tag in words:

@@ -232,7 +232,7 @@ def read_classes(path: Path, wordnet: WordNet | None) -> list[str]:
                 wordnet.index(wnid)
         except UnknownLabel as error:
             raise BadInput(
-                f"{wnid!r} is no wnid of a noun of WordNet 3.0",
+                f"{wnid!r} is not a wnid of a noun of WordNet 3.0",
                 file=path,
                 line=number,
                 cure="give wnids such as n02084071, one per line",

@@ -166,9 +166,9 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
+        raise BadInput("is not a zip, or is damaged", path, None, "fetch it again") from error
     except OSError as error:
         # bz2 raises OSError without errno for damage; a full disk has an errno.
         if error.errno is not None:
             raise
-        raise BadInput("is no zip, or a damaged one", path, None, "fetch it again") from error
+        raise BadInput("is not a zip, or is damaged", path, None, "fetch it again") from error

@@ -272,7 +272,7 @@ def _sha256(path: Path) -> str | None:
 
 def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
     wrong = BadInput(
-        "is no line of a shard: path, images, first, last and sha256 by file",
+        "is not a line of a shard: path, images, first, last and sha256 by file",
         path,
         number,
         WRITE_POOL_AGAIN,

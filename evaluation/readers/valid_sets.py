@@ -101,7 +101,7 @@ def _version(folder: Path) -> SetVersion:
         row = json.loads(path.read_text(encoding="utf-8"))
         version = SetVersion.from_json({key: row[key] for key in KEYS})
     except FileNotFoundError:
-        raise BadInput("is no version of label sets", folder, None, cure) from None
+        raise BadInput("is not a version of label sets", folder, None, cure) from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise BadInput("does not describe a version of label sets", path, None, cure) from None
     sets = folder / SETS

@@ -24,7 +24,7 @@ def read_windows(path: Path) -> Iterator[tuple[str, NDArray[np.float64]]]:
         windows: list[list[float]] = []
         for line, (_, rank, *cells) in lines:
             if image in seen:
-                raise BadInput(f"{image} comes again", path, line, "sort the rows by image")
+                raise BadInput(f"{image} is repeated", path, line, "sort the rows by image")
             expected = len(windows) + 1
             if _number(int, rank, path, line) != expected:
                 cure = "number the windows of an image from 1, in order"
@@ -44,5 +44,5 @@ def _number(read: Callable[[str], float], cell: str, path: Path, line: int) -> f
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        raise BadInput(f"{cell[:40]!r} is no number", path, line, "write numbers")
+        raise BadInput(f"{cell[:40]!r} is not a number", path, line, "write numbers")
     return value

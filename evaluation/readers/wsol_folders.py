@@ -144,7 +144,7 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
     parts = PurePosixPath(name)
     if not name or "\0" in name or parts.is_absolute() or ".." in parts.parts:
         raise BadInput(
-            f"{name!r} is no relative path", path, line, "write id,mask path,ignore path"
+            f"{name!r} is not a relative path", path, line, "write id,mask path,ignore path"
         )
     file = folder / name
     if not file.is_file():
@@ -254,10 +254,10 @@ def _array(path: Path, size: int | None) -> NDArray[Any]:
             shape, by_columns, kind, begin = _head(start[: _head_size(start)])
         except NO_ARRAY:
             raise BadInput(
-                "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
+                "is not a NumPy array", path, None, "save it by numpy.save, as 2-D floats"
             ) from None
         if len(shape) != 2 or kind.kind not in "fiu":
-            raise BadInput("is no 2-D array of floats", path, None, "save the map as 2-D floats")
+            raise BadInput("is not a 2-D array of floats", path, None, "save the map as 2-D floats")
         _check_shape(shape, size, path)
         file.seek(begin)
         values = np.fromfile(file, kind, shape[0] * shape[1])
@@ -349,7 +349,7 @@ def read_ids(folder: Path) -> dict[str, None]:
         parts = PurePosixPath(name)
         if parts.is_absolute() or ".." in parts.parts or "\0" in name or parts.as_posix() != name:
             raise BadInput(
-                f"{name!r} is no relative path", path, line, "write ids such as val/1.jpeg"
+                f"{name!r} is not a relative path", path, line, "write ids such as val/1.jpeg"
             )
         if name in first:
             raise BadInput(f"{name} is already in line {first[name]}", path, line, "keep one")
@@ -399,7 +399,9 @@ def _size(path: Path, line: int, cells: list[str]) -> tuple[int, int]:
     try:
         width, height = int(cells[0]), int(cells[1])
     except ValueError:
-        raise BadInput("a size is no whole number", path, line, "write id,width,height") from None
+        raise BadInput(
+            "a size is not a whole number", path, line, "write id,width,height"
+        ) from None
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise BadInput(
             f"the size is {width} × {height}, expected 1 to {MAX_PIXELS:,} pixels",
@@ -414,7 +416,7 @@ def _box(path: Path, line: int, cells: list[str], width: int, height: int) -> li
     try:
         box = [float(cell) for cell in cells]
     except ValueError:
-        raise BadInput("a corner is no number", path, line, "write id,x0,y0,x1,y1") from None
+        raise BadInput("a corner is not a number", path, line, "write id,x0,y0,x1,y1") from None
     x0, y0, x1, y1 = box
     if not (x0 <= x1 and y0 <= y1):
         raise BadInput(f"the box {','.join(cells)} is inside out", path, line, "write x0,y0,x1,y1")

@@ -98,7 +98,7 @@ def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
     for line, (wnid, *cells) in rows(path, ("wnid", *BINS)):
         synset = labels.synsets[labels(wnid, path, line)]
         if synset in codes_of:
-            raise BadInput(f"{wnid} comes again", path, line, "keep one row for a class")
+            raise BadInput(f"{wnid} is repeated", path, line, "keep one row for a class")
         codes_of[synset] = Codes(
             *(_code(name, text, path, line) for name, text in zip(BINS, cells, strict=True))
         )

@@ -282,7 +282,7 @@ def _listed(path: Path, wordnet: WordNet, classified: Classified) -> list[int]:
         assert classified.synsets is not None
         if classified.synsets[number] not in known:
             raise BadInput(
-                f"{classified.classes[number]} is no valid label",
+                f"{classified.classes[number]} is not a valid label",
                 classified.truth_file,
                 line,
                 f"add it to {path}, or remove its images",

@@ -69,7 +69,7 @@ def _cells(path: Path) -> list[list[str]]:
     try:
         cells = [row for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise BadInput(f"is no CSV ({error})", path, reader.line_num, CURE) from None
+        raise BadInput(f"is not a CSV ({error})", path, reader.line_num, CURE) from None
     if not cells:
         raise BadInput("the file is empty", path, None, CURE)
     if len(cells[0]) == 1 and ";" in cells[0][0]:
@@ -157,17 +157,17 @@ def _matrix(
         name = _name(row[0])
         if name not in places or not np.isnan(values[places[name]]).all():
             raise BadInput(
-                f"the row {name[:80]!r} is not in the first row, or comes again", path, None, CURE
+                f"the row {name[:80]!r} is not in the first row, or is repeated", path, None, CURE
             )
         try:
             values[places[name]] = [float(cell) for cell in row[1:]]
         except ValueError:
             raise BadInput(
-                f"the row {name!r} has a cell that is no number", path, None, "give distances"
+                f"the row {name!r} has a cell that is not a number", path, None, "give distances"
             ) from None
         if not (np.isfinite(values[places[name]]).all() and (values[places[name]] >= 0).all()):
             raise BadInput(
-                f"the row {name!r} has a value that is no finite number of 0 or more",
+                f"the row {name!r} has a value that is not a finite number of 0 or more",
                 path,
                 None,
                 "give distances",

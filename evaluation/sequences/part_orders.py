@@ -256,7 +256,7 @@ def _checked(
 ) -> tuple[str, ...]:
     where = f"the part scheme {scheme}, category {category}"
     if not isinstance(order, list) or not all(isinstance(part, str) for part in order):
-        raise BadInput(f"{where}: is no list of parts", file=file, cure=_FORM)
+        raise BadInput(f"{where}: is not a list of parts", file=file, cure=_FORM)
     twice = sorted(part for part, count in Counter(order).items() if count > 1)
     if twice:
         raise BadInput(

@@ -56,7 +56,7 @@ def parse(text: str, names: tuple[str, ...] = ()) -> SplitRule:
         raise ValueError(f"{text} needs {len(rule.names)} different names, as a,b")
     for name in names:
         if not NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a part: use letters, digits, - and _")
+            raise ValueError(f"{name!r} is not a name of a part: use letters, digits, - and _")
     return SplitRule(rule.text, rule.method, rule.numbers, names, rule.rest)
 
 
@@ -65,7 +65,7 @@ def _parsed(text: str) -> SplitRule:
     separator = "," if kind == "wsol" else "/"
     cells = numbers_text.split(separator)
     if not all(re.fullmatch("[0-9]{1,9}", cell) for cell in cells):
-        raise ValueError(f"{text!r} is no rule; give {FORMS}")
+        raise ValueError(f"{text!r} is not a rule; give {FORMS}")
     numbers = tuple(int(cell) for cell in cells)
     if min(numbers) == 0:
         raise ValueError(f"{text!r} has a part of 0; give {FORMS}")
@@ -79,4 +79,4 @@ def _parsed(text: str) -> SplitRule:
             return SplitRule(text, Method.COUNTS, numbers, NAMES[2], rest=1)
         case "wsol", 2:
             return SplitRule(text, Method.COUNTS, numbers, (FULL, TEST, WEAK), rest=2)
-    raise ValueError(f"{text!r} is no rule; give {FORMS}")
+    raise ValueError(f"{text!r} is not a rule; give {FORMS}")

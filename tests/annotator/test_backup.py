@@ -172,7 +172,7 @@ def test_a_site_in_use_is_refused_and_stays(goal, shell, in_use):
     [
         (lambda goal: (goal / "secret-key").write_text("another"), "has changed since"),
         (lambda goal: (goal / "secret-key").unlink(), "is missing in the backup"),
-        (lambda goal: (goal / "manifest.json").unlink(), "is no backup"),
+        (lambda goal: (goal / "manifest.json").unlink(), "is not a backup"),
         (lambda goal: (goal / "manifest.json").write_text("{}"), "is damaged"),
         (lambda goal: change(goal, format=2), "has the format 2"),
         (lambda goal: change(goal, files={"../out": {}}), "is damaged"),

@@ -271,7 +271,7 @@ def _twice(source: PhotographSource, name: str) -> BadInput:
         )
         line = list(islice(lines, 2))[1]
     return BadInput(
-        f"the image {name!r} comes twice",
+        f"the image {name!r} is repeated",
         source.path,
         line,
         "keep one of the two" if source.kind == "manifest" else "rename one of the two",

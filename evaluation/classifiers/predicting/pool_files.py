@@ -302,7 +302,7 @@ def _read(path: Path) -> PoolState | None:
         return None
     except (ValueError, TypeError):
         raise BadInput(
-            "is no state of a run", file=path, cure=f"{USE_RESTART}, or {USE_EMPTY_FOLDER}"
+            "is not a state of a run", file=path, cure=f"{USE_RESTART}, or {USE_EMPTY_FOLDER}"
         ) from None
 
 

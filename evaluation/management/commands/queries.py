@@ -108,7 +108,7 @@ def _count(pairs: str) -> int | None:
     if pairs == ALL:
         return None
     if not pairs.isdecimal() or not int(pairs):
-        raise UsageError(f"--pairs {pairs!r} is no number from 1, and not {ALL}")
+        raise UsageError(f"--pairs {pairs!r} is not a number from 1, and not {ALL}")
     return int(pairs)
 
 

@@ -62,7 +62,7 @@ def correct_sets(
     if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
         raise ValueError(f"ks are {ks}, expected whole numbers from 1, ascending")
     if len(set(valid)) != len(valid):
-        raise ValueError("a valid label comes twice")
+        raise ValueError("a valid label is repeated")
     from evaluation.metrics.ilsvrc.kernels import widen
 
     sources = valid if true is None else true

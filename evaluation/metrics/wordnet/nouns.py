@@ -51,7 +51,7 @@ class UnknownLabel(ValueError):
             )
             super().__init__(f"{label!r} has several meanings: {meanings}")
         else:
-            super().__init__(f"{label!r} is no noun synset of WordNet 3.0")
+            super().__init__(f"{label!r} is not a noun synset of WordNet 3.0")
 
 
 @dataclass(frozen=True)

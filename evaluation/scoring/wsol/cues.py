@@ -102,7 +102,7 @@ def read_cues(path: Path) -> dict[str, Cues]:
 def _count(cell: str, path: Path, line: int) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 20 and int(cell) <= MAX_PATCHES):
         raise BadInput(
-            f"{cell!r} is no number of patches",
+            f"{cell!r} is not a number of patches",
             path,
             line,
             f"write whole numbers up to {MAX_PATCHES:,}",

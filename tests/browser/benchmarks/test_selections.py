@@ -25,7 +25,7 @@ def test_a_pool_becomes_a_competition_by_mouse(page, site, dataset, wordnet, tmp
     page.fill("#id_top_k", "4")
     page.fill("#id_min_confidence", "0.6")
     page.get_by_role("button", name="Plan").click()
-    page.locator(".has-error").get_by_text("is no wnid of a noun").wait_for()
+    page.locator(".has-error").get_by_text("is not a wnid of a noun").wait_for()
     tree = {"name": "tree.csv", "mimeType": "text/csv", "buffer": TREE.encode()}
     page.set_input_files("#id_distances", tree)
     page.get_by_role("button", name="Plan").click()

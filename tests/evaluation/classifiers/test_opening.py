@@ -383,7 +383,7 @@ def test_weights_that_are_not_here_are_not_fetched_but_told(tmp_path):
 def test_a_cached_file_that_would_run_code_is_refused(tmp_path):
     torch.save(linear(3), tmp_path / "checkpoints" / "tiny-1234.pth")
 
-    with pytest.raises(BadInput, match="no file of weights alone; save"):
+    with pytest.raises(BadInput, match="not a file of weights alone; save"):
         opening.load("torchvision:tiny", CLASSES)
 
 
@@ -417,7 +417,7 @@ def test_weights_come_from_a_file(tmp_path, how):
     [
         (linear(4).state_dict(), "does not fit the network .size mismatch.*as many outputs"),
         ({"weight": 3}, "something else than names and tensors"),
-        (linear(3), "no file of weights alone"),
+        (linear(3), "not a file of weights alone"),
         (None, "file is missing"),
     ],
 )

@@ -40,7 +40,7 @@ def test_labels_are_read_as_everywhere_and_words_after_a_wnid_passed_over(class_
     ("lines", "line", "words"),
     [
         (["n02084071", "dog"], 2, "several meanings"),
-        (["n02084071", "n00000000"], 2, "no noun synset"),
+        (["n02084071", "n00000000"], 2, "not a noun synset"),
         (["paris.n.01"], 1, "is an instance"),
         (["n02084071", "cat.n.01", "dog.n.01"], 3, "is the class of line 1"),
         (["# nothing"], None, "there are no classes"),

@@ -65,8 +65,8 @@ def test_other_languages_have_their_words_and_their_parents(wordnet, tab):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("chien\tlemma\t02084071-n", "is no line of a .tab file"),
-        ("02084071-n\tlemma", "is no line of a .tab file"),
+        ("chien\tlemma\t02084071-n", "is not a line of a .tab file"),
+        ("02084071-n\tlemma", "is not a line of a .tab file"),
         ("02084071-n\tlemma\t ", "the word is empty"),
         ("02084071-n\tlemma\tchi\x07en", "control characters"),
     ],
@@ -148,7 +148,7 @@ def test_an_engine_quotes_words_that_belong_together_and_has_limits():
         ("G oogle,yes,,", "the engine is"),
         ("google,perhaps,,", "quotes is 'perhaps'"),
         ("google,yes,many,", "the limit is 'many'"),
-        ("flickr,yes,,", "flickr comes again"),
+        ("flickr,yes,,", "flickr is repeated"),
     ],
 )
 def test_a_table_of_engines_is_checked(tmp_path, row, words):

@@ -178,7 +178,7 @@ def test_half_an_object_is_refused(tmp_path, length):
 
 def test_another_address_is_refused():
     for address in ["ftp://there/x", "s3://", "gs://bucket"]:
-        with pytest.raises(BadInput, match="is no address of a store"):
+        with pytest.raises(BadInput, match="is not an address of a store"):
             Store.at(address)
 
 

@@ -233,7 +233,7 @@ def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"classes": "wrong.txt"}, "'n00000000' is no wnid of a noun of WordNet 3.0"),
+        ({"classes": "wrong.txt"}, "'n00000000' is not a wnid of a noun of WordNet 3.0"),
         ({"model": "none.pt"}, "the file is missing"),
     ],
 )

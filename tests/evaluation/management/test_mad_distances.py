@@ -120,7 +120,7 @@ def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
         (MATRIX.replace("malignant,2,0", "malignant,4,0"), "back it is"),
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,1,1"), "distance to itself"),
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,-1,0"), "finite"),
-        (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,x,0"), "no number"),
+        (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,x,0"), "not a number"),
         (MATRIX.replace("naïve,1,1,1,0\n", ""), "3 rows and 4 columns"),
         (MATRIX.replace("naïve,1,1,1,0", "naïve,1,1,1"), "expected 4"),
         # An array of 80 GB.

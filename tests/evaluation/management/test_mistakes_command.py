@@ -203,11 +203,11 @@ def rows_of(path: Path) -> list[list[str]]:
     ("change", "words"),
     [
         (lambda rows: rows.pop(), "1 pair of the queue without an answer, the first"),
-        (lambda rows: rows.append(rows[1]), "comes again"),
+        (lambda rows: rows.append(rows[1]), "is repeated"),
         (lambda rows: rows.append(["29.jpg", COOT, "valid", ""]), "is not in the queue"),
         (lambda rows: rows[1].__setitem__(2, "yes"), "the answer is 'yes'"),
         (lambda rows: rows[1].__setitem__(3, "text ugly"), "the tag is 'ugly'"),
-        (lambda rows: rows[1].__setitem__(1, "n99999999"), "is no noun"),
+        (lambda rows: rows[1].__setitem__(1, "n99999999"), "is not a noun"),
     ],
 )
 def test_bad_answers_are_refused(review, change, words):
@@ -252,7 +252,7 @@ def test_a_version_that_was_changed_is_refused(review):
     score = ("score", "classification", *review.submission_options("A"), "--valid-sets")
 
     assert commands.refused(*score, sets.parent)["error"] == "is not what the review wrote"
-    assert commands.refused(*score, review.folder)["error"] == "is no version of label sets"
+    assert commands.refused(*score, review.folder)["error"] == "is not a version of label sets"
     (sets.parent / "version.json").write_text("[]")
     assert "does not describe" in commands.refused(*score, sets.parent)["error"]
 

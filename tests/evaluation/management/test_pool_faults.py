@@ -180,7 +180,7 @@ FAULTS: dict[str, tuple[Callable[[Path, Rows], None], str, int | None, str, str]
     "half a list of images": (
         cut("images.txt"), "pool.jsonl", 2, "images.txt has another SHA-256", BROUGHT_BACK),
     "half a list of classes": (
-        cut("classes.txt"), f"{SHARD}/classes.txt", 14, "is no wnid", BROUGHT_BACK),
+        cut("classes.txt"), f"{SHARD}/classes.txt", 14, "is not a wnid", BROUGHT_BACK),
     "ids that do not ascend in a shard": (
         swap_ids, f"{SHARD}/images.txt", 5, "does not come after", ORDERED),
     "ids that do not ascend from one shard to the next": (
@@ -194,22 +194,22 @@ FAULTS: dict[str, tuple[Callable[[Path, Rows], None], str, int | None, str, str]
         drop_file, "pool.jsonl", 2, "beta.labels.npy is in one of lines 1 and 2", "mad pool"),
     "other classes": (
         other_classes, "pool.jsonl", 2, "another classes.txt than line 1", "use one classes.txt"),
-    "no images": (update(images=0), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+    "no images": (update(images=0), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "a count that is a truth value": (
-        update(images=True), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(images=True), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "no path": (without("path"), "pool.jsonl", 2, "lacks path", "mad pool"),
     "a path of another type": (
-        update(path=["a"]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(path=["a"]), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "a NUL in the path": (
-        update(path="a\0b"), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(path="a\0b"), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "hashes in a list": (
-        update(sha256=[1]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(sha256=[1]), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "hashes in a list of pairs": (
-        update(sha256=[["a", "b"]]), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        update(sha256=[["a", "b"]]), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "a number for a hash": (
         update(sha256={"classes.txt": 1, "images.txt": 2}), "pool.jsonl", 2,
-        "is no line of a shard", "mad pool"),
-    "no hashes": (update(sha256=None), "pool.jsonl", 2, "is no line of a shard", "mad pool"),
+        "is not a line of a shard", "mad pool"),
+    "no hashes": (update(sha256=None), "pool.jsonl", 2, "is not a line of a shard", "mad pool"),
     "a line that is no JSON": (line("{no"), "pool.jsonl", 2, "is not JSON", "one JSON object"),
     "a line that is a list": (line([1]), "pool.jsonl", 2, "is not a JSON object", "one JSON"),
 }  # fmt: skip

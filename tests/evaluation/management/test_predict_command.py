@@ -279,7 +279,7 @@ def test_photographs_that_changed_since_are_other_images(folder, predict):
     [
         ({"images": "nowhere"}, "there are no photographs", "nowhere"),
         ({"images": "notes"}, "none of 2 files can be read as a photograph", "notes"),
-        ({"images": "twice.csv"}, "the image '0/000.jpg' comes twice", "twice.csv"),
+        ({"images": "twice.csv"}, "the image '0/000.jpg' is repeated", "twice.csv"),
         ({"classes": "few.txt"}, "gives 2 × 3 for two images, the classes are 2", None),
         ({"model": "none.pt"}, "the file is missing", "none.pt"),
         ({"out": "images/pool"}, "lies within the folder of photographs", "images/pool"),

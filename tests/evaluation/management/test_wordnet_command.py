@@ -104,9 +104,9 @@ def test_information_content_is_read_from_the_file_and_named(tmp_path, wordnet):
         (None, None, "cannot be read"),
         ("", 1, "no wnver::"),
         ("image,wnid\na.jpg,n02084071\n", 1, "no wnver::"),
-        ("wnver::x\n1740n 8 ROOT\n2084071n\n", 3, "is no synset with its count"),
-        ("wnver::x\n1740n 8 ROOT\n2084071n -3\n", 3, "is no synset with its count"),
-        ("wnver::x\n1740n 8 ROOT\n1741n 3\n", 3, "1741n is no noun of WordNet 3.0"),
+        ("wnver::x\n1740n 8 ROOT\n2084071n\n", 3, "is not a synset with its count"),
+        ("wnver::x\n1740n 8 ROOT\n2084071n -3\n", 3, "is not a synset with its count"),
+        ("wnver::x\n1740n 8 ROOT\n1741n 3\n", 3, "1741n is not a noun of WordNet 3.0"),
         ("wnver::x\n2084071n 3\n", None, "marked ROOT"),
         ("wnver::x\n1740n 0 ROOT\n", None, "marked ROOT"),
     ],
@@ -179,8 +179,8 @@ def test_vector_says_whose_matrix_it_is():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("xyzzy", "dog.n.01"), "'xyzzy' is no noun synset"),
-        (("dog.n.01", "xyzzy", "--by", "word"), "'xyzzy' is no noun synset"),
+        (("xyzzy", "dog.n.01"), "'xyzzy' is not a noun synset"),
+        (("dog.n.01", "xyzzy", "--by", "word"), "'xyzzy' is not a noun synset"),
         (("dog", "cat.n.01"), "several meanings"),
     ],
 )
@@ -229,7 +229,7 @@ def test_by_word_categories_are_words_and_instances_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("mapping", "pool", "line", "words"),
     [
-        (MAPPING + "xyzzy,n02123045\n", POOL, 5, "'xyzzy' is no noun synset"),
+        (MAPPING + "xyzzy,n02123045\n", POOL, 5, "'xyzzy' is not a noun synset"),
         (MAPPING + "cat,n99999999\n", POOL, 5, "'n99999999' is not a noun"),
         (MAPPING + "cat,tabby\n", POOL, 5, "'tabby' is not a noun"),
         (MAPPING + "dog.n.01,n02085620\n", POOL, 5, "already mapped to 'dog.n.01' in line 2"),
@@ -240,7 +240,7 @@ def test_by_word_categories_are_words_and_instances_are_named(tmp_path):
         ("category,class\n", POOL, 1, "unknown column"),
         ("", POOL, None, "empty"),
         (MAPPING, "n02085620\nn02085620\n", 2, "already in line 1"),
-        (MAPPING, "tabby\n", 1, "no wnid of a noun"),
+        (MAPPING, "tabby\n", 1, "is not a wnid of a noun"),
         (MAPPING, "", None, "no classes"),
         (MAPPING, "n02085620\n", None, "one class"),
     ],

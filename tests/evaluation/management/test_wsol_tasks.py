@@ -65,7 +65,7 @@ def test_what_is_wrong_with_a_map_is_said_by_its_task(folder):
     error = refused(*WSOL, *folder.named, "--on", "local:1")
 
     assert error["file"] == str(folder.maps / "d.jpeg.npy")
-    assert error["error"] == "is no array of numpy's"
+    assert error["error"] == "is not a NumPy array"
 
 
 def test_a_share_without_a_place_for_it_is_refused(folder):

@@ -210,7 +210,7 @@ def test_words_need_a_distance_that_takes_them(alice, tmp_path):
     alice.is_researcher = True
     pool = with_predictions(factories.make_dataset(alice, "lake"), tmp_path / "p", classes=WORDS)
 
-    with pytest.raises(Refusal, match=r"line 1: 'word 0' is no wnid .*; choose zero-one"):
+    with pytest.raises(Refusal, match=r"line 1: 'word 0' is not a wnid .*; choose zero-one"):
         choosing.plan(choosing.settings_of(pool, SETTINGS))
 
 

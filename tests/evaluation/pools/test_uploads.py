@@ -162,7 +162,7 @@ FAULTS = {
     ),
     "NUL in a class": (
         having("classes.txt", "\n".join(["x\0", *WORDS[1:]]).encode()),
-        "classes.txt, line 1: 'x\\\\x00' is no text",
+        "classes.txt, line 1: 'x\\\\x00' is not valid text",
     ),
     "too many classes": (
         having("classes.txt", "".join(f"{number}\n" for number in range(100_001)).encode()),

@@ -23,7 +23,7 @@ WRONG_ROWS = {
     ("a", DRAKE, 0.5, 0, 9, 50, 9): "the box is inside out or empty",
     ("a", DRAKE, 0.5, 0, 0, 250, 50): "the box leaves its image",
     ("a", DRAKE, 0.5, 0, -3, 50, 50): "the box leaves its image",
-    ("a", "n99999999", 0.5, *BOX): "is no noun synset",
+    ("a", "n99999999", 0.5, *BOX): "is not a noun synset",
     ("a", "crane", 0.5, *BOX): "crane",
     ("zebra", DRAKE, 0.5, *BOX): "unknown image 'zebra'",
     ("", DRAKE, 0.5, *BOX): "the image is empty",
@@ -101,7 +101,7 @@ def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):
         ("image,wnid,confidence,x0,y0,x1,y1\n", "there are no predictions"),
         ("[]", "there are no predictions"),
         ("{", "is no JSON list"),
-        ("[1, 2]", "result 1: is no object"),
+        ("[1, 2]", "result 1: is not an object"),
         ("[", "is not JSON"),
     ],
 )
@@ -120,7 +120,7 @@ def test_missing_files_and_folders_are_refused(files, tmp_path):
     arguments[2] = tmp_path
     assert refused(*arguments)["error"] == "holds no XML files"
     arguments[2] = files.file("list.txt", "1 2\n")
-    assert refused(*arguments)["error"] == "is no list of true boxes"
+    assert refused(*arguments)["error"] == "is not a list of true boxes"
     arguments[2] = files.file("empty.csv", "image,wnid,x0,y0,x1,y1\n")
     assert refused(*arguments)["error"] == "there are no true boxes"
 
@@ -129,11 +129,11 @@ def test_missing_files_and_folders_are_refused(files, tmp_path):
     ("text", "message", "line"),
     [
         ("image,width,height\na,0,5\n", "the size is '0' by '5'", 2),
-        ("image,width,height\na,,\na,,\n", "image 'a' comes again", 3),
+        ("image,width,height\na,,\na,,\n", "image 'a' is repeated", 3),
         ("image\n", "there are no images", None),
-        ("a b c\n", "is no image and its number", 1),
-        ("a 1\nb 1\n", "the number 1 comes again", 2),
-        ("a 1.5\n", "1.5 is no id", 1),
+        ("a b c\n", "is not an image and its number", 1),
+        ("a 1\nb 1\n", "the number 1 is repeated", 2),
+        ("a 1.5\n", "1.5 is not an id", 1),
     ],
 )
 def test_a_wrong_list_of_images_is_refused(files, text, message, line):
@@ -279,7 +279,7 @@ KIT = {
         ("1 1 1 9 9\n\n1 1 1 9 9\n", "there is no image 3", 3),
         ("1 1 1 9 9\n7 1 1 9 9\n", "the id 7 has no class", 2),
         ("\n1 9 9 1 1\n", "the box is inside out or empty", 2),
-        ("1.5 1 1 9 9\n\n", "1.5 is no id", 1),
+        ("1.5 1 1 9 9\n\n", "1.5 is not an id", 1),
         ("x 1 1 9 9\n\n", "number 1 is 'x'", 1),
         ("1 1 1 9 900\n\n", "the box leaves its image", 1),
     ],
@@ -288,7 +288,7 @@ KIT = {
         ("1 1 .5 1 1 9 9\n3 1 .5 1 1 9 9\n", "there is no image 3", 2),
         ("1 7 .5 1 1 9 9\n", "the id 7 has no class", 1),
         ("1 1 nan 1 1 9 9\n", "the confidence is not finite", 1),
-        ("1 nan 1 1 1 9 9\n", "nan is no id", 1),
+        ("1 nan 1 1 1 9 9\n", "nan is not an id", 1),
         ("1 1 .5 1 1 9 9\n1 1 .5 9 1 1 9\n", "the box is inside out or empty", 2),
     ],
 }

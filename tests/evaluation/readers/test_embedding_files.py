@@ -118,9 +118,9 @@ def test_a_random_term_is_the_same_again_by_its_seed(files):
 @pytest.mark.parametrize(
     ("name", "text", "line", "words"),
     [
-        ("terms.csv", "crane,1,0\ncrane,0,1\n", 2, "the term 'crane' comes again"),
+        ("terms.csv", "crane,1,0\ncrane,0,1\n", 2, "the term 'crane' is repeated"),
         ("terms.csv", "crane,1,0\nbird,0\n", 2, "'bird' has 1 numbers, the first term 2"),
-        ("terms.csv", "crane,1,x\n", 1, "has what is no number"),
+        ("terms.csv", "crane,1,x\n", 1, "has a value that is not a number"),
         ("terms.csv", "crane,1,0\nbird,0,0\n", 2, "is zero or not finite"),
         ("terms.csv", "crane,nan,0\n", 1, "is zero or not finite"),
         ("terms.csv", ",1,0\n", 1, "term 1 is empty"),
@@ -129,9 +129,9 @@ def test_a_random_term_is_the_same_again_by_its_seed(files):
         ("terms.csv", '"crane,1,0\n', 1, "is not CSV"),
         ("terms.csv", "crane,1,0,0\n", None, "has 2 numbers a row"),
         ("images.txt", "a.jpg\n", None, "has 1 image"),
-        ("images.txt", "a.jpg\na.jpg\n", 2, "image 'a.jpg' comes again"),
+        ("images.txt", "a.jpg\na.jpg\n", 2, "image 'a.jpg' is repeated"),
         ("images.txt", "a.jpg\n\n", 2, "the line is empty"),
-        ("labels.txt", "n99999999\n", 1, "is no wnid of a noun"),
+        ("labels.txt", "n99999999\n", 1, "is not a wnid of a noun"),
     ],
 )
 def test_bad_files_are_refused_and_nothing_is_written(files, name, text, line, words):

@@ -117,7 +117,7 @@ def test_a_variable_that_holds_numbers_instead_of_cells_is_refused(tmp_path):
     with h5py.File(path, "w") as file:
         file["fixCell"] = np.ones((1, 4))
 
-    with pytest.raises(BadInput, match="fixCell is no list of cells"):
+    with pytest.raises(BadInput, match="fixCell is not a list of cells"):
         read_pascal_s(path)
 
 

@@ -59,7 +59,7 @@ def test_a_column_that_is_read_may_not_come_twice_but_others_may(tmp_path):
 
 
 BAD = {
-    "a frame twice": ([*everything(), everything()[0]], 6, "comes again for 'net'"),
+    "a frame twice": ([*everything(), everything()[0]], 6, "is repeated for 'net'"),
     "a frame of no sequence": ([*everything(), "nowhere,net,n02084071"], 6, "'nowhere'"),
     "no classifier": ([f"{FRAMES[0]},,n02084071"], 2, "the classifier is empty"),
     "no rows": ([], None, "no predictions"),

@@ -122,7 +122,7 @@ def test_what_is_no_label_is_refused(tmp_path):
         refusal = refused(*arguments)
         assert (refusal["line"], refusal["file"]) == (2, str(bad))
     second_refusal = refused("correct-sets", good, "--true", list_file(tmp_path / "t.txt", DOG))
-    assert f"{DOG} is no valid label" in second_refusal["error"]
+    assert f"{DOG} is not a valid label" in second_refusal["error"]
 
 
 def test_hops_are_whole_numbers(tmp_path):

@@ -83,7 +83,7 @@ def test_an_extension_of_a_sealed_split_stays_sealed(alice, bob, first, grow):
 @pytest.mark.parametrize(
     ("fields", "field", "message"),
     [
-        ({"by": "40"}, "by", "'40' is no rule"),
+        ({"by": "40"}, "by", "'40' is not a rule"),
         ({"by": "1/2", "names": ["a"]}, "names", "needs 2 different names"),
         ({"by": "wsol:1,1", "names": ["a", "b", "c"]}, "names", "give no names"),
         ({"extend": True, "by": "50/50"}, "extend", "has the rule 30/70"),

@@ -60,7 +60,7 @@ def test_an_earlier_split_is_extended_on_the_page(client, alice, first, grow):
     ("form", "message"),
     [
         ({}, "Give a rule, such as"),
-        ({"by": "40"}, "is no rule"),
+        ({"by": "40"}, "is not a rule"),
         ({"by": "1/2", "names": "a"}, "needs 2 different names"),
         ({"by": "1/2", "seed": "-1"}, "greater than or equal to 0"),
         ({"extend": "99"}, "Select a valid choice"),

@@ -176,10 +176,10 @@ def test_a_person_reads_tables(files):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (("n99999999", "S", "rigid", "low", "natural"), "'n99999999' is no noun"),
+        (("n99999999", "S", "rigid", "low", "natural"), "'n99999999' is not a noun"),
         ((DOG, "S", "rigid", "low", ""), "the natural is empty"),
         ((DOG, "huge", "rigid", "low", "natural"), "the size is 'huge'"),
-        ((DRAKE, "S", "rigid", "low", "natural"), "comes again"),
+        ((DRAKE, "S", "rigid", "low", "natural"), "is repeated"),
         ((DOG, "S", "rigid", "low"), "4 cells, the header 5"),
     ],
 )

@@ -184,7 +184,7 @@ def test_zips_without_a_whole_release_are_refused(truth, tmp_path):
 
     assert error_of(changed) == "answers.jsonl has another content than was frozen"
     assert error_of(truth_zip) == "holds no release"
-    assert error_of(tmp_path / "broken.zip") == "is no zip, or a damaged one"
+    assert error_of(tmp_path / "broken.zip") == "is not a zip, or is damaged"
 
 
 def test_ids_of_the_kit_do_not_go_with_a_release(arguments):

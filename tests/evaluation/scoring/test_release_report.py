@@ -113,8 +113,8 @@ def test_clutter_by_hand(release, tmp_path):
     [
         ("a.png,3,0,0,4,2", "the rank is 3, expected 2"),
         ("a.png,2,4,0,4,2", "the window is empty"),
-        ("a.png,2,x,0,4,2", "'x' is no number"),
-        ("b.png,1,0,0,4,2\na.png,1,0,0,1,1", "a.png comes again"),
+        ("a.png,2,x,0,4,2", "'x' is not a number"),
+        ("b.png,1,0,0,4,2\na.png,1,0,0,1,1", "a.png is repeated"),
     ],
 )
 def test_faults_in_windows_are_refused_with_their_line(release, tmp_path, row, message):

@@ -187,14 +187,14 @@ def test_ranks_beyond_the_twentieth_and_rows_in_any_order(files):
     ("change", "line", "words"),
     [
         (lambda f: f.rows.append(("e", 1, DRAKE)), 6, "truth lacks the image 'e'"),
-        (lambda f: f.rows.append(("d", 1, "n99999999")), 6, "'n99999999' is no noun"),
+        (lambda f: f.rows.append(("d", 1, "n99999999")), 6, "'n99999999' is not a noun"),
         (lambda f: f.rows.append(("d", 1, "crane")), 6, "several meanings"),
         (lambda f: f.rows.append(("d", 1, "x" * 9000)), 6, "has 9000 characters"),
         (lambda f: f.rows.append(("d", 1, "n00060548")), 6, "is an instance"),
-        (lambda f: f.rows.append(("a", 1, COOT)), 6, "rank 1 of image 'a' comes again"),
+        (lambda f: f.rows.append(("a", 1, COOT)), 6, "rank 1 of image 'a' is repeated"),
         (lambda f: f.rows.append(("a", 0, COOT)), 6, "the rank is '0'"),
         (lambda f: f.rows.append(("a", "1.5", COOT)), 6, "the rank is '1.5'"),
-        (lambda f: f.truth_rows.append(("a", COOT)), 6, "image 'a' comes again"),
+        (lambda f: f.truth_rows.append(("a", COOT)), 6, "image 'a' is repeated"),
         (lambda f: f.truth_rows.append(("", COOT)), 6, "the image is empty"),
         (lambda f: f.rows.clear(), None, "no predictions"),
         (lambda f: f.truth_rows.clear(), None, "no images"),
@@ -217,17 +217,17 @@ def test_a_class_that_is_no_valid_label_is_refused(files, tmp_path):
 
     refusal = refused(*files.arguments(), "--valid-labels", valid)
 
-    assert (refusal["line"], refusal["error"]) == (5, f"{DOG} is no valid label")
+    assert (refusal["line"], refusal["error"]) == (5, f"{DOG} is not a valid label")
 
 
 @pytest.mark.parametrize(
     ("truth", "five", "meaning", "words"),
     [
         ("1\n2\n", "1\n", f"{DRAKE}\n{COOT}\n", "has 1 line, "),
-        ("1\nx\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "'x' is no id"),
+        ("1\nx\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "'x' is not an id"),
         ("1\n0\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "the image has no class"),
         ("1\n2\n", "1\n3\n", f"{DRAKE}\n{COOT}\n", "the id 3 has no class"),
-        ("1\n2\n", "1\n2\n", f"{DRAKE}\nzebra\n", "'zebra' is no wnid"),
+        ("1\n2\n", "1\n2\n", f"{DRAKE}\nzebra\n", "'zebra' is not a wnid"),
         ("", "", f"{DRAKE}\n", "there are no images"),
     ],
 )

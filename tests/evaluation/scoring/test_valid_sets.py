@@ -124,7 +124,7 @@ def test_the_kits_ids_need_their_meaning(files, tmp_path):
     ("change", "line", "words"),
     [
         (lambda f: f.sets.append(("x", DRAKE)), 9, "the truth lacks the image 'x'"),
-        (lambda f: f.sets.append(("a", "n99999999")), 9, "'n99999999' is no noun"),
+        (lambda f: f.sets.append(("a", "n99999999")), 9, "'n99999999' is not a noun"),
         (lambda f: f.sets.append(("d", DRAKE)), 9, "image 'd' is stated empty and has classes"),
         (lambda f: f.sets.append(("a", "")), 9, "image 'a' is stated empty and has classes"),
         (lambda f: f.sets.clear(), None, "there are no sets"),

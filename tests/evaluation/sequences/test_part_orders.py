@@ -154,8 +154,8 @@ def test_a_file_of_orders_comes_back(tmp_path):
         (["head", "torso", "leg"], "leaves parts out: tail"),
         (["head", "torso", "leg", "tail", "wing"], "does not have: wing"),
         (["head", "head", "torso", "leg", "tail"], "names head twice"),
-        (["head", 3], "is no list of parts"),
-        ("head", "is no list of parts"),
+        (["head", 3], "is not a list of parts"),
+        ("head", "is not a list of parts"),
     ],
 )
 def test_an_order_that_does_not_fit_is_named_by_scheme_and_category(tmp_path, order, message):

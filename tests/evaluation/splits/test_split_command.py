@@ -175,7 +175,10 @@ def test_a_name_with_a_strange_sign_stays_one_image(tmp_path, sign):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("--by", "40"), "is no rule"), (("--by", "1/2", "--names", "a"), "needs 2 different names")],
+    [
+        (("--by", "40"), "is not a rule"),
+        (("--by", "1/2", "--names", "a"), "needs 2 different names"),
+    ],
 )
 def test_a_wrong_option_is_wrong_usage(list_file, tmp_path, arguments, message):
     status, _, err = run("split", list_file, *arguments, "--out", tmp_path / "split")

@@ -48,7 +48,7 @@ def copy(path: Path, folder: Path) -> Path:
     folder.mkdir()
     for source in _files(path):
         if source.is_symlink() or not source.is_file():
-            raise BadInput("is no plain file", source, None, "put the score map itself there")
+            raise BadInput("is not a plain file", source, None, "put the score map itself there")
         goal = folder / source.relative_to(path)
         goal.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, goal)

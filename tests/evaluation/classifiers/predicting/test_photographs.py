@@ -214,7 +214,7 @@ def test_a_manifest_may_have_other_columns_and_lists_what_is_missing(tmp_path, l
         ("file", ["a.jpg"], 1, "the column 'image' is missing"),
         ("image", ["a.jpg", "../b.jpg"], 3, "its name leaves its folder"),
         ("image", ["/etc/passwd"], 2, "its name is an absolute path"),
-        ("image", ["a.jpg", "c.jpg", "./a.jpg"], 4, "the image 'a.jpg' comes twice"),
+        ("image", ["a.jpg", "c.jpg", "./a.jpg"], 4, "the image 'a.jpg' is repeated"),
         ("image", ['""'], 2, "it has no name"),
         ("image", [], None, "names no photographs"),
         ("image", ["b.jpg"], None, "names no photographs"),
@@ -236,7 +236,7 @@ def test_a_wrong_manifest_is_named_with_its_line(tmp_path, listing, header, line
 def test_two_names_that_are_one_are_refused(tmp_path, listing):
     archive = pictures.zipped(tmp_path / "a.zip", {"ä.jpg": b"x", "a\u0308.jpg": b"y"})
 
-    with pytest.raises(BadInput, match=r"a\.zip: the image 'ä\.jpg' comes twice; rename one"):
+    with pytest.raises(BadInput, match=r"a\.zip: the image 'ä\.jpg' is repeated; rename one"):
         listing(archive)
 
 

@@ -186,7 +186,7 @@ def test_a_broken_state_is_named_and_restart_begins_again(tmp_path):
     make(tmp_path / "pool", range(2), finish=False)
     (tmp_path / "pool" / ".predict" / "predict.json").write_text("{")
 
-    with pytest.raises(BadInput, match="is no state of a run; begin again with --restart"):
+    with pytest.raises(BadInput, match="is not a state of a run; begin again with --restart"):
         make(tmp_path / "pool")
     assert make(tmp_path / "pool", restart=True).images == 8
 

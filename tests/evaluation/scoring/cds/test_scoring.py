@@ -347,7 +347,7 @@ STRANGER = "n99999999"
 @pytest.mark.parametrize(
     ("changes", "wnid", "options", "mapping", "message", "cure"),
     [
-        ({"category": "blorb"}, predicted.DOG, {}, None, "'blorb' is no noun synset", "a wnid"),
+        ({"category": "blorb"}, predicted.DOG, {}, None, "'blorb' is not a noun synset", "a wnid"),
         ({"category": "dog"}, predicted.DOG, {}, None, predicted.DOG, "--by word"),
         (
             {},

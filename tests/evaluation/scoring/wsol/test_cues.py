@@ -54,9 +54,9 @@ def test_a_person_reads_tables(cues):
     [
         ("duck,head,foreground,1,2\n", 5, "already a cue"),
         ("duck,sky,above,1,2\n", 5, "region is 'above'"),
-        ("duck,sky,background,1.5,2\n", 5, "no number of patches"),
-        ("duck,sky,background,-1,2\n", 5, "no number of patches"),
-        ("duck,sky,background,9999999999999999999999,2\n", 5, "no number of patches"),
+        ("duck,sky,background,1.5,2\n", 5, "not a number of patches"),
+        ("duck,sky,background,-1,2\n", 5, "not a number of patches"),
+        ("duck,sky,background,9999999999999999999999,2\n", 5, "not a number of patches"),
         ("duck,,background,1,2\n", 5, "name is empty"),
         ("duck,sky,background,1\n", 5, "4 cells"),
         ("swan,sky,background,1,2\n", None, "swan has no foreground cue"),

@@ -162,13 +162,13 @@ BAD_LINES = [
     ("localization.txt", "d.jpeg,nan,1,1,3", "inside out"),
     ("localization.txt", "d.jpeg,1,1,41,3", "reaches out"),
     ("localization.txt", "d.jpeg,-1,1,3,3", "reaches out"),
-    ("localization.txt", "d.jpeg,one,1,3,3", "no number"),
+    ("localization.txt", "d.jpeg,one,1,3,3", "not a number"),
     ("localization.txt", "e.jpeg,1,1,3,3", "not in image_ids.txt"),
     ("localization.txt", "d.jpeg,1", "2 cells"),
     ("image_sizes.txt", "d.jpeg,40,20", "already in line 3"),
     ("class_labels.txt", "e.jpeg,0", "not in image_ids.txt"),
-    ("image_ids.txt", "../e.jpeg", "no relative path"),
-    ("image_ids.txt", "/e.jpeg", "no relative path"),
+    ("image_ids.txt", "../e.jpeg", "not a relative path"),
+    ("image_ids.txt", "/e.jpeg", "not a relative path"),
     ("image_ids.txt", "d.jpeg", "already in line 3"),
 ]
 
@@ -249,8 +249,8 @@ def test_masks_give_the_promised_result(masked, protocol):
     ("line", "error"),
     [
         ("d.jpeg,gone.png,", "is not in"),
-        ("d.jpeg,../masks/d.png,", "no relative path"),
-        ("d.jpeg,,", "no relative path"),
+        ("d.jpeg,../masks/d.png,", "not a relative path"),
+        ("d.jpeg,,", "not a relative path"),
         ("d.jpeg,small.png,", "is 3 × 2"),
         ("d.jpeg,d.png", "2 cells"),
     ],
@@ -280,11 +280,11 @@ def test_masks_want_no_classifier(masked, tmp_path):
     ("change", "error"),
     [
         (lambda whole: whole[:-8], "ends too early"),
-        (lambda whole: whole[:40], "no array of numpy's"),
-        (lambda whole: b"", "no array of numpy's"),
-        (lambda whole: whole.replace(b"NUMPY\x01", b"NUMPY\x09"), "no array of numpy's"),
-        (lambda whole: whole.replace(b"'shape'", b"'shade'"), "no array of numpy's"),
-        (lambda whole: whole.replace(b"(16, 16)", b"(-1, 16)"), "no array of numpy's"),
+        (lambda whole: whole[:40], "not a NumPy array"),
+        (lambda whole: b"", "not a NumPy array"),
+        (lambda whole: whole.replace(b"NUMPY\x01", b"NUMPY\x09"), "not a NumPy array"),
+        (lambda whole: whole.replace(b"'shape'", b"'shade'"), "not a NumPy array"),
+        (lambda whole: whole.replace(b"(16, 16)", b"(-1, 16)"), "not a NumPy array"),
     ],
 )
 def test_a_broken_map_is_named(folder, change, error):

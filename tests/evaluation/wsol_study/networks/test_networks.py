@@ -69,5 +69,5 @@ def test_weights_that_do_not_fit_the_body_are_refused(tmp_path, change, message)
 def test_a_file_that_holds_code_is_refused(tmp_path):
     torch.save(build("small", 5, 14), tmp_path / "w.pth")
 
-    with pytest.raises(BadInput, match="is no file of weights alone"):
+    with pytest.raises(BadInput, match="is not a file of weights alone"):
         load_weights(build("small", 5, 14), tmp_path / "w.pth")

@@ -45,10 +45,10 @@ def _read(path: Path) -> NDArray[np.float64]:
     try:
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
-        raise BadInput("is no array of numpy's", path, None, cure) from None
+        raise BadInput("is not a NumPy array", path, None, cure) from None
     is_map = isinstance(kept, np.ndarray) and kept.ndim == 2 and kept.dtype.kind in "fiu"
     if not is_map or not 0 < kept.size <= MAX_VALUES:
-        raise BadInput("is no map of scores", path, None, cure)
+        raise BadInput("is not a map of scores", path, None, cure)
     step = max(1, -(-max(kept.shape) // MAX_PX))
     return np.array(kept[::step, ::step], np.float64)
 

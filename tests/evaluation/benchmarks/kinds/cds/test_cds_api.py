@@ -172,7 +172,7 @@ def test_missing_frames_are_counted_and_wrong(client, reveal, wordnet, run_jobs)
     body = {"file": world.upload([*rows, rows[0]])}
     twice = client.post(ONE + "submissions/", body, format="multipart")
     assert twice.status_code == 400
-    assert "comes again for 'alpha'" in twice.json()["detail"]
+    assert "is repeated for 'alpha'" in twice.json()["detail"]
 
 
 def test_frames_and_orders_can_be_fetched(client, reveal):

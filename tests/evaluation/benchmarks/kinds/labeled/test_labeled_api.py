@@ -110,7 +110,7 @@ def test_a_map_at_fault_is_named(client, maps):
     assert answer.status_code == 400
     assert answer.json()["errors"][0] == {
         "field": "file",
-        "message": "maps.zip: cats/1.png.npy: is no array of numpy's; save it by numpy.save, as "
+        "message": "maps.zip: cats/1.png.npy: is not a NumPy array; save it by numpy.save, as "
         "2-D floats.",
         "cure": answer.json()["errors"][0]["cure"],
     }

@@ -183,8 +183,8 @@ def test_each_person_of_a_release_is_a_submission(benchmark, alice, pseudonyms, 
 @pytest.mark.parametrize(
     ("annotator", "message"),
     [
-        ("bob", "is no pseudonym"),
-        ("../../annotator-00", "is no pseudonym"),
+        ("bob", "is not a pseudonym"),
+        ("../../annotator-00", "is not a pseudonym"),
         ("annotator-00", "has no votes of annotator-00"),
     ],
 )
