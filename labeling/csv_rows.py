@@ -58,9 +58,7 @@ def rows(
                         cells[at] = nfc(cell)
                         if columns[at] == "image" and cell != spellings.setdefault(cells[at], cell):
                             fault = f"image {cells[at]!r} is written in two Unicode forms"
-                            raise BadInput(
-                                fault, path, line_cell[0], "give one of them another name"
-                            )
+                            raise BadInput(fault, path, line_cell[0], "rename one of them")
                 yield line_cell[0], cells
             line_cell[0] = reader.line_num + 1
 
@@ -85,7 +83,7 @@ def _columns(
         if name not in columns and not others:
             raise BadInput(f"unknown column {name[:80]!r}", path, 1, cure)
         if name in columns and names.count(name) > 1:
-            raise BadInput(f"the column {name!r} comes twice", path, 1, cure)
+            raise BadInput(f"the column {name!r} occurs twice", path, 1, cure)
     for name in columns:
         if name not in names and name not in optional:
             raise BadInput(f"the column {name!r} is missing", path, 1, cure)

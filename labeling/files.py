@@ -129,7 +129,7 @@ def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
             "uses a YAML alias (*name)",
             file=path,
             line=error.line,
-            cure="write what it stands for",
+            cure="write the value itself",
         ) from None
     except RecursionError:
         raise BadInput("nests too deeply", file=path, cure="write key: value") from None

@@ -240,7 +240,7 @@ def _not_an_image(file: IO[bytes]) -> str:
     if not head:
         return "The file is empty."
     if head[4:8] == b"ftyp" and head[8:12] in {b"heic", b"heix", b"mif1", b"avif"}:
-        return "It is a HEIC or AVIF image, which is not read here. Save it as JPEG or PNG."
+        return "It is a HEIC or AVIF image, which is not supported. Save it as JPEG or PNG."
     if head[:4] == b"PK\x03\x04":
         return "It is an archive, not an image. Unpack it first."
     return (

@@ -76,7 +76,7 @@ def read_object(request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = ""
         raise Refusal("The body must be a JSON object.", code="malformed")
     if b"\\u" in raw and not is_storable(body):
         raise Refusal(
-            "The body has a NUL or half a surrogate pair, which is not valid text.",
+            "The body contains a NUL or a lone surrogate, which is not valid text.",
             code="malformed",
         )
     return body

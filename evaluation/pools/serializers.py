@@ -78,7 +78,7 @@ class _OfJob(serializers.Serializer):
     """Fields of the job with a child process; uploaded predictions have none."""
 
     error = serializers.CharField(
-        source="job.error", default="", help_text="Why it failed, or stopped once."
+        source="job.error", default="", help_text="Reason of the last failure."
     )
     seen_at = serializers.DateTimeField(
         source="job.child_seen_at",

@@ -25,10 +25,7 @@ def clean_box(value: object, width: int, height: int, subject: str = "The box") 
         raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
     x0, y0, x1, y1 = (_number(side, subject) for side in value)
     if min(x0, y0) < 0 or x1 > width or y1 > height:
-        raise refusal(
-            f"{subject} reaches out of the image, which is {width} × {height} pixels as people see"
-            " it, upright."
-        )
+        raise refusal(f"{subject} extends beyond the upright image of {width} × {height} pixels.")
     # Round first: 12.1 − 11.1 is less than 1 in binary.
     if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
         raise refusal(

@@ -77,8 +77,8 @@ def check_may_open(user: User) -> None:
     """
     if not user.may_open_campaigns:
         raise NotAllowed(
-            "Your account may not open campaigns, which is needed to make campaigns, datasets and "
-            "benchmarks. Ask an administrator to grant it."
+            "Your account has no right to open campaigns, which is required to create campaigns, "
+            "datasets and benchmarks. Ask an administrator for it."
         )
 
 

@@ -242,7 +242,9 @@ def add_example(
     example.
     """
     if answer not in ("yes", "no"):
-        raise Refusal(f"An example shows yes or no; {answer!r} came.", field="answer")
+        raise Refusal(
+            f"The answer of an example is {answer!r}; expected yes or no.", field="answer"
+        )
     if image.dataset_id != campaign.dataset_id:
         raise Refusal("The example's image is not in the campaign's dataset.", field="image")
     example, _ = Example.objects.update_or_create(

@@ -67,7 +67,7 @@ def read(text: str | bytes) -> object:
         ) from error
     if not is_storable(content):
         raise Refusal(
-            "The file has a NUL or half a surrogate pair, which is no text. Take it out.",
+            "The file contains a NUL or a lone surrogate, which is not valid text. Remove it.",
             field="texts",
         )
     return content
@@ -142,9 +142,11 @@ def clean(campaign: Campaign, payload: object) -> Texts:
     texts = {}
     for language, content in payload.items():
         if language not in languages:
-            raise _fault([language], f"is no language of this site. Give: {', '.join(languages)}")
+            raise _fault(
+                [language], f"is not a language of this site. Use one of: {', '.join(languages)}"
+            )
         if not isinstance(content, dict):
-            raise _fault([language], "is no object. Give its texts by name")
+            raise _fault([language], "is not an object. Give the language's texts by name")
         if cleaned := _content(language, content, known):
             check_pictures(str(cleaned.get("instructions", "")), campaign.dataset)
             texts[language] = cleaned
@@ -157,20 +159,20 @@ def _content(
     cleaned: dict[str, object] = {}
     for section, value in content.items():
         if section not in SECTIONS:
-            raise _fault([language, section], f"is no text. Give: {', '.join(SECTIONS)}")
+            raise _fault([language, section], f"is not a text. Use one of: {', '.join(SECTIONS)}")
         if section in LONGEST:
             text = _text([language, section], value, LONGEST[section])
             cleaned |= {section: text} if text else {}
             continue
         if not isinstance(value, dict):
-            raise _fault([language, section], "is no object. Give a text for each key")
+            raise _fault([language, section], "is not an object. Give a text for each key")
         rows: dict[str, object] = {}
         for key, entry in value.items():
             if key not in known[section]:
                 noun = "class" if section == "classes" else "part"
                 raise _fault(
                     [language, section, key],
-                    f"is no {noun} of the campaign. Take it out, or correct the key",
+                    f"is not a {noun} of the campaign. Remove it, or correct the key",
                 )
             if (row := _entry([language, section, key], entry, section)) not in ("", {}):
                 rows[key] = row
@@ -183,14 +185,14 @@ def _entry(path: list[str], entry: object, section: str) -> str | dict[str, str]
         return _text(path, entry, LONGEST_OF_CLASS["name"])
     if unknown := sorted(set(entry) - set(LONGEST_OF_CLASS)):
         known = ", ".join(LONGEST_OF_CLASS)
-        raise _fault([*path, str(unknown[0])], f"is no text of a class. Give: {known}")
+        raise _fault([*path, str(unknown[0])], f"is not a text of a class. Use one of: {known}")
     texts = {key: _text([*path, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
     return {key: text for key, text in texts.items() if text}
 
 
 def _text(path: list[str], text: object, longest: int) -> str:
     if not isinstance(text, str) or not is_storable(text) or "\0" in text:
-        raise _fault(path, "is no text. Give a string")
+        raise _fault(path, "is not a text. Give a string")
     if len(text.strip()) > longest:
         raise _fault(path, f"has {len(text.strip()):,} characters. Shorten it to {longest:,}")
     return text.strip()

@@ -32,16 +32,17 @@ from labeling.models import (
 State = Question.State
 DROP = "drop"
 LONGEST_NOTE = 2_000
-NOT_IN_REVIEW = "This question is not in review, or no longer. Take the next one."
+NOT_IN_REVIEW = "This question is not, or no longer, in review. Continue with the next one."
 CHANGED_MEANWHILE = (
-    "Another reviewer was quicker, or there is a new answer to this question. Look at it again."
+    "Another reviewer decided first, or the question has a new answer. Check it again."
 )
 AUTHOR_LEFT = (
-    "Whoever drew this works here no longer, so nobody could mend it. Correct it yourself, or drop "
-    "the image."
+    "The annotator who drew this no longer works in the campaign and cannot correct it. Correct it "
+    "yourself, or drop the image."
 )
 CLOSED = (
-    "The campaign is closed, so nobody could mend it. Accept it, correct it, or drop the image."
+    "The campaign is closed, so its annotators cannot correct drawings. Accept it, correct it "
+    "yourself, or drop the image."
 )
 
 
@@ -78,7 +79,7 @@ def accept(
     with writing():
         question, latest = _lock(campaign, question_id, seen)
         if latest is None or latest.value is None:
-            raise Conflict("The answers gave nothing here that could be accepted. Decide yourself.")
+            raise Conflict("The answers gave no result to accept. Give your own verdict.")
         return _settle(campaign, question, latest, actor, latest.value, reason, accepted=True)
 
 
@@ -105,8 +106,8 @@ def send_back(
         raise Refusal("Only drawings are sent back; decide this question yourself.")
     if not note or len(note) > LONGEST_NOTE:
         raise Refusal(
-            f"Say in a note what to mend, in at most {LONGEST_NOTE:,} characters; whoever drew it "
-            "reads it.",
+            f"Write a note of at most {LONGEST_NOTE:,} characters on what to correct. The "
+            "annotator reads it.",
             field="note",
         )
     with writing():
@@ -208,7 +209,7 @@ def _chosen(
 ) -> Sequence[Answer]:
     counted = latest.answers if latest else []
     if answers is not None and (not answers or not set(answers) <= set(counted)):
-        raise Refusal("Choose among the drawings that count here.", field="answers")
+        raise Refusal("Choose drawings that count for this question.", field="answers")
     at_work = campaign.memberships.active().filter(stage=Membership.Stage.WORKING)
     chosen = list(
         Answer.objects.filter(
@@ -260,5 +261,7 @@ def clean_verdict(
     kind = KINDS[campaign.kind].at(context.step if context else "")
     cleaned = kind.clean(value, campaign.settings, context)
     if kind.vote(cleaned) is None:
-        raise Refusal("A verdict decides: give an answer, or drop the image.", field="value")
+        raise Refusal(
+            "The verdict decides nothing. Give an answer, or drop the image.", field="value"
+        )
     return cleaned

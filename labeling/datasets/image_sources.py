@@ -106,10 +106,12 @@ def clean_name(name: str) -> str:
     if "\\" in name:
         raise Refusal("Its name has a backslash. Separate folders by /.", field="name")
     if name.startswith("/") or re.match(r"[A-Za-z]:", name):
-        raise Refusal("Its name is an absolute path. Give a relative one.", field="name")
+        raise Refusal("Its name is an absolute path. Use a relative path.", field="name")
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts:
-        raise Refusal("Its name leaves its folder (..). Give a path inside.", field="name")
+        raise Refusal(
+            "Its name leaves the folder (..). Use a path inside the folder.", field="name"
+        )
     clean = "/".join(parts)
     if not clean.strip():
         raise Refusal("It has no name.", field="name")
@@ -198,7 +200,7 @@ def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Sourc
         if hidden := _hidden(entry.name):
             yield Refused(file, hidden)
         elif entry.is_symlink() and path.is_dir():
-            yield Refused(file, "It is a link to a folder. Put the folder itself here.")
+            yield Refused(file, "It is a link to a folder. Copy the folder here.")
         elif entry.is_dir(follow_symlinks=False):
             yield from _walk(path, top, root, in_order)
         else:
@@ -210,7 +212,9 @@ def on_disk(path: Path, root: Path, file: str, name: str) -> SourceFile | Refuse
     try:
         goal = path.resolve(strict=True)
         if not goal.is_relative_to(root):
-            return Refused(file, "It leads out of its folder. Copy the file itself there.")
+            return Refused(
+                file, "It is a link to a file outside its folder. Copy the file into the folder."
+            )
         status = goal.stat()
     except FileNotFoundError:
         return Refused(file, "There is no such file.")
@@ -327,7 +331,9 @@ def _reading_zip() -> Iterator[None]:
     try:
         yield
     except (*DAMAGED, NotImplementedError, UnicodeDecodeError, ValueError) as error:
-        raise BadSource(f"It is not a zip, or a damaged one ({error}). Pack it again.") from None
+        raise BadSource(
+            f"It is not a zip file, or a damaged one ({error}). Create the zip again."
+        ) from None
 
 
 def _zip_name(entry: zipfile.ZipInfo) -> str:
@@ -444,7 +450,9 @@ def _queries(cells: Mapping[str, str]) -> tuple[Query, ...]:
     """Return the query of a row, if any. Raises Refusal."""
     wnid, query = cells.get("wnid", ""), cells.get("query", "")
     if wnid and not WNID.fullmatch(wnid):
-        raise Refusal(f"{wnid[:40]!r} is no wnid such as n02084071. Mend it, or leave it empty.")
+        raise Refusal(
+            f"{wnid[:40]!r} is not a wnid such as n02084071. Correct it, or leave it empty."
+        )
     if len(query) > MAX_QUERY or any(
         unicodedata.category(character) == "Cc" for character in query
     ):

@@ -452,8 +452,8 @@ def make_derivatives(job: Job) -> None:
     if broken:
         names = ", ".join(broken[:5]) + (" …" if len(broken) > 5 else "")
         raise Refusal(
-            f"{len(broken)} of {len(waiting)} images could not be drawn, because their files are "
-            f"missing or damaged: {names}. Restore the files, then try again."
+            f"{len(broken)} of {len(waiting)} images could not be converted, because their files "
+            f"are missing or damaged: {names}. Restore the files, then try again."
         )
 
 

@@ -212,14 +212,14 @@ def import_root_path(relative: str) -> Path:
     """
     if not settings.ASSAY_IMPORT_ROOT:
         raise Refusal(
-            "This site imports no folders of its own. Upload the images, or ask whoever runs it "
-            "to set ASSAY_IMPORT_ROOT.",
+            "This site has no import folder. Upload the images, or ask the site's administrator to "
+            "set ASSAY_IMPORT_ROOT.",
             field="path",
         )
     root = Path(settings.ASSAY_IMPORT_ROOT).resolve()
     lost = Refusal(
-        "There is nothing of that name in the import folder. Give a path inside it, "
-        "not a URL and not an absolute one.",
+        "The import folder has no such file or folder. Give a path relative to the import folder, "
+        "not a URL or an absolute path.",
         field="path",
     )
     try:
@@ -301,8 +301,8 @@ def _stream_of(row: Import) -> Iterator[images.Stream]:
             return
         if not all(default_storage.exists(upload["stored"]) for upload in row.uploads):
             raise Refusal(
-                "What was uploaded is gone: it is kept for a week. Upload it again; what is there "
-                "is passed over."
+                "The upload was deleted after a week. Upload it again; images that were added "
+                "already are skipped."
             )
         streams = [_stream_in(upload, opened) for upload in row.uploads]
         yield lambda: chain.from_iterable(stream() for stream in streams)
@@ -325,7 +325,7 @@ def _check_zip(sent: NamedUpload) -> None:
     file: Any = sent.file
     size = images.zip_bytes(file)
     if not (count := count_entries(file)):
-        raise BadSource("The zip is empty. Pack the images and send it again.")
+        raise BadSource("The zip is empty. Add images to it and upload it again.")
     if count <= SMALL_ENTRIES:
         with open_zip(file) as archive:
             next(in_zip(archive, size), None)

@@ -206,8 +206,8 @@ class _ObjectTarget:
         image = self.images.get(parted.image)
         if image is None:
             raise Refusal(
-                f"The image is not in {self.dataset.name}. Add the image first, "
-                "or take the object out.",
+                f"The image is not in {self.dataset.name}. Add the image first, or remove the "
+                "object.",
                 field="image",
             )
         if parted.size is not None and parted.size != (image.width, image.height):
@@ -230,7 +230,7 @@ class _ObjectTarget:
         before = self.categories[image.pk, name]
         if before and before != parted.category:
             raise Refusal(
-                f"{name!r} is there already as {self.words.get(before, before)}, not as "
+                f"{name!r} exists already with the category {self.words.get(before, before)}, not "
                 f"{self.words.get(parted.category, parted.category)}. Give the new object another "
                 "name.",
                 field="category",
@@ -241,12 +241,11 @@ def duplicate_refusal(parted: PartedObject) -> Refusal:
     """Return the message for an object that was given before."""
     if parted.name:
         return Refusal(
-            f"Two objects of the image are called {parted.name!r}. Give each its own name, or take "
-            "one out.",
+            f"Two objects of the image are named {parted.name!r}. Rename or remove one.",
             field="name",
         )
     return Refusal(
-        "The image has two objects of this category and box. Take one out, or give each a name.",
+        "The image has two objects of this category with the same box. Remove one, or name both.",
         field="box",
     )
 
@@ -255,8 +254,7 @@ def size_mismatch(drawn_on: tuple[int, int], size: tuple[int, int]) -> str:
     """Return the message for shapes drawn on an image of another size."""
     return (
         f"It is drawn on {drawn_on[0]} x {drawn_on[1]} pixels, but the image has {size[0]} x "
-        f"{size[1]}. Give masks and polygons of the image's size, or the image that they were "
-        "drawn on."
+        f"{size[1]}. Provide shapes in the image's size, or add the image that they were drawn on."
     )
 
 
@@ -421,12 +419,12 @@ def _check(parted: PartedObject) -> None:
     for key in (parted.category, *keys):
         if not 0 < len(key) <= LONGEST["key"] or key == OUTLINE:
             raise Refusal(
-                f"{key[:80]!r} cannot be the key of a category or a part. Give "
-                f"1 to {LONGEST['key']} characters, and not {OUTLINE!r}.",
+                f"{key[:80]!r} cannot be the key of a category or part. Use 1 to {LONGEST['key']} "
+                f"characters other than {OUTLINE!r}.",
                 field="key",
             )
     if repeated := next((key for key in keys if keys.count(key) > 1), None):
-        raise Refusal(f"The part {repeated!r} is there twice. Join them in one.", field="parts")
+        raise Refusal(f"The part {repeated!r} occurs twice. Merge the two entries.", field="parts")
 
 
 def _check_inside(parted: PartedObject, image: Image) -> None:
@@ -440,8 +438,8 @@ def _check_inside(parted: PartedObject, image: Image) -> None:
         xs, ys = zip(*points, strict=True)
         if min(xs) < 0 or min(ys) < 0 or max(xs) > image.width or max(ys) > image.height:
             raise Refusal(
-                f"The {key} reaches out of the image of {image.width} x {image.height} pixels. "
-                "Cut it off at the edge, or give the image that it was drawn on.",
+                f"The {key} extends beyond the image of {image.width} x {image.height} pixels. "
+                "Clip it at the edge, or add the image that it was drawn on.",
                 field="parts",
             )
 

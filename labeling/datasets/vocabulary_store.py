@@ -30,8 +30,8 @@ def in_force(dataset: Dataset) -> Version:
     version = current(dataset)
     if version is None:
         raise Refusal(
-            f"{dataset.name} has no vocabulary yet, so nobody knows which parts its objects have. "
-            "Write one, or start from the shipped one, on the dataset's vocabulary page.",
+            f"{dataset.name} has no vocabulary, which lists the parts of each category. Write one, "
+            "or start from the shipped one, on the dataset's vocabulary page.",
             field="vocabulary",
             code="no_vocabulary",
         )
@@ -86,8 +86,8 @@ def add_version(
         return before
     if before is not None and instead_of is not None and before.version != instead_of:
         raise Conflict(
-            f"Version {before.version} of the vocabulary was saved after you opened this page, or "
-            "read the vocabulary. Nothing was saved: open it again and make your change there.",
+            f"Version {before.version} of the vocabulary is newer than the one you edited. Nothing "
+            "was saved. Load the latest version and repeat your change.",
             field="version",
         )
     return dataset.vocabularies.create(

@@ -60,7 +60,7 @@ def pairs_of(release: Frozen, classes: Collection[str] | None = None) -> list[tu
     ]
     if not pairs:
         raise BadInput(
-            "says of no image that a class is in it",
+            "has no image with a class",
             file=release.folder,
             cure="freeze the campaign once its questions are settled, or name other classes",
         )
@@ -131,8 +131,8 @@ def _check_images(
     strange = next((row for row in rows if row.image not in sizes), None)
     if strange is not None:
         raise Refusal(
-            f"{strange.prefix}: {dataset.name} has no image {strange.image!r}. Are the "
-            "proposals of another dataset? Leave out images that are not in this one.",
+            f"{strange.prefix}: {dataset.name} has no image {strange.image!r}. Are these the "
+            "proposals of another dataset? Remove images that this dataset lacks.",
             field="proposals",
         )
 
@@ -154,9 +154,8 @@ def _clean(row: ProposalRow, width: int, height: int) -> Box:
     x0, y0, x1, y1 = row.box
     if min(x0, y0) < -EDGE_PX or x1 > width + EDGE_PX or y1 > height + EDGE_PX:
         raise Refusal(
-            f"{row.prefix}: the box reaches out of its image, which is {width} × {height} "
-            "pixels as people see it. Give boxes in pixels of the upright image, and cut them at "
-            "its edges.",
+            f"{row.prefix}: the box extends beyond its upright image of {width} × {height} pixels. "
+            "Give boxes in pixels of the upright image, clipped at its edges.",
             field="proposals",
         )
     x0, y0, x1, y1 = max(0.0, x0), max(0.0, y0), min(x1, width), min(y1, height)
@@ -230,6 +229,6 @@ def describe_proposed(proposed: ProposedBoxes) -> str:
     if proposed.unasked:
         left.append(f"{proposed.unasked:,} of classes that were not asked for in their image")
     if proposed.repeated:
-        left.append(f"{proposed.repeated:,} beside surer ones")
+        left.append(f"{proposed.repeated:,} that overlap with more confident ones")
     summary = count_of(count, "proposed box", "proposed boxes")
     return f"{summary} kept" + (f"; left out: {', '.join(left)}." if left else ".")

@@ -41,7 +41,7 @@ MAX_FILES = 100_000
 MAX_LABELS = 200_000
 # Extensions read from a zip; photographs beside annotations are skipped.
 READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
-IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
+IN_SHELL = "Split it, or import it in the shell: manage.py labels import."
 
 
 def import_upload(
@@ -154,7 +154,7 @@ def execute(job: Job) -> None:
     )
     if dataset is not None and "result" not in payload:
         if not default_storage.exists(payload["stored"]):
-            raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
+            raise Refusal("The upload was deleted after a week. Upload it again.")
         with default_storage.open(payload["stored"]) as file:
             payload["result"] = _import_file(dataset, file, payload, campaign, job)
         ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)

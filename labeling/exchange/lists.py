@@ -206,7 +206,7 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
     except ValueError:
         decimal = math.nan
     if not math.isfinite(decimal):
-        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is no number", field)
+        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is not a number", field)
     return decimal
 
 

@@ -65,9 +65,9 @@ def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> M
     Methods other than the first need a radius. Raises Refusal.
     """
     if method not in METHODS:
-        raise Refusal(f"{method!r} is no method; take {' or '.join(METHODS)}.", field="method")
+        raise Refusal(f"{method!r} is not a method; use {' or '.join(METHODS)}.", field="method")
     if radius is None and method != "radius":
-        raise Refusal(f"Give a radius with the method {method}.", field="radius")
+        raise Refusal(f"The method {method} needs a radius.", field="radius")
     if radius is None:
         return replace(merge, chosen=False, method=method)
     if not LEAST_PX <= radius <= MOST_PX:
@@ -116,7 +116,7 @@ def place_of(part: Part, instance: str) -> int:
     for at, merge in enumerate(part.merges):
         if merge.instance == instance and len(merge.pieces) > 1:
             return at
-    raise NotYours("No pieces were merged here.")
+    raise NotYours("This part has no merged pieces.")
 
 
 def _label(item: Item, key: str) -> GivenLabel:

@@ -76,8 +76,8 @@ def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestion
         chosen_items = set(items)
         if missing := sorted(chosen_items - set(keys)):
             raise Refusal(
-                f"{len(missing)} of the objects are not in {campaign.dataset.name}, or are of no "
-                "category in the campaign's vocabulary. Choose others.",
+                f"{len(missing)} of the objects are not in {campaign.dataset.name}, or the "
+                "campaign's vocabulary lacks their category. Choose other objects.",
                 field="objects",
             )
         keys = {item: key for item, key in keys.items() if item in chosen_items}
@@ -151,8 +151,8 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
     topics = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())
     for key, name in _lost(campaign.settings["categories"], categories, topics):
         raise Conflict(
-            f"Version {version.version} has no {name!r} of {key}, which the campaign asks for. "
-            "Keep it in the vocabulary; it may get another name.",
+            f"Version {version.version} lacks the part {name!r} of {key}, which the campaign asks "
+            "for. Keep the part in the vocabulary; you may rename it.",
             field="vocabulary",
         )
     campaign.settings |= {"categories": categories}

@@ -46,7 +46,7 @@ BATCH = 100
 MAX_FILES = 500_000
 MAX_UNPACKED = 8 * 1024 * MIB
 READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
-IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --parts."
+IN_SHELL = "Split it, or import it in the shell: manage.py labels import --parts."
 
 Keep = Callable[[PartImportReport], None]
 # Entries for the report, added when their batch is written.
@@ -374,7 +374,7 @@ def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:
 
 def _check_upload_exists(stored: str) -> None:
     if not default_storage.exists(stored):
-        raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
+        raise Refusal("The upload was deleted after a week. Upload it again.")
 
 
 def _write(job: Job, report: PartImportReport) -> None:

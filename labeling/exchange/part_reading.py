@@ -71,7 +71,7 @@ def guess(path: Path) -> str:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return "label-studio" if file.read(HEAD).lstrip().startswith("[") else "coco"
     raise BadInput(
-        "does not say its format", file=path, cure=f"name one of: {', '.join(FORMAT_NAMES)}"
+        "does not show its format", file=path, cure=f"name one of: {', '.join(FORMAT_NAMES)}"
     )
 
 
@@ -93,7 +93,7 @@ def _the_file(folder: Path, ending: str) -> Path:
         raise BadInput(
             f"holds {len(matching_files)} files *{ending}",
             file=folder,
-            cure="bring in one at a time",
+            cure="import one at a time",
         )
     return matching_files[0]
 
@@ -104,7 +104,7 @@ def _of_release(release: Any) -> Iterator[PartedObject]:
             f"is a release of a campaign of the kind {release.meta['campaign']['kind']}, which "
             "has no parts",
             file=release.folder,
-            cure="bring its labels in without --parts",
+            cure="import its labels without --parts",
         )
     for _, objects in release.objects():
         yield from objects

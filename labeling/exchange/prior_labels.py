@@ -217,7 +217,7 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
     image, key = str(row.get("image") or ""), str(row.get("key") or "")
     value = row.get("value", replaying.YES)
     if not image:
-        raise Refusal(f"{prefix} names no image. Give one.", field="image")
+        raise Refusal(f"{prefix} has no image name. Add it.", field="image")
     if not 0 < len(key) <= LONGEST["key"]:
         raise Refusal(
             f"{prefix}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
@@ -254,7 +254,7 @@ def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dic
 
 def _unknown_image(prefix: str, name: str, dataset: Dataset) -> Refusal:
     return Refusal(
-        f"{prefix}: {name} is not in {dataset.name}. Add the image first, or take the row out.",
+        f"{prefix}: {name} is not in {dataset.name}. Add the image first, or remove the row.",
         field="image",
     )
 

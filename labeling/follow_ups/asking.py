@@ -21,8 +21,7 @@ from labeling.models.questions import QuestionState
 BATCH = 2_000
 # Why no pairs of image and class are added, by what a kind asks about.
 UNLISTED = {
-    GRAPH: "The questions of this campaign follow its graph. Open images instead; the graph says "
-    "what is asked of them.",
+    GRAPH: "The questions of this campaign come from its graph. Open images instead.",
     OBJECTS: "This campaign asks about objects, not about whole images. Ask about objects of the "
     "dataset instead.",
 }
@@ -141,8 +140,8 @@ def _existing_questions(
         for item, topic, pk, state in rows:
             if state == Question.State.GOLD:
                 raise Conflict(
-                    f"Question {pk} is gold: its answer is known, so it cannot be asked as well. "
-                    "Retire the gold first, or choose another image."
+                    f"Question {pk} is gold, so it cannot also be an ordinary question. Retire the "
+                    "gold first, or choose another image."
                 )
             existing[item, topic] = (pk, state)
     return existing
@@ -237,9 +236,9 @@ def withdraw_in_states(
 
 # Why a withdrawal leaves questions alone, by their state.
 KEPT = {
-    Question.State.SETTLED: "It is settled: its label stands, and nobody is asked any "
-    "more. Ask more people instead.",
-    Question.State.DROPPED: "It was dropped: nobody is asked any more.",
+    Question.State.SETTLED: "It is settled: it keeps its label and gets no more votes. Ask more "
+    "people instead.",
+    Question.State.DROPPED: "It was dropped and gets no more votes.",
     Question.State.WITHDRAWN: "It was withdrawn before.",
     Question.State.GOLD: "It is gold. Retire the gold instead.",
 }
@@ -257,8 +256,8 @@ def withdraw_questions(
     """Withdraw questions and return their number. Answers are kept; leased seats are closed."""
     if KINDS[campaign.kind].asks == GRAPH:
         raise Refusal(
-            "The questions of this campaign follow its graph, which would ask them again. Take a "
-            "question out of the graph to ask it no more.",
+            "The questions of this campaign come from its graph, which would reopen them. Remove "
+            "the question from the graph instead.",
             field="questions",
         )
     with transaction.atomic():

@@ -90,7 +90,7 @@ def _items(campaign: Campaign, rows: Sequence[CandidateRow]) -> dict[str, int]:
         more = f" ({len(missing):,} such images)" if len(missing) > 1 else ""
         raise Refusal(
             f"{_place(row)}{row.image!r} is not in {campaign.dataset.name}{more}. Add it to the "
-            "dataset, or take it off the list.",
+            "dataset, or remove it from the list.",
             field="candidates",
             code="missing_images",
         )

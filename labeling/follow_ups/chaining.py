@@ -63,8 +63,8 @@ def open_pairs(
         item, topic = min(golden)
         image = Item.objects.values_list("image__name", flat=True).get(pk=item)
         raise Conflict(
-            f"{topic!r} of {image!r} is gold: its boxes are known, so it cannot be asked as well. "
-            "Leave it out."
+            f"{topic!r} of {image!r} is gold, so it cannot also be an ordinary question. Remove it "
+            "from the list."
         )
     opened = 0
     for done, part in enumerate(batches(pairs, SLICE), 1):

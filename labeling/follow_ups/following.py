@@ -143,8 +143,8 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
         more = " …" if len(missing) > LISTED else ""
         raise Refusal(
             f"{len(missing)} of the images are not in {campaign.dataset.name}: "
-            f"{', '.join(missing[:LISTED])}{more}. Add them to the dataset, or take them off the "
-            "list.",
+            f"{', '.join(missing[:LISTED])}{more}. Add them to the dataset, or remove them from "
+            "the list.",
             field="images",
         )
     return sorted(image.pk for image in images.values())

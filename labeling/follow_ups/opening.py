@@ -112,7 +112,7 @@ def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
         more = " …" if len(names) > LISTED else ""
         raise Refusal(
             f"{len(names)} of the images are not in {campaign.dataset.name}: "
-            f"{', '.join(names[:LISTED])}{more}. Add them to the dataset, or take them off the "
+            f"{', '.join(names[:LISTED])}{more}. Add them to the dataset, or remove them from the "
             "list.",
             field="questions",
         )

@@ -116,8 +116,8 @@ def check_names(file: CocoFile) -> None:
     for number, category in enumerate(file.categories.values(), 1):
         if numbers.setdefault(category.key, number) != number:
             raise file.reading.bad(
-                f"category {number}: {category.key!r} comes again",
-                "give each class one category, or each category a wnid",
+                f"category {number}: {category.key!r} occurs twice",
+                "use one category per class, or give each category its own wnid",
             )
 
 

@@ -121,7 +121,8 @@ class _CocoImage:
         ]
         if max(shared) == 0:
             raise self.reading.bad(
-                f"{row.entry} lies in no {whole!r} of its image", "say part_of with an id"
+                f"{row.entry} is not inside a {whole!r} of its image",
+                "set part_of to the id of its object",
             )
         return kind[shared.index(max(shared))]
 

@@ -205,7 +205,7 @@ class CocoFile:
         if key not in self.categories:
             raise self.reading.bad(
                 f"annotation {number}: unknown category_id {key!r}",
-                "add it to categories, or take the annotation out",
+                "add it to categories, or remove the annotation",
             )
         return AnnotationRow(
             number, raw, self.categories[key], self.images[image].size, self.reading
@@ -251,7 +251,7 @@ def _indexed(file: CocoFile) -> CocoFile:
         if image not in file.images:
             raise reading.bad(
                 f"annotation {places[2]}: unknown image_id {image!r}",
-                "add it to images, or take the annotation out",
+                "add it to images, or remove the annotation",
             )
     return file
 
@@ -273,7 +273,7 @@ def _add_image(file: CocoFile, row: dict[str, object], entry: str) -> None:
     labels = file.keep(json.dumps(row["labels"])) if row.get("labels") else None
     name = reading.image(row.get("file_name"), entry)
     if name in file.names:
-        raise reading.bad(f"{entry}: {name[:200]!r} comes again", "keep one of them")
+        raise reading.bad(f"{entry}: {name[:200]!r} occurs twice", "keep one of them")
     file.names.add(name)
     file.images[key] = ImageRow(name, size, labels)
 

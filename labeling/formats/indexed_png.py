@@ -154,7 +154,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
         file = _beside(mask)
         if file is None:
             if not EXTRA.search(mask.stem):
-                reading.skip("mask", "it has no .json beside it", mask.name)
+                reading.skip("mask", "it has no .json of the same name", mask.name)
             continue
         has_masks = True
         name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
@@ -163,7 +163,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     # An export of ours may have only images without objects.
     if not has_masks and not (root / FOLDER).is_dir():
         raise reading.bad(
-            "holds no masks with a .json beside them",
+            "has no masks with a .json of the same name",
             "add labels.json with image, category and parts",
         )
 
@@ -224,7 +224,7 @@ class _Mask:
     def _check_named(self, tables: list[dict[int, str]]) -> None:
         known = list(chain.from_iterable(tables))
         if len(known) != len(set(known)):
-            raise self.reading.bad("gives an index to two objects", "give each its own indices")
+            raise self.reading.bad("uses an index for two objects", "give each its own indices")
         present = set(np.unique(self.indices).tolist()) - {0, *known}
         if VOID in present:
             present.remove(VOID)
@@ -269,7 +269,7 @@ class _Mask:
     def _sibling(self, name: object) -> Path:
         """Return a file of the same folder. Raises BadInput for other paths."""
         if not isinstance(name, str) or not re.fullmatch(r"[^/\\\0]+\.png", name):
-            raise self.reading.bad("names a mask that is not beside it", "export it again")
+            raise self.reading.bad("names a mask that is not in its folder", "export it again")
         return self.path.with_name(name)
 
     def _load(self, path: Path, size: tuple[int, int] | None) -> Indices:

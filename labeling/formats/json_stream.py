@@ -136,7 +136,7 @@ class _Text:
                 if end + 3 < len(self.held) or self.whole:
                     raw, self.at = self.held[self.at : end], end
                     if has_half_character(raw, value):
-                        raise self.broken("has half a character, such as \\ud800")
+                        raise self.broken("contains a lone surrogate, such as \\ud800")
                     return raw, value
                 self._more()
             except RecursionError:

@@ -29,7 +29,7 @@ def check_base(base: str) -> str:
     if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
             f"the image base {base[:80]!r} is no address",
-            cure="write one such as https://host/images/, s3://bucket/folder/ or "
+            cure="use an address such as https://host/images/, s3://bucket/folder/ or "
             f"{LOCAL_FILES}folder/",
         )
     return base

@@ -133,7 +133,7 @@ class LabelStudioTask:
             return
         if first.get("image_rotation"):
             raise self.reading.bad(
-                f"{entry} was drawn on a turned image", "turn it back and export it again"
+                f"{entry} was drawn on a turned image", "reset its rotation and export it again"
             )
         size = (first.get("original_width"), first.get("original_height"))
         meta = first.get("meta")
@@ -218,7 +218,7 @@ class LabelStudioTask:
         share, _, nth = min(ranks)
         if share == 0:
             raise self.reading.bad(
-                f"{region.entry}, {region.label!r}, lies in no object's rectangle",
+                f"{region.entry}, {region.label!r}, is not inside the rectangle of an object",
                 "draw one around its object, or set its parent",
             )
         return rectangles[nth]

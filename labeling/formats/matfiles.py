@@ -81,7 +81,7 @@ def _byte_order(raw: bytes, path: StrPath) -> str:
     """Return "<" or ">" for struct. Raises BadInput for other versions and files."""
     if raw[:4] == b"\x89HDF" or raw[512:516] == b"\x89HDF" or b"MATLAB 7.3" in raw[:116]:
         raise BadInput(
-            "is a MATLAB v7.3 file, which is not read",
+            "is a MATLAB v7.3 file, which is not supported",
             file=path,
             cure="load it in MATLAB and save it with '-v7'",
         )
@@ -183,7 +183,7 @@ class _Tree:
         kind = head.bits & 0xFF
         if kind in OTHERS or head.bits & COMPLEX:
             raise BadInput(
-                f"holds {OTHERS.get(kind, 'complex numbers')}, which is no annotation",
+                f"holds {OTHERS.get(kind, 'complex numbers')}, which is not an annotation",
                 file=self.path,
                 cure="save structs of texts, numbers and masks only",
             )

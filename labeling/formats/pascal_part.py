@@ -212,9 +212,9 @@ class _PascalImage:
             self.beside = sidecar.rows(content, "objects", self.reading, "the image")
             if len(self.beside) != len(self.rows):
                 raise self.reading.bad(
-                    f"tells of {count_of(len(self.beside), 'object')}; "
-                    f"{file.name} has {len(self.rows)}",
-                    "take it away to read the masks alone",
+                    f"describes {count_of(len(self.beside), 'object')}; {file.name} has "
+                    f"{len(self.rows)}",
+                    "remove it to read only the masks",
                 )
 
     def objects(self) -> Iterator[PartedObject]:

@@ -89,18 +89,18 @@ def _photograph(photo: Photograph) -> Image.Image:
     if photo.open is None:
         raise BadInput(
             f"the photograph {photo.name} is not at hand",
-            cure="say where the images are: --images DIR",
+            cure="name the folder of the images: --images DIR",
         )
     try:
         with photo.open() as file:
             return upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
     except FileNotFoundError:
         raise BadInput(
-            "the photograph is missing", file=photo.name, cure="put it there, by that name"
+            "the photograph is missing", file=photo.name, cure="copy it there under that name"
         ) from None
     except BadImage as bad:
         raise BadInput(
-            f"cannot be drawn on: {bad}", file=photo.name, cure="put the right file there"
+            f"cannot be drawn on: {bad}", file=photo.name, cure="replace it with the right file"
         ) from None
 
 

@@ -181,7 +181,7 @@ class LabelReading:
             if -math.inf < x0 < x1 < math.inf and -math.inf < y0 < y1 < math.inf:
                 return (x0, y0, x1, y1)
             if all(map(math.isfinite, (x0, y0, x1, y1))):
-                cure = "write x0 < x1 and y0 < y1; take out a box without area"
+                cure = "write x0 < x1 and y0 < y1, and remove boxes without area"
                 raise self.bad(f"{entry}: the box is inside out or empty", cure)
         raise self.bad(
             f"{entry} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
@@ -204,7 +204,8 @@ class LabelReading:
         box = bounds(polygons) if box is None else box
         if max(map(abs, box)) > FARTHEST_PX:
             raise self.bad(
-                f"{entry}: a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels"
+                f"{entry}: a corner is more than {FARTHEST_PX:,.0f} pixels from the origin",
+                "give pixels",
             )
         if size is not None and not is_box_inside(box, size, EDGE_PX):
             if not self.repair:
@@ -342,7 +343,8 @@ class LabelReading:
             raise self.bad(f"{entry} is {_short(value)}", cure)
         if NO_TEXT.search(value):
             raise self.bad(
-                f"{entry} has a NUL or half a surrogate pair, which is no text", "take it out"
+                f"{entry} contains a NUL or a lone surrogate, which is not valid text",
+                "take it out",
             )
         return value
 
@@ -354,7 +356,7 @@ class LabelReading:
         """Return an image's name in a file. Raises BadInput, also if it leaves its folder."""
         name = nfc(self.text(value, f"{entry}'s name", most=400))
         if ".." in name.replace("\\", "/").split("/"):
-            raise self.bad(f"{entry}'s name leaves its folder: {name!r}", "take the .. out")
+            raise self.bad(f"{entry}'s name leaves its folder: {name!r}", "remove the ..")
         return name
 
 

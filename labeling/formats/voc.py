@@ -244,7 +244,9 @@ def _root(reading: LabelReading, file: Path) -> ET.Element:
     except ET.ParseError as error:
         raise reading.at(error.position[0]).bad("is not XML", "export it again") from None
     except DefusedXmlException:
-        raise reading.bad("declares entities, which are not read", "take the DOCTYPE out") from None
+        raise reading.bad(
+            "declares entities, which are not supported", "remove the DOCTYPE"
+        ) from None
     if root.tag != "annotation":
         raise reading.bad(
             f"is no file of PASCAL VOC: its root is <{root.tag[:40]}>, not <annotation>",
@@ -293,7 +295,7 @@ def _instance(
         shapes = [child.tag for child in element if child.tag in {"polygon", "robndbox", "mask"}]
         shape = f", only a {shapes[0]}" if shapes else ""
         raise reading.bad(
-            f"{entry} has no bndbox{shape}", "write xmin, ymin, xmax and ymax, or take it out"
+            f"{entry} has no bndbox{shape}", "write xmin, ymin, xmax and ymax, or remove the object"
         )
     x0, y0, x1, y1 = (_edge(bounds, name, entry, reading) for name in EDGES)
     box = reading.box((x0 - 1, y0 - 1, x1, y1), entry)

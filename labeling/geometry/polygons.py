@@ -296,8 +296,8 @@ def _check_meetings(polygons: Polygons, subject: str) -> None:
         meetings += tree.query(edges[start : start + 100]).shape[1]
         if meetings > MOST_MEETINGS:
             raise Refusal(
-                f"{subject} winds too closely to be checked: too many of its edges run side by "
-                "side. Simplify it, or draw it again with fewer corners.",
+                f"{subject} is too complex to be checked: too many of its edges run side by side. "
+                "Simplify it, or draw it again with fewer corners.",
                 code="too_intricate",
             )
 

@@ -75,8 +75,8 @@ def define(
 def _check_base(before: Version | None, instead_of: int | None) -> None:
     if before is not None and instead_of is not None and before.version != instead_of:
         raise Conflict(
-            f"Version {before.version} of the graph came in force after you opened this page, or "
-            "read the graph. Nothing was saved: open it again and make your change there.",
+            f"Version {before.version} of the graph is newer than the one you edited. Nothing was "
+            "saved. Load the latest version and repeat your change.",
             field="version",
         )
 

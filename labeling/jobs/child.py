@@ -166,7 +166,7 @@ def _failure(code: int, last: str, limits: ChildLimits) -> Exception:
             return Refusal(f"It took over {limits.cpu:,} seconds of processor time.")
         return Refusal(
             f"It took over {settings.ASSAY_CHILD_CPU_HOURS:g} hours of processor time in one "
-            "process. Give it less to do, or have ASSAY_CHILD_CPU_HOURS raised."
+            "process. Reduce the work, or raise ASSAY_CHILD_CPU_HOURS."
         )
     ending = f"was killed by signal {code - 128}" if code > 128 else f"ended with status {code}"
     return ChildFailed(f"The command {ending}. Its last line: {last or 'none'}")

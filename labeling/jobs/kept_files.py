@@ -26,7 +26,7 @@ MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
 # Folder of the kept files in the store.
 STORED = "uploads"
-GONE = "The uploaded file was kept for a day and is gone. Choose it again."
+GONE = "The uploaded file was deleted after a day. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 

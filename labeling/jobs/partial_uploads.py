@@ -32,7 +32,7 @@ KEPT = timedelta(days=3)
 MAX_PARTS = 10_000
 # Folder of the parts in the store.
 STORED = "partial_uploads"
-GONE = "There is no such upload, or it was removed after three days. Begin it again."
+GONE = "There is no such upload, or it was deleted after three days. Start a new one."
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 1024 * 1024
 

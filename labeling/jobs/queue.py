@@ -424,8 +424,8 @@ def _queue_again(
 
 def _give_up(job: Job, now: datetime) -> int:
     reason = (
-        f"The worker died {job.attempts} times while it worked on this. "
-        "Look for a lack of memory on its machine, then try again."
+        f"The worker died {job.attempts} times while it worked on this. Check whether its machine "
+        "has enough memory, then try again."
     )
     return _unchanged(job).update(
         state=Job.State.FAILED, claim="", leased_until=None, error=reason, finished_at=now
@@ -471,7 +471,7 @@ def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
     else:
         return True
     _broker_rests_until = time.monotonic() + BROKER_REST_SECONDS
-    logger.warning("job %s waits for the sweep: the broker is away (%s)", job_id, reason)
+    logger.warning("job %s waits for the sweep: the broker is unreachable (%s)", job_id, reason)
     return False
 
 

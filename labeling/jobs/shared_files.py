@@ -129,8 +129,8 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
         name = PurePosixPath(member.name)
         if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
             raise StoreFault(
-                f"The object store has a folder with {member.name!r}, which is no plain file or "
-                "leads out of the folder: it was not unpacked. Check who writes to the bucket."
+                f"The object store has a folder with {member.name!r}, which is not a regular file "
+                "or is outside the folder. It was not unpacked. Check who can write to the bucket."
             )
         member.mode = 0o750 if member.isdir() else 0o640
         member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""

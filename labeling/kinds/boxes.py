@@ -391,7 +391,9 @@ class ReviewStep(Step):
         if not isinstance(rows, list) or len(rows) > MOST_BOXES:
             raise refusal(f"boxes are a list of at most {MOST_BOXES:,}.")
         if bool(rows) == (value["state"] == ABSENT):
-            raise refusal("A review lists no boxes if there are none, and else at least one.")
+            raise refusal(
+                "A review with the state absent has no boxes; any other has at least one."
+            )
         return {"boxes": [_clean_row(row, context) for row in rows], "state": value["state"]}
 
     def tally_name(self, value: Any) -> str:
@@ -535,10 +537,10 @@ def _clean_mended(value: Mapping[str, Any], context: DrawingContext) -> Answer:
     if list(box) == list(checked_box) and not flags:
         return GOOD
     if context.content.get("came") != PROPOSED:
-        raise refusal("Only a proposed box may be corrected. Say what is wrong with it.")
+        raise refusal("Only a proposed box may be corrected. Name the fault instead.")
     if iou(box, as_box(checked_box)) < MENDED_IOU:
         raise refusal(
-            "The corrected box differs too much from the proposed one. Say what is wrong with it."
+            "The corrected box differs too much from the proposed one. Name the fault instead."
         )
     return {"box": list(box), "flags": flags}
 

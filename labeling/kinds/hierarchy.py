@@ -82,8 +82,8 @@ def _price(value: object, settings: Mapping[str, object]) -> float:
         raise Refusal(f"price is {value}; give {LOWEST_PRICE} to 1 missed labels.", field=PRICE)
     if settings != {"mode": "safe", "order": "learned"}:
         raise Refusal(
-            "A price of questions goes with the learned order in safe mode. Choose these, or take "
-            "the price out.",
+            "A price requires the learned order and the safe mode. Choose both, or remove the "
+            "price.",
             field=PRICE,
         )
     return float(value)

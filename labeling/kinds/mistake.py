@@ -102,7 +102,7 @@ class Mistake(ChoiceKind):
             raise _bad("An answer with tags has answer and tags, a list, and nothing else.")
         for tag in raw_tags:
             if tag not in TAG_WORDS:
-                raise _bad(f"{str(tag)[:40]!r} is no tag; give of {', '.join(TAG_WORDS)}.")
+                raise _bad(f"{str(tag)[:40]!r} is not a tag; use some of {', '.join(TAG_WORDS)}.")
         tags = [tag for tag in TAG_WORDS if tag in raw_tags]
         return {ANSWER: word, TAGS_KEY: tags} if tags else word
 

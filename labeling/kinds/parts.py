@@ -142,9 +142,7 @@ class Parts(DrawnKind):
         if category is None:
             raise _refusal(f"The campaign's vocabulary has no category {context.topic!r}.")
         if not isinstance(parts, dict):
-            raise _refusal(
-                "The parts of an answer are an object: each part's key and what is said."
-            )
+            raise _refusal("The parts of an answer must be an object: part key → state or drawing.")
         cleaned: DrawnParts = {
             "parts": _clean_parts(parts, category, context),
             "half": _clean_half(value.get("half")),
@@ -261,7 +259,7 @@ def _refusal(message: str) -> Refusal:
 def _clean_skip(value: dict[str, object]) -> Skipped:
     reason = value["skip"]
     if len(value) > 1:
-        raise _refusal("An answer either skips the object or says something of its parts.")
+        raise _refusal("An answer must either skip the object or describe its parts.")
     if not isinstance(reason, str) or reason not in Parts.abstentions:
         raise _refusal(f"An object is skipped as {_listed(word for word, _, _ in SKIPS)}.")
     return {"skip": reason}
@@ -317,11 +315,13 @@ def _clean_part(label: object, part: AskedPart, context: DrawingContext) -> Part
         raise _refusal(f"{subject} has no {extra[0][:80]!r}; it has a state and polygons.")
     if state != "drawn":
         if label.get("polygons") or label.get("came"):
-            raise _refusal(f"{subject} is said to be {state.replace('_', ' ')}, and drawn as well.")
+            raise _refusal(
+                f"{subject} has the state {state.replace('_', ' ')}, but also a drawing."
+            )
         return {"state": state}
     drawn = _clean_polygons(label.get("polygons"), context, subject)
     if not drawn:
-        raise _refusal(f"{subject} is said to be drawn, and there is no drawing of it.")
+        raise _refusal(f"{subject} has the state drawn, but no drawing.")
     if len(drawn) > 1 and not part.get("several"):
         raise _refusal(
             gettext(
@@ -355,7 +355,7 @@ def _clean_came(
     token = came.get("proposal") if isinstance(came, dict) else None
     proposal = context.proposals.get(token) if isinstance(token, str) else None
     if not isinstance(came, dict) or not isinstance(token, str) or proposal is None:
-        raise _refusal(f"{subject} names a proposal that the model did not make here.")
+        raise _refusal(f"{subject} names a proposal that the model did not make for this image.")
     if proposal.part != part:
         raise _refusal(f"{subject} names a proposal of another part.")
     edits = came.get("edits", 0)

@@ -73,7 +73,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         when_absent="never",
     ),
     "max_votes": PolicyRule(
-        9, 1, 50, "If there is no result by then, “When annotators disagree” applies."
+        9, 1, 50, "If there is no result after this many votes, “When annotators disagree” applies."
     ),
     "min_votes": PolicyRule(
         2, 1, 25, "Weighted votes and vote tables give no result before this many votes."

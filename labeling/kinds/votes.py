@@ -115,7 +115,7 @@ def checked(value: object, choices: Choices) -> str:
     # A list or dict could be compared too, but is no word.
     if not isinstance(value, str) or value not in words:
         raise Refusal(
-            f"This is not an answer to the question; give {', '.join(words[:-1])} or {words[-1]}.",
+            f"This is not an answer to the question; use {', '.join(words[:-1])} or {words[-1]}.",
             field="value",
             code="bad_value",
         )

@@ -27,13 +27,14 @@ class PartOptions:
     """Options of importing objects with parts."""
 
     parts: bool = option(
-        "objects with their parts; .mat files and indexed masks are never anything else"
+        "import objects with their parts; the default for .mat files and indexed masks"
     )
     vocabulary: str | None = option(
-        "what names of parts mean, from now on; else the dataset's own", metavar=f"FILE|{SHIPPED}"
+        "new vocabulary of the dataset, which names the parts; default: its latest",
+        metavar=f"FILE|{SHIPPED}",
     )
-    source: str = option("of labels whose row says none", "")
-    repair: bool = option("cut outlines that cross themselves, and shapes outside")
+    source: str = option("source of labels whose row states none", "")
+    repair: bool = option("repair outlines that cross themselves, and clip shapes to the image")
 
 
 def import_parts(
@@ -67,7 +68,8 @@ def import_parts(
     if report.refused and not report.objects:
         first = report.refused[0]
         raise BadInput(
-            f"none of its objects came in; {first['place']}: {first['why']}".rstrip("."), file=path
+            f"none of its objects was imported; {first['place']}: {first['why']}".rstrip("."),
+            file=path,
         )
     if report.refused:
         first = report.refused[0]
@@ -75,7 +77,7 @@ def import_parts(
         command.refused = BadInput(
             f"{refused} refused, the first is {first['place']}: {first['why']}".rstrip("."),
             file=path,
-            cure="mend what is refused, then import the file again: the others are in",
+            cure="correct the refused objects, then import the file again; the others are imported",
         )
     return report.content()
 

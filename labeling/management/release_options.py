@@ -24,8 +24,8 @@ class ReleaseOptions:
     """The release, and the folder of its photographs."""
 
     release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
-    number: int | None = option("of the campaign's release; else the latest")
-    images: Path | None = option("photographs by name, where they are needed", metavar="DIR")
+    number: int | None = option("number of the campaign's release (default: the latest)")
+    images: Path | None = option("folder of the photographs, by name", metavar="DIR")
 
 
 def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
@@ -71,6 +71,6 @@ def _open(folder: Path, name: str) -> IO[bytes]:
         raise BadInput(
             "the image's name leads out of the folder of photographs",
             file=name,
-            cure="give a release that was not altered",
+            cure="use an unaltered release",
         )
     return (folder / name).open("rb")

@@ -169,8 +169,9 @@ def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, l
             dict.fromkeys(part.key for parts in instances_of_part.values() for part in parts)
         )
         raise Refusal(
-            f"The part {name.key!r} is there {len(instances_of_part)} times ({words}), and the "
-            "vocabulary has it once. Join them, or say several: true of it in the vocabulary.",
+            f"The part {name.key!r} occurs {len(instances_of_part)} times ({words}), but the "
+            "vocabulary allows it once. Merge them, or set several: true for the part in the "
+            "vocabulary.",
             field="parts",
         )
     return instances_of_part

@@ -162,7 +162,7 @@ class Decoder:
                 f"has no input {missing[0]!r} (it has {', '.join(inputs)})",
             )
         if unknown := [name for name in inputs if name not in INPUTS]:
-            raise _unfit(path, f"wants an input {unknown[0]!r}, which nobody gives it")
+            raise _unfit(path, f"has an unknown input {unknown[0]!r}")
         for name, axes in INPUTS.items():
             declared = inputs[name]
             if declared.type != FLOAT:
@@ -237,7 +237,7 @@ def try_out(encoder: Encoder, decoder: Decoder) -> int:
             decoder.path,
             f"takes embeddings of {list(decoder.embedding_shape)}, and the encoder gives "
             f"{list(embedding.shape)}",
-            "take both files from one network",
+            "use the encoder and the decoder of one network",
         )
     decoder.decode(embedding, Prompts(((32.0, 24.0, 1),)), image.size, encoder.preparation)
     decoder.decode(embedding, Prompts(box=(8.0, 8.0, 40.0, 40.0)), image.size, encoder.preparation)

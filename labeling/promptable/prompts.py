@@ -57,7 +57,10 @@ def clean(value: object, width: int, height: int) -> Prompts:
         raise _refused("Prompts are an object with points, box and stroke.")
     points, stroke = value.get("points") or [], value.get("stroke") or []
     if not isinstance(points, list) or len(points) > MOST_POINTS:
-        raise _refused(f"points is a list of at most {MOST_POINTS} [x, y, 1 on it or 0 beside it].")
+        raise _refused(
+            f"points must be a list of at most {MOST_POINTS} points [x, y, 1 on the part or 0 off "
+            "it]."
+        )
     if not isinstance(stroke, list) or len(stroke) > MOST_STROKE:
         raise _refused(f"stroke is a list of at most {MOST_STROKE} [x, y].")
     prompts = Prompts(
@@ -92,7 +95,7 @@ def spread(line: Sequence[Point], count: int) -> list[Point]:
 
 def _point(value: object, width: int, height: int) -> tuple[float, float, int]:
     if not isinstance(value, list) or len(value) != 3 or value[2] not in (BESIDE, ON):
-        raise _refused("A point is [x, y, 1 on it or 0 beside it].")
+        raise _refused("A point must be [x, y, 1 on the part or 0 off it].")
     return (*_place(value[:2], width, height), int(value[2]))
 
 

@@ -78,12 +78,12 @@ def ask_more(
         raise Refusal(f"people is {more}; give 1 to {most.high:g}.", field="people")
     if KINDS[campaign.kind].asks == CHAINS:
         raise Refusal(
-            "The questions of this campaign follow one another, so none can be asked again alone. "
-            "Use the audit to have boxes looked at again.",
+            "The questions of this campaign depend on one another, so a single one cannot get more "
+            "votes. Use the audit to check boxes.",
             field="questions",
         )
     if campaign.state == Campaign.State.CLOSED:
-        raise Conflict("The campaign is closed: nobody could answer. Open it again first.")
+        raise Conflict("The campaign is closed. Reopen it first.")
     with transaction.atomic():
         summary = AskedMore()
         chosen = _settled(campaign, question_ids, summary)

@@ -42,8 +42,8 @@ BATCH = 500
 SHOWN = 24
 LARGEST_SAMPLE = 10_000
 NO_AUDITED_DRAWINGS = (
-    "An audit asks plain questions again. To check drawings, send everything to a reviewer "
-    "(rules), and see Agreement."
+    "An audit is for questions with fixed answers. To check drawings, let a reviewer check "
+    "everything (see Rules), and see Agreement."
 )
 NO_GOLD_DRAWINGS = "Only plain questions become gold at random; add known boxes and parts yourself."
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
@@ -70,9 +70,11 @@ def draw(
     if kind.drawn or (for_gold and kind.asks == CHAINS):
         raise Refusal(NO_GOLD_DRAWINGS if for_gold else NO_AUDITED_DRAWINGS, field="n")
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_SAMPLE:
-        raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
+        raise Refusal(
+            f"The sample size is {n!r}; expected 1 to {LARGEST_SAMPLE:,} questions.", field="n"
+        )
     if seed is not None and seed < 0:
-        raise Refusal(f"The seed is {seed}; give a whole number from 0.", field="seed")
+        raise Refusal(f"The seed is {seed}; expected a whole number from 0.", field="seed")
     if seed is None:
         # Kept with the decision, so that the sample can be drawn again.
         seed = secrets.randbelow(2**31)
@@ -257,7 +259,7 @@ def answer(audit: Audit, user: User, value: object) -> Audit:
     context = box_audit.question_context(audit) if KINDS[campaign.kind].asks == CHAINS else None
     cleaned = KINDS[campaign.kind].clean(value, campaign.settings, context)
     current = Audit.objects.filter(pk=audit.pk).values_list("answered_at", "auditor").get()
-    again = Conflict("Somebody has answered this one meanwhile. Take the next.")
+    again = Conflict("Somebody else has answered this question. Continue with the next one.")
     if current[0] is not None:
         raise again
     if not _open_to(user, campaign).filter(pk=audit.pk).exists():

@@ -141,7 +141,8 @@ def _read(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[Know
         image, topic = str(row.get("image", "")), str(row.get("topic", ""))
         if (image, topic) in pairs:
             raise Refusal(
-                f"Row {number}: {topic!r} of {image!r} comes again. Give all its boxes in one row.",
+                f"Row {number}: {topic!r} of {image!r} occurs twice. Give all its boxes in one "
+                "row.",
                 field="image",
             )
         width, height = sizes[image]
@@ -170,8 +171,8 @@ def _check_new(campaign: Campaign, known: Sequence[KnownPair]) -> None:
             if state is not None:
                 reason = "gold already" if state == Question.State.GOLD else "being asked"
                 raise Conflict(
-                    f"{pair.topic!r} of {pair.image!r} is {reason}. Gold needs pairs of its own; of"
-                    " one whose instances all have a box it can be made on its page.",
+                    f"{pair.topic!r} of {pair.image!r} is {reason}. Gold needs a pair without "
+                    "questions. A finished pair can become gold on the page of its question.",
                     field="image",
                 )
 

@@ -54,9 +54,7 @@ DONE = {
     LEAVE: "left two boxes as they are",
     TAKE: "took the boxes of a finer class",
 }
-CHANGED = (
-    "Something changed here meanwhile: somebody else decided, or an answer came. Look at it again."
-)
+CHANGED = "The boxes changed: somebody else decided, or there is a new answer. Check them again."
 Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
 
 
@@ -205,7 +203,7 @@ def decide(
         if action not in finding.actions:
             raise Refusal(f"Choose one of: {', '.join(finding.actions)}.", field="action")
         if action == TAKE and campaign.state == Campaign.State.CLOSED:
-            raise Conflict("The campaign is closed, so nobody could look for more.")
+            raise Conflict("The campaign is closed, so no further questions can be asked.")
         content: dict[str, object] = {"finding": finding.key, "overlap": action, "item": item}
         content |= {"topics": list(finding.topics), "boxes": [list(box) for box in finding.boxes]}
         if action != LEAVE:

@@ -125,7 +125,7 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Go
         if item is None:
             raise Refusal(
                 f"Row {number}: {campaign.dataset.name} has no object {name!r} in {image!r}. "
-                "Import it first, or mend the name.",
+                "Import it first, or correct the name.",
                 field="object",
             )
         unassisted.check(row.get("answer"), f"Row {number}")
@@ -246,8 +246,9 @@ def _gold_question(
         return question
     if question.state != Question.State.GOLD and not (replace and _replace(question)):
         raise Conflict(
-            f"Row {number}: this question is being asked already. If nobody has answered or holds "
-            "it, confirm that gold may replace it. Otherwise promote it once it is settled.",
+            f"Row {number}: this question exists already. If it has no answers and nobody is "
+            "working on it, confirm that gold may replace it. Otherwise promote it once it is "
+            "settled.",
             field="image",
         )
     return question
@@ -398,7 +399,7 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
     if not _replace(question):
         question.refresh_from_db()
         if question.state in (Question.State.OPEN, Question.State.GOLD):
-            raise Conflict("This question is in use now. Take the next.")
+            raise Conflict("This question is in use. Continue with the next one.")
         golden, _ = _copy(question, campaign.policies.latest("version"))
         if question.state == Question.State.SETTLED:
             audit.settlement = question.settlements.latest("pk")

@@ -43,10 +43,10 @@ def invite(
     lifecycle.check_campaign_active(campaign)
     _check_role(role)
     if not 1 <= days <= MAX_DAYS:
-        raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
+        raise Refusal(f"The invitation is for {days} days; expected 1 to {MAX_DAYS}.", field="days")
     if not 1 <= max_uses <= MAX_USES:
         raise Refusal(
-            f"An invitation serves 1 to {MAX_USES} people; {max_uses} came.", field="max_uses"
+            f"The invitation is for {max_uses} people; expected 1 to {MAX_USES}.", field="max_uses"
         )
     secret = secrets.token_urlsafe(24)
     now = timezone.now()

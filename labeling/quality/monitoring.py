@@ -407,8 +407,8 @@ def check_policy(
     """Raise Conflict if the policy would stop everybody at work and nobody has confirmed that."""
     if not confirmed and would_block_everyone(campaign, policy):
         raise Conflict(
-            "This rule would pause or block everybody who works here now. Loosen it, or confirm "
-            "that you mean it.",
+            "These rules would pause or block all current annotators. Relax them, or confirm that "
+            "you want this.",
             field="confirmed",
             code="blocks_everyone",
         )
@@ -419,7 +419,7 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
     _check_annotator(membership)
     _check_reason(reason)
     if not qualifying.move(membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING):
-        raise Conflict("This person is not at work, or no longer.")
+        raise Conflict("This person is not, or no longer, working in the campaign.")
     return membership
 
 
@@ -438,7 +438,7 @@ def pardon(membership: Membership, actor: User, reason: str) -> Membership:
         raise Conflict("This person is at work already.")
     stage = membership.stage
     if not qualifying.move(membership, Stage.WORKING, actor, reason, expected=stage, attempts=0):
-        raise Conflict("Somebody else has just decided about this person. Look again.")
+        raise Conflict("Somebody else has just decided about this person. Reload the page.")
     return membership
 
 
@@ -449,7 +449,7 @@ def _check_annotator(membership: Membership) -> None:
 
 def _check_reason(reason: str) -> None:
     if not reason.strip():
-        raise Refusal("Give a reason: it is kept with the decision.", field="reason")
+        raise Refusal("Give a reason. It is stored with the decision.", field="reason")
 
 
 def _failed_gold(campaign: Campaign, user: User) -> list[int]:

@@ -116,7 +116,7 @@ def _versions(campaign: Campaign) -> list[int]:
 def _check(campaign: Campaign, per_topic: int) -> None:
     if not 1 <= per_topic <= MOST:
         raise Refusal(
-            f"A pilot asks 1 to {MOST} questions of each topic; {per_topic} came.",
+            f"The pilot has {per_topic} questions per topic; expected 1 to {MOST}.",
             field="per_topic",
         )
     if not fits(campaign):
@@ -125,7 +125,7 @@ def _check(campaign: Campaign, per_topic: int) -> None:
             field="per_topic",
         )
     if campaign.state == Campaign.State.CLOSED:
-        raise Conflict("The campaign is closed: nobody could answer the pilot.")
+        raise Conflict("The campaign is closed, so nobody can answer a pilot.")
 
 
 def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:

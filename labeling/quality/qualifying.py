@@ -495,5 +495,5 @@ def shortage(campaign: Campaign) -> str:
             f"and the test {min(test, gold)} until more gold is added."
         )
     if needed and gold == needed:
-        return "Training and test take all the gold: none is left to watch people at work."
+        return "Training and test use all the gold. None is left to check annotators afterwards."
     return ""

@@ -43,8 +43,8 @@ FIGURES = [
     "has_table",
     "looked_at",
 ]
-NO_CLASSES = "This campaign asks about no candidates; open one of the kind candidates."
-CLOSED = "The campaign is closed: nobody is asked any more."
+NO_CLASSES = "This campaign has no candidates; use one of the kind candidates."
+CLOSED = "The campaign is closed, so no more questions are asked."
 
 
 def fits(campaign: Campaign) -> bool:

@@ -266,8 +266,7 @@ def parse(text: str, name: str = "") -> dict[str, object]:
         raise _unreadable(prefix, "JSON", "a number is too long", None) from None
     except strict_yaml.Refers as error:
         raise GraphError(
-            f"{prefix}uses a YAML alias (*name) in line {error.line};"
-            " write what it stands for instead",
+            f"{prefix}uses a YAML alias (*name) in line {error.line}; write the value instead",
             line=error.line,
         ) from None
     except yaml.YAMLError as error:
@@ -360,11 +359,11 @@ def _entries(raw: Mapping[str, object]) -> tuple[dict[str, Node], list[str]]:
     faults = []
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping) or not _text(row.get("id")):
-            faults.append(f"Node {number} of the list has no id; give it one.")
+            faults.append(f"Node {number} of the list has no id; add one.")
             continue
         node, own_faults = _node(row)
         if node.id in entries:
-            faults.append(f"{node.id}: the id is there twice; rename one of them.")
+            faults.append(f"{node.id}: the id occurs twice; rename one of them.")
             continue
         faults += own_faults
         entries[node.id] = node
@@ -424,13 +423,13 @@ def _link(entries: dict[str, Node]) -> list[str]:
             for neighbour in getattr(entry, part):
                 if neighbour not in entries:
                     faults.append(
-                        f"{name}: its {word} {neighbour} is not in the graph; "
-                        "add it or take it out."
+                        f"{name}: its {word} {neighbour} is not in the graph; add it, or remove "
+                        "the link."
                     )
                 elif are_given and name not in getattr(entries[neighbour], back):
                     faults.append(
-                        f"{name}: says its {word} is {neighbour}, whose {back} leave it out;"
-                        " make the two agree."
+                        f"{name}: names the {word} {neighbour}, whose {back} do not list it; "
+                        "correct one of the two."
                     )
     pairs = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
     pairs |= {(p, c) for p, entry in entries.items() for c in entry.children if c in entries}
@@ -454,11 +453,11 @@ def _faults(entries: dict[str, Node]) -> list[str]:
         key, children = entry.key, entry.children
         if key and children:
             faults.append(
-                f"{name}: a leaf (class {key}) that is the parent of {', '.join(children[:3])};"
-                " take the class off, or the children."
+                f"{name}: a leaf (class {key}) that is the parent of {', '.join(children[:3])}; "
+                "remove the class or the children."
             )
         if not key and not children:
-            faults.append(f"{name}: has neither children nor a class; give it one of them.")
+            faults.append(f"{name}: has neither children nor a class; add one.")
         if key and key in classes:
             faults.append(f"{name}: its class {key} is that of {classes[key]} already.")
         if key and key != name and key in entries:
@@ -468,7 +467,7 @@ def _faults(entries: dict[str, Node]) -> list[str]:
         graphlib.TopologicalSorter({n: e.parents for n, e in entries.items()}).prepare()
     except graphlib.CycleError as error:
         cycle = list(error.args[1])
-        faults.append(f"{' → '.join(cycle)}: goes round in a circle; take one link out.")
+        faults.append(f"{' → '.join(cycle)}: is a cycle; remove one link.")
     lost = set(entries) - _reached(entries)
     leaves = [name for name in entries if name in lost and entries[name].key]
     faults += [f"{name}: a leaf that no root leads to; link it to a root." for name in leaves]

@@ -253,7 +253,7 @@ def gold_conflicts(
     for image, key, value in rows:
         node_id = graph.find(key)
         if node_id is None:
-            sentences.append(f"{image}: {key} is not in the graph; add it or take the answer out.")
+            sentences.append(f"{image}: {key} is not in the graph; add it, or remove the answer.")
         elif images[image].setdefault(node_id, value) != value:
             sentences.append(f"{image}: {key} is both yes and no; keep one of them.")
     for image, answers in images.items():
@@ -319,6 +319,4 @@ def check_given(
 def _nearest(graph: QuestionGraph, key: str) -> str:
     """Return a cure for an unknown class: the most similar name in the graph."""
     near = difflib.get_close_matches(key, [*graph.by_key, *graph.index], n=1)
-    return (
-        f"did you mean {near[0]!r}" if near else "take the row out, or add the class to the graph"
-    )
+    return f"did you mean {near[0]!r}" if near else "remove the row, or add the class to the graph"

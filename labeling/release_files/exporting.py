@@ -78,7 +78,7 @@ class FormatOptions:
         for name, value in vars(self).items():
             if name not in known and value != getattr(DEFAULT, name):
                 raise BadInput(
-                    f"{name.replace('_', '-')} is no option of {format_name} here",
+                    f"{name.replace('_', '-')} is not an option of {format_name} for this campaign",
                     cure=f"leave it out; {OPTION_USES[name]}",
                 )
         check_base(self.image_base)
@@ -151,7 +151,7 @@ def export(
     formats = formats_of(kind)
     if format_name not in formats:
         raise BadInput(
-            f"releases of this kind are not written as {format_name}",
+            f"releases of this kind cannot be exported as {format_name}",
             cure=f"choose one of: {', '.join(formats)}",
         )
     chosen = options.of(format_name, kind)
@@ -357,7 +357,7 @@ def guess(path: Path) -> str:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return "label-studio" if file.read(100).lstrip().startswith("[") else "coco"
     raise BadInput(
-        "does not say its format",
+        "does not show its format",
         file=path,
         cure=f"give it (--format in the shell), one of: {', '.join(FORMATS)}",
     )

@@ -282,7 +282,7 @@ def head(folder: Path, sha256: str | None = None) -> Head:
     try:
         meta: Any = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput("there is no release here", file=path, cure=AGAIN) from None
+        raise BadInput("is not a release", file=path, cure=AGAIN) from None
     except (ValueError, RecursionError):
         raise BadInput("is not JSON", file=path, cure=AGAIN) from None
     if not _is_head(meta):

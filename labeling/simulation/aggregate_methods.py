@@ -84,7 +84,7 @@ def known_labels(
         for name in answers.item_names
     ]
     if gold and set(known) == {-1}:
-        raise BadInput("no image of it has answers", path, None, "check the names of images")
+        raise BadInput("none of its images has answers", path, None, "check the names of images")
     return np.array(known, np.int32)
 
 
@@ -146,7 +146,10 @@ def by_posterior(task: AggregationTask) -> AggregationOutcome:
     met = task.known[answers.items] >= 0
     if not met.any():
         raise BadInput(
-            "nobody answered its images with its answers", task.gold_path, None, "give other gold"
+            "no annotator gave one of its answers to its images",
+            task.gold_path,
+            None,
+            "give other gold",
         )
     people, labels = answers.annotators[met], answers.labels[met]
     truth = task.known[answers.items[met]]

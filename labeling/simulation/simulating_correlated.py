@@ -91,7 +91,7 @@ def read_labels(graph: QuestionGraph, path: Path) -> Bools:
                         f"class {row[1]!r} is not in the graph",
                         path,
                         reader.line_num,
-                        "take the row out, or add the class to the graph",
+                        "remove the row, or add the class to the graph",
                     )
                 pairs.append((row[0], column[row[1]]))
     except (UnicodeDecodeError, csv.Error) as error:

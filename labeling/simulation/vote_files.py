@@ -58,7 +58,7 @@ def read_answers(path: Path, with_topic: bool = False, repeated: str = "refuse")
                 f"image {image!r} has the topic {row[3]!r}, before it had {topics[image]!r}",
                 path,
                 line,
-                "give every image one topic",
+                "use one topic per image",
             )
         codes.extend((people(annotator), images(image), classes(answer) if answer else -1))
         lines.append(line)
@@ -118,7 +118,7 @@ def read_truth(path: Path, answers: Collection[str] = ()) -> dict[str, str]:
             empty = "answer" if image else "image"
             raise BadInput(f"the {empty} is empty", path, line, "fill it in, or remove the row")
         if image in truth:
-            raise BadInput(f"image {image!r} comes again", path, line, "keep one row for an image")
+            raise BadInput(f"image {image!r} occurs twice", path, line, "keep one row for an image")
         if answer not in answers and (nearest := near.get(spelling(answer))):
             raise BadInput(
                 f"the answer {answer!r} differs from people's {nearest!r} only in case, spaces or "

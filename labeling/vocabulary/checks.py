@@ -78,7 +78,7 @@ class _VocabularyCheck:
     def known(self, raw: Mapping[Any, Any], keys: Iterable[str], path: Path) -> None:
         for key in raw:
             if key not in keys:
-                message = f"{_shown(key)} is no key here; write one of {', '.join(keys)}"
+                message = f"{_shown(key)} is not an allowed key; use one of {', '.join(keys)}"
                 self.fault((*path, str(key)), message)
 
     def text(
@@ -142,7 +142,7 @@ class _VocabularyCheck:
             elif name:
                 names_by_folded[folded(name)] = name
             elif value is None or not str(value).strip():
-                self.fault(at, f"{key} holds an empty name; take it out")
+                self.fault(at, f"{key} has an empty name; remove it")
         return tuple(names_by_folded.values())
 
 
@@ -203,7 +203,7 @@ def _category(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> Ca
     if not row.get("parts") and not row.get("like"):
         check.fault((*path, "parts"), "has no parts; list them, or name a category it is like")
     elif row.get("parts") and row.get("like"):
-        check.fault((*path, "like"), "says both like and parts; keep one of them")
+        check.fault((*path, "like"), "has both like and parts; remove one of them")
     return Category(
         key=key,
         name=check.text(row, "name", path) or key,
@@ -232,7 +232,7 @@ def _check_keys_apart(check: _VocabularyCheck, categories: list[tuple[Path, Cate
     for path, category in categories:
         for n, part in enumerate(category.parts):
             if part.key and part.key in keys:
-                message = f"the key {part.key} is that of a category; take another key"
+                message = f"the key {part.key} is also the key of a category; use another key"
                 check.fault((*path, "parts", n, "key"), message)
 
 
@@ -267,7 +267,9 @@ def _part(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> PartNa
     check.known(row, OF_PART, path)
     key = check.key(row, path, "give one such as left-wing")
     if key == "object" or key.startswith(RESERVED):
-        check.fault((*path, "key"), f"{key} is kept for what Assay makes itself; take another key")
+        check.fault(
+            (*path, "key"), f"{key} is reserved for parts that Assay creates; use another key"
+        )
     return PartName(
         key=key,
         name=check.text(row, "name", path) or key.replace("-", " ").replace("_", " "),
@@ -299,12 +301,12 @@ def _merge(
         instance = check.line(key, at, "an instance of merge")
         names = check.lines(raw, key, at)
         if not instance:
-            check.fault(at, "merge has an instance without a name; call it left, say")
+            check.fault(at, "merge has an instance without a name; name it, such as left")
         elif not names and isinstance(raw[key], list | tuple | None):
             check.fault((*at, str(key)), f"merge has no pieces for {instance}; name them")
         merge[instance] = names
     if len(merge) > 1 and not row.get("several"):
-        message = f"merge makes {len(merge)} instances; say several: true, or make one of them"
+        message = f"merge makes {len(merge)} instances; set several: true, or merge them into one"
         check.fault(at, message)
     return merge
 
@@ -314,7 +316,7 @@ def _check_parts(check: _VocabularyCheck, parts: list[tuple[Path, PartName]]) ->
     keys: dict[str, PartName] = {}
     for path, part in parts:
         if part.key and part.key in keys:
-            check.fault((*path, "key"), f"the key {part.key} is there twice; rename one of them")
+            check.fault((*path, "key"), f"the key {part.key} occurs twice; rename one of them")
         keys.setdefault(part.key, part)
         _check_itself(check, path, part)
     _check_sources(check, parts)
@@ -362,7 +364,8 @@ def _at_odds(
         return  # The key is there twice, which is reported already.
     field = "aliases" if name in part.aliases else "merge"
     field = "name" if name in (part.key, part.name) else field
-    message = f"the name {name} means the part {namesake.key} already; give it to one of the two"
+    message = f"the name {name} is also a name of the part {namesake.key}; remove it from one of "
+    "the two"
     if not any(fault.path == (*path, field) and fault.message == message for fault in check.faults):
         check.fault((*path, field), message)
 
@@ -382,7 +385,9 @@ def _check_mirrors(
             message = f"its mirror {part.mirror} is no part of this category; name a part's key"
             check.fault((*path, "mirror"), message)
         elif mirrored.mirror not in ("", part.key):
-            message = f"mirrors {mirrored.key}, which mirrors {mirrored.mirror}; make the two agree"
+            message = (
+                f"mirrors {mirrored.key}, which mirrors {mirrored.mirror}; correct one of the two"
+            )
             check.fault((*path, "mirror"), message)
 
 

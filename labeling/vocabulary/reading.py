@@ -24,17 +24,19 @@ def parse(text: str) -> PartVocabulary:
         # A fault at the end is in the last line, not in the one after it.
         raw, lines = strict_yaml.load_with_lines(text.rstrip())
     except strict_yaml.Refers as error:
-        message = "uses a YAML alias (*name); write what it stands for, or like: category"
+        message = "uses a YAML alias (*name); write the value, or use like: category"
         raise VocabularyError([VocabularyFault((), message, error.line)]) from None
     except strict_yaml.Repeats as error:
-        raise VocabularyError([VocabularyFault((), f"{error}; say it once", error.line)]) from None
+        raise VocabularyError(
+            [VocabularyFault((), f"{error}; remove one of them", error.line)]
+        ) from None
     except RecursionError:
         raise VocabularyError("nests too deeply; a vocabulary is a list of categories") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         fault = VocabularyFault(
-            (), f"not YAML: {problem}; mend it", mark.line + 1 if mark else None
+            (), f"not YAML: {problem}; correct the file", mark.line + 1 if mark else None
         )
         raise VocabularyError([fault]) from None
     try:

@@ -105,7 +105,7 @@ def view_save(request: SignedIn, name: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     form = SavedViewForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Nothing was saved. Give the view a name of up to 80 characters.")
+        messages.error(request, "The view was not saved. Give it a name of up to 80 characters.")
         return redirect("labeling:dataset_images", dataset.name)
     title, query = form.cleaned_data["name"], QueryDict(form.cleaned_data["query"]).urlencode()
     request.user.saved_views.update_or_create(

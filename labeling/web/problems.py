@@ -25,15 +25,15 @@ MEDIA_TYPE = "application/problem+json"
 NON_FIELD = "non_field_errors"
 
 TITLES = {
-    400: "The request cannot be carried out as it is",
-    401: "Nobody is logged in",
+    400: "The request is invalid",
+    401: "Authentication is required",
     403: "You may not do this",
     404: "There is no such thing here",
-    405: "This address does not take that method",
-    406: "The answer cannot be given in that form",
-    409: "It is at odds with what is there",
+    405: "The address does not allow this method",
+    406: "The requested media type is not available",
+    409: "The request conflicts with the current state",
     413: "The request is too large",
-    415: "The body is of a type that is not read here",
+    415: "The media type of the body is not supported",
     429: "Too many requests",
     503: "The site cannot do this at the moment",
 }
@@ -41,10 +41,10 @@ CURES = {
     400: "Correct the request and send it again.",
     401: "Send Authorization: Bearer <token>, or log in on the site.",
     403: "Ask a researcher of the campaign, or an administrator, for the right to do this.",
-    404: "Check the address (it ends in a slash) and that you were invited to what it names.",
+    404: "Check the address, which ends in a slash, and whether you have access.",
     405: "Use one of the methods in the Allow header.",
     406: "Ask for application/json.",
-    409: "Read the present state, then decide again.",
+    409: "Read the current state, then try again.",
     413: "Send less at once.",
     415: "Send application/json; files go as multipart/form-data.",
     429: "Wait as long as the Retry-After header says.",
@@ -96,11 +96,11 @@ def _as_refusal(exception: Exception) -> Exception:
         return _from_bad_input(exception)
     if isinstance(exception, RequestDataTooBig):
         size = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024:,} KiB"
-        return TooLarge(f"The form has more than {size} beside its files. Send less at once.")
+        return TooLarge(f"The form has more than {size} without its files. Send less per request.")
     if isinstance(exception, SuspiciousOperation):
         return Refusal("The request is malformed. Correct it and send it again.", code="malformed")
     if isinstance(exception, Http404):
-        return NotYours("There is no such thing here, or it is not yours.")
+        return NotYours("There is no such object, or you have no access to it.")
     if isinstance(exception, PermissionDenied):
         return NotAllowed("You may not do this.")
     return exception

@@ -49,7 +49,7 @@ def create_token(
             field="scope",
         )
     if not 1 <= days <= MAX_DAYS:
-        raise Refusal(f"A token lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
+        raise Refusal(f"The token is for {days} days; expected 1 to {MAX_DAYS}.", field="days")
     limit = settings.REST_KNOX["TOKEN_LIMIT_PER_USER"]
     if tokens_of(user).filter(expiry__gt=timezone.now()).count() >= limit:
         raise Conflict(f"You have {limit} tokens already. Revoke one you no longer use.")

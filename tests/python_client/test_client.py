@@ -190,7 +190,7 @@ def test_a_damaged_file_is_refused_and_a_failed_job_raised_with_its_reason(
     assay.create_dataset("pond")
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no zip")
 
-    with pytest.raises(Problem, match="Pack it again"):
+    with pytest.raises(Problem, match="Create the zip again"):
         assay.post("datasets/pond/images/", files={"zip": tmp_path / "broken.zip"})
     rows = [{"state": "running"}, {"state": "failed", "error": "The disk is full."}]
     monkeypatch.setattr(assay, "get", lambda path: rows.pop(0))

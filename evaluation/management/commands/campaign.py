@@ -78,7 +78,7 @@ class NameOptions:
 
 @dataclass(kw_only=True)
 class FreezeOptions(NameOptions):
-    out: Path = option("a folder that is not there yet", metavar="DIR")
+    out: Path = option("a new folder", metavar="DIR")
 
 
 @dataclass(kw_only=True)
@@ -103,8 +103,8 @@ class OpenOptions:
         metavar="FILE|ilsvrc|shipped",
     )
     graph: str | None = option("question graph, JSON or YAML; or ILSVRC's", metavar="FILE|ilsvrc")
-    mode: str | None = option("what a no closes", choices=replaying.MODES)
-    order: str | None = option("which question comes next", choices=ORDERS)
+    mode: str | None = option("questions that a no closes", choices=replaying.MODES)
+    order: str | None = option("order of the questions", choices=ORDERS)
     present: float | None = option(
         "on an image, on average, for the estimate of a question graph (2.8)", metavar="CLASSES"
     )

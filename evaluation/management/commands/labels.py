@@ -40,7 +40,7 @@ class ExportOptions(ReleaseOptions):
         flag="--format",
         choices=EXPORT_FORMATS,
     )
-    out: Path = option("a folder that is not there yet", metavar="DIR")
+    out: Path = option("a new folder", metavar="DIR")
     names: str = option(
         "of coco's categories: each once (cat head), or plain (head, of every class)",
         exporting.DEFAULT.names,
@@ -60,7 +60,7 @@ class ExportOptions(ReleaseOptions):
 
 @dataclass(kw_only=True)
 class LabelImportOptions(PartOptions):
-    dataset: str = argument("its name")
+    dataset: str = argument("name of the dataset")
     path: Path = argument("labels, or an export of a release", metavar="FILE|DIR")
     format_name: str = option(
         "default: as the files say", "", flag="--format", choices=IMPORT_FORMATS
@@ -72,7 +72,7 @@ class LabelImportOptions(PartOptions):
 class ReportOptions:
     release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
     second: str = argument("another one, to compare", "", metavar="OTHER")
-    number: int | None = option("of the campaign's release; else the latest")
+    number: int | None = option("number of the campaign's release (default: the latest)")
     second_number: int | None = option("of the second campaign's release; else the latest")
     windows: Path | None = option("CSV of objectness windows (image,rank,x0,y0,x1,y1), for clutter")
     second_windows: Path | None = option("those of the second release")

@@ -48,7 +48,7 @@ class AggregateOptions:
         "image,answer,probability and error of each image", metavar="LABELS.csv"
     )
     repeated: str = option(
-        "people who answer an image again: refuse (default), keep all, or the last row",
+        "repeated answers of a person to an image: refuse (default), keep all, or keep the last",
         vote_files.REPEATED[0],
         choices=vote_files.REPEATED,
     )
@@ -63,7 +63,7 @@ class Command(ContractCommand):
         if method == "posterior" and gold is None:
             raise UsageError("--method posterior needs --gold, people's accuracies come from it")
         if method != "vote-table" and options.yes is not None:
-            raise UsageError("--yes goes with --method vote-table")
+            raise UsageError("--yes requires --method vote-table")
         sheet = vote_files.read_answers(
             answers, with_topic=method == "vote-table", repeated=options.repeated
         )
@@ -126,7 +126,9 @@ class Command(ContractCommand):
             if name in truth
         ]
         if not judged:
-            raise BadInput("no image of it has answers", path, None, "check the names of images")
+            raise BadInput(
+                "none of its images has answers", path, None, "check the names of images"
+            )
         if len(judged) < len(truth):
             self.warn(f"{count_of(len(truth) - len(judged), 'image')} of {path} without answers")
         outside = [correct for name, correct in judged if name not in gold]

@@ -34,59 +34,57 @@ class ComparedImages:
 
 @dataclass(kw_only=True)
 class AddImageOptions:
-    dataset: str = argument("its name")
+    dataset: str = argument("name of the dataset")
     path: str = argument(
-        "where the photographs are; a manifest of wnid,image,query, or candidates.csv in a folder "
-        "or zip, says which query found each",
+        "folder, zip or manifest; a manifest of wnid,image,query, or candidates.csv in a folder or "
+        "zip, records which query returned each image",
         metavar="FOLDER|ZIP|MANIFEST.csv",
     )
-    licence: str = option("of images whose manifest row says none", "")
-    source: str = option("of images whose manifest row says none", "")
-    near: bool = option("leave out what looks like an image of the dataset")
+    licence: str = option("licence of images whose manifest row states none", "")
+    source: str = option("source of images whose manifest row states none", "")
+    near: bool = option("leave out near-duplicates of the dataset's images")
     against: list[str] = option(
-        "leave out what looks like an image of this one too, as another split",
+        "also leave out near-duplicates of this dataset, such as another split",
         [],
         metavar="DATASET",
     )
     create: str | None = option(
-        "make the dataset if there is none, owned by this user", metavar="OWNER"
+        "create the dataset if it does not exist, owned by this user", metavar="OWNER"
     )
-    first_frame: bool = option(
-        "take the first frame of animated files, which are refused otherwise"
-    )
+    first_frame: bool = option("use the first frame of animated files instead of refusing them")
 
 
 @dataclass(kw_only=True)
 class NearImageOptions:
-    path: str = argument("the photographs of which some may go", metavar="FOLDER|ZIP|MANIFEST.csv")
+    path: str = argument("photographs to deduplicate", metavar="FOLDER|ZIP|MANIFEST.csv")
     against: list[str] = option(
-        "another split, whose images all stay",
+        "another split, whose images are all kept",
         [],
         metavar="[NAME=]FOLDER|ZIP|MANIFEST.csv|dataset:NAME",
     )
     distance: int = option(
-        f"of 64 that may differ, 0 to {search.MOST_DISTANCE} ({search.DISTANCE})",
+        f"differing bits of 64, 0 to {search.MOST_DISTANCE} ({search.DISTANCE})",
         search.DISTANCE,
         choices=range(search.MOST_DISTANCE + 1),
         metavar="BITS",
     )
     out: Path | None = option(
-        "what stays, as images add takes it: wnid,image,query rows of a list of candidates, else "
-        "file rows",
+        "kept images, for images add: wnid,image,query rows for candidates, else file rows",
         metavar="KEPT.csv",
     )
-    pairs: Path | None = option("what goes: image,kept,of,distance,why", metavar="PAIRS.csv")
+    pairs: Path | None = option("removed images: image,kept,of,distance,why", metavar="PAIRS.csv")
 
 
 @dataclass(kw_only=True)
 class CandidateOptions:
-    dataset: str = argument("its name")
+    dataset: str = argument("name of the dataset")
     out: Path = option("wnid,image,query rows", metavar="FILE.csv")
-    scenes: bool = option("also what queries for no class found")
+    scenes: bool = option("also images of queries without a class")
 
 
 class Command(ContractCommand):
-    help = "Put images into a dataset; find those that look alike; say which query found them."
+    help = "Add images to a dataset, find near-duplicates, and list the queries that returned "
+    "images."
 
     @verb("add images; duplicates by content are reported and not added twice")
     def add(self, options: AddImageOptions) -> Result:
@@ -105,7 +103,7 @@ class Command(ContractCommand):
             )
         return report.as_dict()
 
-    @verb("what looks alike, and what may go")
+    @verb("list near-duplicates and the images to remove")
     def near(self, options: NearImageOptions) -> Result:
         path, out, pairs, distance = options.path, options.out, options.pairs, options.distance
         for goal in (out, pairs):
@@ -141,7 +139,7 @@ class Command(ContractCommand):
             "removed": known_names,
         }
 
-    @verb("write which query found which image of a dataset")
+    @verb("write the queries that returned each image of a dataset")
     def candidates(self, options: CandidateOptions) -> Result:
         goal = _dataset(options.dataset, None)
         rows = list(candidates.rows(goal, options.scenes))

@@ -16,13 +16,13 @@ MOST_LISTED = 50
 
 @dataclass(kw_only=True)
 class RetryOptions:
-    job: int = argument("its number in jobs list")
+    job: int = argument("id of the job in jobs list")
 
 
 class Command(ContractCommand):
-    help = "Background work: what waits, what failed and why; run it here, or send it again."
+    help = "List background jobs with their failures, run them here, or send them again."
 
-    @verb("jobs that are not done, latest first")
+    @verb("list unfinished jobs, newest first")
     def list(self) -> Result:
         jobs = Job.objects.order_by("-pk").exclude(state=Job.State.DONE)
         return {
@@ -45,7 +45,7 @@ class Command(ContractCommand):
     def run(self) -> Result:
         return {"ran": queue.run_all()}
 
-    @verb("send again what nobody works on (for cron)")
+    @verb("resend stuck jobs (for cron)")
     def sweep(self) -> Result:
         return tasks.sweep()
 
@@ -54,7 +54,7 @@ class Command(ContractCommand):
         job = options.job
         row = Job.objects.filter(pk=job).first()
         if row is None:
-            raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")
+            raise BadInput(f"there is no job {job}", cure="see jobs list")
         # Commands have no user.
         try:
             queue.retry(row, None)

@@ -31,10 +31,10 @@ class MergeOptions:
         "of one size; a pixel is inside where it is not 0", nargs="+", metavar="MASK.png"
     )
     radius: float | None = option(
-        "pixels; default: the first at which one shape holds all", type=_length
+        "in pixels; default: the smallest that joins all pieces", type=_length
     )
     method: str = option(
-        "radius: ours, exact; alphashape: that package, which fills holes (radius)",
+        "radius: exact; alphashape: the package, which fills holes (default: radius)",
         "radius",
         choices=alpha_shapes.METHODS,
     )
@@ -51,9 +51,9 @@ class Command(ContractCommand):
         masks, radius, alpha, out = options.masks, options.radius, options.alpha, options.out
         if alpha is not None:
             if options.method != "alphashape":
-                raise UsageError("--alpha is the package's: give --method alphashape with it")
+                raise UsageError("--alpha requires --method alphashape")
             if radius is not None:
-                raise UsageError("--alpha is 1 / radius: give --alpha or --radius, not both")
+                raise UsageError("--alpha is 1 / radius; give --alpha or --radius, not both")
             radius = 1 / alpha
         pieces = [mask_png.read(path, settings.ASSAY_MAX_IMAGE_PIXELS) for path in masks]
         height, width = pieces[0].shape
@@ -68,7 +68,7 @@ class Command(ContractCommand):
         with refusals(masks[0]):
             merged = alpha_shapes.merge(pieces, radius, method=options.method)
         if merged.apart:
-            self.warn(f"the pieces are not joined: that takes radius {merged.joins_at:.6g}")
+            self.warn(f"the pieces are not joined; they need radius {merged.joins_at:.6g}")
         if out is not None:
             mask_png.write(out, mask_of(merged.polygons, (0, 0, width, height)))
         if alpha is None and merged.radius is not None:

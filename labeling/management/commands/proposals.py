@@ -35,7 +35,9 @@ def byte_count(text: str) -> int:
     try:
         size = int(float(number) * UNITS[unit])
     except (ValueError, OverflowError):
-        raise ArgumentTypeError(f"{text!r} is no number of bytes; give such as 4G") from None
+        raise ArgumentTypeError(
+            f"{text!r} is not a number of bytes; use a number such as 4G"
+        ) from None
     if not 0 < size < 2**63:
         raise ArgumentTypeError(f"{text!r} is no number of bytes above 0")
     return size
@@ -51,36 +53,40 @@ def colours(text: str) -> tuple[float, float, float]:
 
 @dataclass(kw_only=True)
 class CampaignOptions:
-    campaign: str = argument("its name", metavar=None)
+    campaign: str = argument("name of the campaign", metavar=None)
 
 
 @dataclass(kw_only=True)
 class EncoderOptions:
-    encoder: Path = option("what makes an embedding of an image", metavar="FILE.onnx")
-    size: int | None = option("longer side in pixels, where the file says none")
-    mean: tuple[float, ...] | None = option("of colours in [0, 1]", type=colours, metavar="R,G,B")
-    std: tuple[float, ...] | None = option("their deviation", type=colours, metavar="R,G,B")
+    encoder: Path = option("ONNX file that embeds an image", metavar="FILE.onnx")
+    size: int | None = option("longer side in pixels, if the file states none")
+    mean: tuple[float, ...] | None = option(
+        "mean of the colours in [0, 1]", type=colours, metavar="R,G,B"
+    )
+    std: tuple[float, ...] | None = option(
+        "standard deviation of the colours", type=colours, metavar="R,G,B"
+    )
 
 
 @dataclass(kw_only=True)
 class NamingOptions(EncoderOptions):
-    campaign: str = argument("of the kind parts, which asks 2 people or more", metavar=None)
-    decoder: Path = option("what marks a click", metavar="FILE.onnx")
-    name: str | None = option("what the site calls it (the file's name)", metavar="NAME")
+    campaign: str = argument("a campaign of the kind parts with 2 or more votes", metavar=None)
+    decoder: Path = option("ONNX file that decodes clicks", metavar="FILE.onnx")
+    name: str | None = option("title on the site (default: the file name)", metavar="NAME")
     budget: int = option("bytes for embeddings (4G)", byte_count("4g"), type=byte_count)
 
 
 @dataclass(kw_only=True)
 class EmbeddingOptions(EncoderOptions):
     images: Path = argument("of photographs", metavar="FOLDER")
-    out: Path = option("gets NAME.npy of each", metavar="FOLDER")
-    preparation: Path | None = option("in place of --size, --mean, --std", metavar="FILE.json")
+    out: Path = option("folder for NAME.npy of each photograph", metavar="FOLDER")
+    preparation: Path | None = option("instead of --size, --mean, --std", metavar="FILE.json")
 
 
 class Command(ContractCommand):
     help = "A promptable segmentation network that proposes outlines to people who draw parts."
 
-    @verb("let the network help in a campaign")
+    @verb("add a network to a campaign")
     def name(self, options: NamingOptions) -> Result:
         row = _campaign(options.campaign)
         with refusals():
@@ -128,7 +134,7 @@ class Command(ContractCommand):
                 bar.update()
         return {"images": len(files) - len(skipped), "skipped": skipped}
 
-    @verb("make the embeddings that are lacking, by a job")
+    @verb("create missing embeddings by a job")
     def start(self, options: CampaignOptions) -> Result:
         """Run the job in this process, unless a worker has it."""
         row = _campaign(options.campaign)
@@ -140,11 +146,11 @@ class Command(ContractCommand):
             raise BadInput(job.error.rstrip("."))
         return self.status(options)
 
-    @verb("stop that job; what it made stays")
+    @verb("stop the job; its embeddings are kept")
     def stop(self, options: CampaignOptions) -> Result:
         return {"stopped": embedding.stop(_campaign(options.campaign))}
 
-    @verb("the network, its embeddings and their bytes")
+    @verb("show the network and its embeddings")
     def status(self, options: CampaignOptions) -> Result:
         network = networks.of(_campaign(options.campaign))
         if network is None:
@@ -161,11 +167,11 @@ class Command(ContractCommand):
             "job": network.job.state if network.job else None,
         }
 
-    @verb("quality and time with and without")
+    @verb("compare quality and time with and without the network")
     def report(self, options: CampaignOptions) -> proposal_figures.ProposalFigures:
         return proposal_figures.figures(_campaign(options.campaign))
 
-    @verb("let people draw without it from now on")
+    @verb("remove the network from a campaign")
     def remove(self, options: CampaignOptions) -> Result:
         return {"removed": networks.remove(_campaign(options.campaign))}
 

@@ -13,8 +13,10 @@ from labeling.publishing import folder
 
 @dataclass(kw_only=True)
 class PublishOptions(ReleaseOptions):
-    out: Path = option("a folder that is not there yet", metavar="DIR")
-    with_images: bool = option("with the photographs as people saw them, in data/images.parquet")
+    out: Path = option("a new folder", metavar="DIR")
+    with_images: bool = option(
+        "include the photographs as annotators saw them, in data/images.parquet"
+    )
 
 
 class Command(ContractCommand):

@@ -40,42 +40,42 @@ class QueryOptions:
     error: float | None = option(
         f"share of answers that are wrong (0; {scenes.ERROR} with --correlated)"
     )
-    order: str = option(f"which question comes next ({ORDERS[0]})", ORDERS[0], choices=ORDERS)
-    mode: str = option(f"what a no closes ({MODES[0]})", MODES[0], choices=MODES)
+    order: str = option(f"order of the questions ({ORDERS[0]})", ORDERS[0], choices=ORDERS)
+    mode: str = option(f"questions that a no closes ({MODES[0]})", MODES[0], choices=MODES)
     correlated: str | None = option(
-        "with --order learned: classes that go together, made up or from a CSV of image,wnid; any "
-        "node may be asked, and asking stops where it pays no more",
+        "with --order learned: correlated classes, generated or from a CSV of image,wnid; any node "
+        "may be asked, until no question is worth its price",
         metavar="|".join((*simulating_correlated.GENERATORS, "FILE")),
     )
     images: int | None = option(
-        f"drawn where there is no exact figure ({simulating_queries.IMAGES}; "
-        f"{simulating_correlated.IMAGES} with --correlated, after those learned from)"
+        f"images to draw if there is no exact result ({simulating_queries.IMAGES}; "
+        f"{simulating_correlated.IMAGES} with --correlated, besides those learned from)"
     )
-    seed: int = option("of the random numbers (0)", 0)
+    seed: int = option("seed of the random numbers (0)", 0)
 
 
 @dataclass(kw_only=True)
 class SimulatedCampaignOptions:
-    policy: Path = argument("the rules to try", metavar="POLICY.yaml")
+    policy: Path = argument("rules to simulate", metavar="POLICY.yaml")
     crowd: Path | None = option(
-        "who answers, and what; or a crowd fitted to real answers",
+        "the crowd in YAML, or the name of one fitted to real answers",
         metavar=f"CROWD.yaml|{'|'.join(PRESETS)}",
     )
-    seed: int = option("of the random numbers (0)", 0)
+    seed: int = option("seed of the random numbers (0)", 0)
 
 
 @dataclass(kw_only=True)
 class SimulatedBoxOptions:
     images: int = option("images of one class each", 1_000)
-    crowd: Path | None = option("who draws, and what", metavar="CROWD.yaml")
-    policy: Path | None = option("the rules to try", metavar="POLICY.yaml")
-    seed: int = option("of the random numbers (0)", 0)
+    crowd: Path | None = option("the crowd and its images in YAML", metavar="CROWD.yaml")
+    policy: Path | None = option("rules to simulate", metavar="POLICY.yaml")
+    seed: int = option("seed of the random numbers (0)", 0)
 
 
 class Command(ContractCommand):
     help = "Try a question graph or a policy on made-up images and people, without a database."
 
-    @verb("quality and time of boxes by draw, check and cover, with a made-up crowd")
+    @verb("simulate quality and time of boxes by draw, check and cover")
     def boxes(self, options: SimulatedBoxOptions) -> Result:
         images, crowd, policy, seed = options.images, options.crowd, options.policy, options.seed
         if images < 1:
@@ -86,7 +86,7 @@ class Command(ContractCommand):
         with refusals(crowd):
             return simulating_boxes.simulate(people, rules, images, seed)
 
-    @verb("error, answers and cost of a policy, with a made-up crowd")
+    @verb("simulate error, answers and cost of a policy")
     def campaign(self, options: SimulatedCampaignOptions) -> Result:
         _check_seed(options.seed)
         people = PRESETS.get(str(options.crowd)) or (
@@ -98,7 +98,7 @@ class Command(ContractCommand):
         rules = _checked(options.policy, lambda content: policies.clean_new(defaults | content))
         return simulating.simulate(rules, people, options.seed)
 
-    @verb("questions and wrong labels of an image, for a question graph")
+    @verb("simulate questions and wrong labels per image of a question graph")
     def queries(self, options: QueryOptions) -> Result:
         graph, correlated = _graph(options.graph), options.correlated
         error, images = options.error, options.images
@@ -149,7 +149,7 @@ def _correlated(
 ) -> tuple[NDArray[np.bool_], int]:
     """Return the classes of images, and how many of the images are for learning."""
     if setting.order != "learned":
-        raise UsageError("--correlated goes with --order learned")
+        raise UsageError("--correlated requires --order learned")
     first = simulating_correlated.LEARNED_ON
     if name not in simulating_correlated.GENERATORS:
         there = simulating_correlated.read_labels(graph, Path(name))
@@ -159,7 +159,8 @@ def _correlated(
         raise UsageError(f"{name} needs a graph of {size} classes or more")
     if size and not anywhere <= setting.present <= anywhere + size:
         raise UsageError(
-            f"--present is {setting.present:g}; {name} takes {anywhere:g} to {anywhere + size:g}"
+            f"--present is {setting.present:g}; expected {anywhere:g} to {anywhere + size:g} for "
+            f"{name}"
         )
     count = first + setting.images
     there = simulating_correlated.generate(graph, name, setting.present, count, setting.seed)

@@ -40,13 +40,15 @@ class MeSerializer(Plain):
     )
     is_staff = serializers.BooleanField(help_text="An administrator of the site.")
     may_open_campaigns = serializers.BooleanField(
-        help_text="By that right or as an administrator. The role in each campaign is below."
+        help_text="Whether the account may open campaigns, by that right or as an administrator."
     )
     memberships = HeldRoleSerializer(many=True)
 
 
 class TokenSerializer(serializers.ModelSerializer):
-    key = serializers.CharField(source="token_key", help_text="Names the token; no secret.")
+    key = serializers.CharField(
+        source="token_key", help_text="Public id of the token, not its secret."
+    )
     expires_at = serializers.DateTimeField(source="expiry")
     created_at = serializers.DateTimeField(source="created")
 
@@ -61,7 +63,7 @@ class NewTokenSerializer(FormBody):
 
 
 class TokenSecretSerializer(TokenSerializer):
-    secret = serializers.CharField(help_text="Shown this once.")
+    secret = serializers.CharField(help_text="Shown only once.")
 
     class Meta(TokenSerializer.Meta):
         fields = (*TokenSerializer.Meta.fields, "secret")  # type: ignore[assignment]

@@ -51,7 +51,7 @@ class StrictJSONParser(BaseParser):
         raw = stream.read(limit + 1)
         if len(raw) > limit:
             size = f"{limit // MIB} MiB" if limit >= MIB else f"{limit // 1024} KiB"
-            raise TooLarge(f"The body has more than {size}. Send less at once.")
+            raise TooLarge(f"The body has more than {size}. Send less per request.")
         try:
             return strict_json(raw.decode("utf-8"), "body")
         except UnicodeDecodeError as error:
@@ -77,7 +77,7 @@ def strict_json(text: str, name: str) -> object:
     except (ValueError, RecursionError) as error:
         raise ParseError(f"The {name} is not JSON: {error}.") from error
     if "\\u" in text and not is_storable(value):
-        raise ParseError(f"The {name} has a NUL or half a surrogate pair, which is no text.")
+        raise ParseError(f"The {name} contains a NUL or a lone surrogate, which is not valid text.")
     return value
 
 
@@ -102,7 +102,7 @@ class BoundedMultiPartParser(MultiPartParser):
         limit = getattr(context.get("view"), "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
         stated = context["request"].META.get("CONTENT_LENGTH") or 0
         if not str(stated).isdigit() or int(stated) > limit:
-            raise TooLarge(f"The upload has more than {limit // MIB} MiB. Send less at once.")
+            raise TooLarge(f"The upload has more than {limit // MIB} MiB. Send less per request.")
         return super().parse(stream, media_type, parser_context)
 
 
@@ -201,9 +201,9 @@ class StrictFilters(DjangoFilterBackend):
 
 
 class ErrorSerializer(serializers.Serializer):
-    field = serializers.CharField(allow_null=True, help_text="Which part of the request.")
-    message = serializers.CharField(help_text="What is wrong with it.")
-    cure = serializers.CharField(help_text="What to do about it.")
+    field = serializers.CharField(allow_null=True, help_text="The faulty field of the request.")
+    message = serializers.CharField(help_text="The fault.")
+    cure = serializers.CharField(help_text="The cure.")
 
 
 class ProblemSerializer(serializers.Serializer):
@@ -213,7 +213,7 @@ class ProblemSerializer(serializers.Serializer):
     title = serializers.CharField()
     status = serializers.IntegerField()
     detail = serializers.CharField()
-    code = serializers.CharField(help_text="Stable, for programs.")
+    code = serializers.CharField(help_text="A stable code for programs.")
     errors = ErrorSerializer(many=True)  # type: ignore[assignment]
 
 

@@ -136,7 +136,11 @@ class CampaignsViewSet(UndoActions):
         return self.answer(CampaignSerializer, undo.clone(**self.read(RenameSerializer)), 201)
 
     @extend_schema(
-        parameters=[OpenApiParameter("questions", int, description="Instead of those it has.")],
+        parameters=[
+            OpenApiParameter(
+                "questions", int, description="Rules that replace those of the current policy."
+            )
+        ],
         responses=EstimateSerializer,
     )
     @action(detail=True)

@@ -28,14 +28,14 @@ class GraphSerializer(serializers.ModelSerializer):
 
 
 class NewGraphSerializer(Body):
-    graph = serializers.DictField(help_text="As a file: docs/explanation/question-graphs.md.")
+    graph = serializers.DictField(help_text="The format of docs/explanation/question-graphs.md.")
     reason = serializers.CharField(allow_blank=True, default="", max_length=500)
     version = serializers.IntegerField(
         min_value=1,
         max_value=2**31,
         allow_null=True,
         default=None,
-        help_text="The version that this one was made from: refused if another is in force now.",
+        help_text="The version that was edited. Refused if it is not the current one.",
     )
 
 
@@ -44,7 +44,7 @@ class OpenImagesSerializer(Body):
         child=serializers.CharField(max_length=400),
         default=list,
         max_length=50_000,
-        help_text="Names of images; none for every image of the dataset.",
+        help_text="Image names; empty for every image of the dataset.",
     )
 
 
@@ -61,12 +61,12 @@ class PriceSerializer(Plain):
     price = serializers.FloatField(
         allow_null=True, help_text="Missed labels that a question must save; null without a price."
     )
-    false_cost = serializers.FloatField(help_text="Of a false label, in missed ones.")
+    false_cost = serializers.FloatField(help_text="Cost of a false label, in missed labels.")
     finished = serializers.IntegerField(
         allow_null=True,
         source="learned.finished",
         default=None,
-        help_text="Images that were finished when scenes were learned; null before.",
+        help_text="Finished images that the scenes were learned from; null before that.",
     )
     scenes = serializers.SerializerMethodField()
     error = serializers.FloatField(allow_null=True, source="learned.error", default=None)

@@ -16,7 +16,7 @@ class ImportSerializer(serializers.ModelSerializer):
     """The counts are final once the state is done."""
 
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
-    error = serializers.CharField(source="job.error", help_text="Why it failed, or stopped once.")
+    error = serializers.CharField(source="job.error", help_text="Reason of the last failure.")
     progress_done = serializers.IntegerField(source="job.progress_done")
     progress_total = serializers.IntegerField(source="job.progress_total")
     created_by = serializers.CharField(source="created_by.pseudonym")
@@ -45,7 +45,7 @@ class ImportSerializer(serializers.ModelSerializer):
 
 class ImportReportSerializer(ImportSerializer):
     report = serializers.SerializerMethodField(
-        help_text=f"Lists of what was not added, at most {imports.LISTED} files in each."
+        help_text=f"Lists of files that were not added, at most {imports.LISTED} in each."
     )
 
     class Meta(ImportSerializer.Meta):

@@ -38,12 +38,12 @@ WAIT_SECONDS = "2"
 OUT = [*exporting.ALL_NAMES, exporting.PUBLISHED]
 
 
-NAMES_HELP = "coco: each category by a name of its own (cat head), or plain (head, of every class)."
-REST_HELP = "coco of objects with parts: with what no part covers."
-IMAGES_HELP = "huggingface: with the photographs."
+NAMES_HELP = "coco: unique names for categories (cat head), or plain ones (head, for every class)."
+REST_HELP = "coco of objects with parts: include areas that no part covers."
+IMAGES_HELP = "huggingface: include the photographs."
 BASE_HELP = (
-    "label-studio: what stands before an image's name in its address, such as "
-    "https://host/images/ or s3://bucket/folder/; else files of the machine Label Studio runs on."
+    "label-studio: address of the folder of images, such as https://host/images/ or "
+    "s3://bucket/folder/. By default Label Studio's local storage."
 )
 
 
@@ -62,7 +62,9 @@ BroughtInSerializer = rows_of(LabelImportResult, "BroughtIn")
 
 class LabelImportSerializer(JobSerializer):
     file = serializers.SerializerMethodField()
-    result = serializers.SerializerMethodField(help_text="What came of it; null until it is done.")
+    result = serializers.SerializerMethodField(
+        help_text="Result of the import; null until it is done."
+    )
 
     class Meta(JobSerializer.Meta):
         fields: tuple[str, ...] = (*JobSerializer.Meta.fields, "file", "result")  # type: ignore[assignment]
@@ -77,7 +79,7 @@ class LabelImportSerializer(JobSerializer):
 
 class NewLabelsSerializer(FormBody):
     form = KnownLabelsForm
-    options = {"format": {"help_text": "What the file's name says, if it is left out."}}
+    options = {"format": {"help_text": "By default from the file name."}}
     campaign = serializers.CharField(
         required=False,
         max_length=80,

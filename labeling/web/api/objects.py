@@ -32,18 +32,24 @@ class PolygonsField(serializers.ListField):
 
 class MergeSerializer(Plain):
     instance = serializers.CharField(help_text='Which of the part\'s, "left front"; empty for one.')
-    pieces = serializers.ListField(child=PolygonsField(), help_text="As they came.")
-    names = serializers.ListField(child=serializers.CharField(), help_text="What the file said.")
-    radius = serializers.FloatField(allow_null=True, help_text="Pixels; null where not merged.")
-    cap = serializers.FloatField(allow_null=True, help_text="Pixels that it was not to exceed.")
+    pieces = serializers.ListField(
+        child=PolygonsField(), help_text="Polygons of each piece as imported."
+    )
+    names = serializers.ListField(
+        child=serializers.CharField(), help_text="Names of the pieces in the file."
+    )
+    radius = serializers.FloatField(
+        allow_null=True, help_text="Merge radius in pixels; null if the pieces were not merged."
+    )
+    cap = serializers.FloatField(allow_null=True, help_text="Largest allowed radius in pixels.")
     holes = serializers.BooleanField(help_text="Whether holes were kept.")
-    apart = serializers.BooleanField(help_text="The pieces lie too far apart.")
-    chosen = serializers.BooleanField(help_text="A person chose the radius.")
-    method = serializers.CharField(help_text="radius, or alphashape: by that package.")
+    apart = serializers.BooleanField(help_text="Whether the pieces are too far apart to merge.")
+    chosen = serializers.BooleanField(help_text="Whether a person chose the radius.")
+    method = serializers.CharField(help_text="radius, or alphashape for the package of that name.")
 
 
 class PartSerializer(Plain):
-    key = serializers.CharField(help_text="The vocabulary's.")
+    key = serializers.CharField(help_text="Key in the vocabulary.")
     state = serializers.ChoiceField(["drawn", "not_visible", "occluded"])
     polygons = PolygonsField(help_text=POLYGONS)
     names = serializers.ListField(child=serializers.CharField())
@@ -53,11 +59,13 @@ class PartSerializer(Plain):
 class ObjectSerializer(Plain):
     id = serializers.IntegerField()
     image = serializers.CharField()
-    name = serializers.CharField(help_text="Among the objects of its image.")
+    name = serializers.CharField(help_text="Unique among the objects of its image.")
     category = serializers.CharField(help_text="A wnid.")
     source = serializers.CharField()  # type: ignore[assignment]
     box = serializers.ListField(child=serializers.FloatField(), help_text="x0, y0, x1, y1, tight.")
-    crop = serializers.ListField(child=serializers.IntegerField(), help_text="With context.")
+    crop = serializers.ListField(
+        child=serializers.IntegerField(), help_text="The box with context."
+    )
     room = serializers.BooleanField(help_text="Whether the image has room for the context.")
     outline = PolygonsField(allow_null=True, help_text=POLYGONS)
     parts = PartSerializer(many=True)
@@ -67,12 +75,12 @@ class ChosenRadiusSerializer(Body):
     part = serializers.CharField(max_length=64)
     instance = serializers.CharField(max_length=200, allow_blank=True, default="")
     radius = serializers.FloatField(
-        allow_null=True, help_text="Pixels; null goes back to the automatic one."
+        allow_null=True, help_text="Pixels; null for the automatic radius."
     )
     method = serializers.CharField(
         max_length=20,
         default=merging.METHODS[0],
-        help_text="radius, or alphashape: what that package draws at alpha = 1 / radius.",
+        help_text="radius, or alphashape for the package of that name with alpha = 1 / radius.",
     )
 
 
@@ -111,13 +119,13 @@ class PartImportSerializer(JobSerializer):
 
 class NewPartsSerializer(FormBody):
     form = PartsImportForm
-    options = {"format": {"help_text": "What the files say, if left out."}}
+    options = {"format": {"help_text": "By default from the file names."}}
     cap = serializers.FloatField(
         default=CAP,
         min_value=0,
         max_value=1,
-        help_text="How far the radius of a merge may go, as a share of the diagonal of the "
-        "object's box; 1 is no bound.",
+        help_text="Largest merge radius as a share of the diagonal of the object's box; 1 for no "
+        "limit.",
     )
 
 

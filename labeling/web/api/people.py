@@ -31,7 +31,7 @@ class WatchedSerializer(serializers.ModelSerializer):
     member = serializers.IntegerField(source="pk")
     pseudonym = serializers.CharField(source="user.pseudonym")
     name = serializers.SerializerMethodField(help_text=NAME_HELP)
-    standing = common.AnyField(help_text="{} before anybody looked.")
+    standing = common.AnyField(help_text="{} before the first check.")
 
     class Meta:
         model = Membership
@@ -78,7 +78,7 @@ NewInvitationSerializer = body_of(InvitationForm, "NewInvitation")
 
 
 class InvitationSecretSerializer(InvitationSerializer):
-    secret = serializers.CharField(help_text="Shown this once; the link is /join/<secret>/.")
+    secret = serializers.CharField(help_text="Shown only once. The link is /join/<secret>/.")
 
     class Meta(InvitationSerializer.Meta):
         fields = (*InvitationSerializer.Meta.fields, "secret")  # type: ignore[assignment]

@@ -60,7 +60,7 @@ class PilotPlanSerializer(CostSerializer):
 
 class PilotStateSerializer(RowSerializer):
     row, without = piloting.PilotProgress, ("questions",)
-    asked = serializers.IntegerField(source="questions", help_text="Questions that want ten votes.")
+    asked = serializers.IntegerField(source="questions", help_text="Questions that get ten votes.")
 
 
 class NewAuditSerializer(FormBody):
@@ -217,7 +217,7 @@ class AuditViewSet(CampaignViewSet):
         """Return the error rate of settled labels, estimated from the latest audit sample."""
         estimate = auditing.estimate(self.campaign(RESEARCHER, REVIEWER))
         if estimate is None:
-            raise NotYours("No audit was drawn yet. Draw one: POST here.")
+            raise NotYours("No audit sample yet. POST to this address to draw one.")
         return self.answer(AuditEstimateSerializer, estimate)
 
     @extend_schema(request=NewAuditSerializer, responses={201: AuditEstimateSerializer})

@@ -161,9 +161,11 @@ class GivenAnswerSerializer(serializers.Serializer):
     value = AnyField(source="answer.value")
     revision = serializers.IntegerField(source="answer.revision")
     seconds = serializers.FloatField(allow_null=True)
-    late = serializers.BooleanField(source="answer.late", help_text="It came after settling.")
-    counted = serializers.BooleanField(help_text="It is in the settlement that stands.")
-    replaced = serializers.BooleanField(help_text="The same person changed it later.")
+    late = serializers.BooleanField(
+        source="answer.late", help_text="Whether it was given after the question was settled."
+    )
+    counted = serializers.BooleanField(help_text="Whether the current settlement counts it.")
+    replaced = serializers.BooleanField(help_text="Whether the same person changed it later.")
     created_at = serializers.DateTimeField(source="answer.created_at")
 
     def get_annotator_name(self, row: question_page.QuestionAnswerRow) -> str:

@@ -25,7 +25,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("models", "datasets/pools", "benchmarks/model-runs"),
     ),
     "Campaigns": (
-        "What people are asked, by which rules, and how far it is.",
+        "Campaigns with their rules and progress.",
         (
             "campaigns",
             "campaigns/policies",

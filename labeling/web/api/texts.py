@@ -18,12 +18,12 @@ class CoverageSerializer(serializers.Serializer):
 
 
 class TextsSerializer(serializers.Serializer):
-    texts = serializers.DictField(help_text="As a file has them: docs/how-to/campaigns.md.")
+    texts = serializers.DictField(help_text="The format of docs/how-to/campaigns.md.")
     coverage = CoverageSerializer(many=True)
 
 
 class NewTextsSerializer(Body):
-    texts = serializers.DictField(help_text="As a file has them: docs/how-to/campaigns.md.")
+    texts = serializers.DictField(help_text="The format of docs/how-to/campaigns.md.")
 
 
 class TextsViewSet(CampaignViewSet):

@@ -19,7 +19,7 @@ from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import FormBody, RowSerializer
 from labeling.web.undo_views import DeletionForm, NameForm
 
-CONFIRM = OpenApiParameter("confirm", str, description="Its name.")
+CONFIRM = OpenApiParameter("confirm", str, description="The name of the row, to confirm.")
 
 
 def delete(undo: Undo, request: Request) -> None:
@@ -57,7 +57,7 @@ class RemovalSerializer(FormBody):
 
 class RemovedSerializer(Plain):
     published = serializers.ListField(
-        child=serializers.CharField(), help_text="Releases with its labels, which stay."
+        child=serializers.CharField(), help_text="Releases with its labels. They are kept."
     )
 
 

@@ -21,17 +21,17 @@ from labeling.web.serializers.questions import ReasonSerializer
 class VerificationSerializer(serializers.ModelSerializer):
     key = serializers.CharField(source="topic.key")
     name = serializers.CharField(source="topic.name")
-    by_table = serializers.FloatField(
-        allow_null=True, help_text="Share of its images that its vote table takes for right."
-    )
+    by_table = serializers.FloatField(allow_null=True, help_text="Precision by the vote table.")
     precision = serializers.FloatField(
-        allow_null=True, help_text="The same, corrected by the audit of all classes."
+        allow_null=True, help_text="Precision corrected by the audit of all classes."
     )
-    low = serializers.FloatField(allow_null=True, help_text="Of its 95 % interval.")
+    low = serializers.FloatField(
+        allow_null=True, help_text="Lower end of the precision's 95 % interval."
+    )
     high = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(help_text="Why it is stopped: precision, money or hand.")
+    reason = serializers.CharField(help_text="Why the class is stopped: precision, money or hand.")
     waived = serializers.CharField(
-        help_text="The rule that stops it no more, since somebody resumed it."
+        help_text="The stop rule that was waived when the class was resumed."
     )
 
     class Meta:

@@ -38,13 +38,15 @@ class VocabularySerializer(VersionSerializer):
 
 
 class NewVocabularySerializer(Body):
-    vocabulary = serializers.DictField(help_text="As a file: docs/reference/objects-and-parts.md.")
+    vocabulary = serializers.DictField(
+        help_text="The format of docs/reference/objects-and-parts.md."
+    )
     version = serializers.IntegerField(
         min_value=1,
         max_value=2**31,
         allow_null=True,
         default=None,
-        help_text="The version that this one was made from: refused if there is a later one.",
+        help_text="The version that was edited. Refused if there is a later one.",
     )
 
 

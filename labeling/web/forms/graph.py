@@ -73,7 +73,9 @@ def read_graph(file: Any, text: str = "") -> dict[str, object]:
         except UnicodeDecodeError as error:
             raise Refusal(f"{name} is not UTF-8 text. Save it as UTF-8.") from error
     if UNSTORABLE.search(text):
-        raise Refusal("The graph has a NUL or half a character, which is no text. Take it out.")
+        raise Refusal(
+            "The graph contains a NUL or a lone surrogate, which is not valid text. Remove it."
+        )
     return replaying.parse(text, name)
 
 

@@ -12,7 +12,7 @@ from labeling.release_files import exporting
 from labeling.web.forms.common import CampaignField, WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
-BY_NAME = ("", "As the file’s name says")
+BY_NAME = ("", "From the file name")
 
 
 class KnownLabelsForm(KeepsFiles, WordedForm):

@@ -34,7 +34,7 @@ class PartsImportForm(KeepsFiles, WordedForm):
     format = forms.ChoiceField(
         required=False,
         choices=[
-            ("", "As the files say"),
+            ("", "From the file names"),
             *((name, WORDS.get(name, name)) for name in part_reading.FORMAT_NAMES),
         ],
     )

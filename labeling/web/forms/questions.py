@@ -85,7 +85,7 @@ def _explanation() -> forms.CharField:
         required=False,
         max_length=10_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Why it is so. People may see it in training.",
+        help_text="Why this answer is right. Shown in training.",
     )
 
 
@@ -116,14 +116,14 @@ class GoldForm(WordedForm):
 class GoldDrawingForm(WordedForm):
     """The known parts of an object, validated in gold.py."""
 
-    answer = forms.CharField(error_messages={"required": "Draw a part, or say what is seen of it."})
+    answer = forms.CharField(error_messages={"required": "Draw a part, or choose its state."})
     explanation = _explanation()
 
     def clean_answer(self) -> object:
         try:
             return answer_of(self.cleaned_data["answer"])
         except (ValueError, RecursionError) as error:
-            raise forms.ValidationError("This is no drawing; draw it again.") from error
+            raise forms.ValidationError("This is not a valid drawing. Draw it again.") from error
 
     def say(self, refusal: Refusal) -> None:
         # There is only one row, so its number is confusing.
@@ -299,8 +299,8 @@ class AuditForm(WordedForm):
         initial=100,
         min_value=1,
         max_value=10_000,
-        help_text="100 of which 2 are wrong say: between 0.2 % and 7 %. Four times as many halve "
-        "that.",
+        help_text="Example: 2 wrong of 100 means an error between 0.2 % and 7 %. Four times as "
+        "many questions halve this interval.",
     )
     seed = forms.IntegerField(
         required=False,
@@ -343,7 +343,7 @@ class PilotForm(WordedForm):
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="The same one draws the same sample; a random one without.",
+        help_text="The same seed draws the same sample. Leave empty for a random one.",
     )
 
 

@@ -29,7 +29,7 @@ class VocabularyForm(KeepsFiles, WordedForm):
         label="File of the vocabulary",
         required=False,
         allow_empty_file=True,
-        help_text="YAML, as it is downloaded here.",
+        help_text="YAML, in the format of the download on this page.",
         widget=KeptFileInput(attrs={"accept": ".yaml,.yml,.json"}),
     )
     text = forms.CharField(
@@ -110,7 +110,7 @@ class PiecesField(forms.CharField):
                 )
             if instance in merge:
                 raise forms.ValidationError(
-                    f"Line {number} says {instance} again; write all its pieces in one line."
+                    f"Line {number} repeats {instance}. Write all its pieces on one line."
                 )
             merge[instance] = _names(names)
         return merge
@@ -125,7 +125,8 @@ class CategoryForm(WordedForm):
     key = forms.CharField(
         label="WordNet id",
         max_length=100,
-        help_text="Its noun in WordNet 3.0, such as n02084071. Objects and exports carry it.",
+        help_text="WordNet 3.0 ID of the category, such as n02084071. Objects and exports store "
+        "it.",
         widget=forms.TextInput(attrs=PLAIN),
     )
     name = forms.CharField(max_length=200, help_text="Common name, such as dog.")
@@ -150,7 +151,7 @@ class PartForm(WordedForm):
 
     key = forms.CharField(
         max_length=100,
-        help_text="a–z, 0–9, - and _. Keep it when you rename the part: labels carry it.",
+        help_text="a–z, 0–9, - and _. Do not change it when you rename the part: labels store it.",
         widget=forms.TextInput(attrs=PLAIN),
     )
     name = forms.CharField(
@@ -170,7 +171,8 @@ class PartForm(WordedForm):
     )
     holds = NamesField(
         label="Holds",
-        help_text="Keys of parts that may lie on it, as eyes on a head. Others may not overlap.",
+        help_text="Keys of parts that may overlap with it, such as eyes with a head. Other parts "
+        "may not.",
     )
     guidance = forms.CharField(
         required=False,

@@ -100,7 +100,7 @@ class ChangedCampaignSerializer(FormBody):
     deadline = serializers.DateTimeField(
         required=False,
         allow_null=True,
-        help_text="From then on nobody gets new questions. null: no deadline.",
+        help_text="No new questions after this time. null for no deadline.",
     )
 
 
@@ -150,13 +150,14 @@ class DecisionSerializer(serializers.ModelSerializer):
 class NewPolicySerializer(Body):
     content = serializers.DictField(help_text=POLICY_HELP)
     confirmed = serializers.BooleanField(
-        default=False, help_text="Needed for rules that would stop everybody who is at work."
+        default=False,
+        help_text="Required if the rules would pause or block all current annotators.",
     )
 
 
 class AppliedPolicySerializer(NewPolicySerializer):
     apply = serializers.BooleanField(
-        default=False, help_text="Apply it to open questions without answers, too."
+        default=False, help_text="Also apply the policy to open questions without answers."
     )
 
 

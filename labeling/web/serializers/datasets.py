@@ -29,7 +29,7 @@ NewDatasetSerializer = body_of(DatasetForm, "NewDataset")
 class ImageSerializer(serializers.ModelSerializer):
     queries = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField()),
-        help_text="[wnid, query] of each query that found it.",
+        help_text="[wnid, query] of each query that returned the image.",
     )
 
     class Meta:
@@ -55,8 +55,8 @@ class ImageAnswerSerializer(Plain):
     answered_at = serializers.DateTimeField(source="answer.created_at")
     late = serializers.BooleanField(source="answer.late")
     counted = serializers.BooleanField()
-    void = serializers.BooleanField(help_text="Of a blocked person.")
-    replaced = serializers.BooleanField(help_text="By a later answer of the same person.")
+    void = serializers.BooleanField(help_text="Whether the person is blocked.")
+    replaced = serializers.BooleanField(help_text="Whether the same person changed it later.")
 
 
 class ImageSettlementSerializer(Plain):
@@ -73,7 +73,7 @@ class ImageLabelSerializer(Plain):
     topic_name = serializers.CharField(source="topic")
     state = serializers.CharField(source="question.state")
     label = serializers.CharField(  # type: ignore[assignment]
-        help_text='In words; "" unless it is settled.'
+        help_text='The label in words; "" unless the question is settled.'
     )
     probability = serializers.FloatField(allow_null=True)
     answers = ImageAnswerSerializer(many=True)
@@ -95,7 +95,7 @@ class ImageObjectSerializer(Plain):
 class ImageUseSerializer(Plain):
     title = serializers.CharField()
     page = serializers.CharField(source="url")
-    words = serializers.CharField(help_text="What the benchmark made of the image.")
+    words = serializers.CharField(help_text="Result of the image in the benchmark.")
 
 
 class ImageFilterSerializer(Body):
@@ -113,21 +113,23 @@ class ImageFilterSerializer(Body):
     )
     submission = serializers.CharField(required=False, help_text="BENCHMARK/NAME of a submission.")
     outcome = serializers.ChoiceField(
-        [*OUTCOME_WORDS], required=False, help_text="Whether such a prediction is right."
+        [*OUTCOME_WORDS], required=False, help_text="right or wrong; empty for all."
     )
-    least_px = serializers.IntegerField(min_value=1, required=False, help_text="Of both sides.")
+    least_px = serializers.IntegerField(
+        min_value=1, required=False, help_text="Smallest length of both sides in pixels."
+    )
     order = serializers.ChoiceField(
         [*ORDER_WORDS],
         default="name",
         help_text="More than 2,000 images are sorted by label and doubt in the background.",
     )
-    after = serializers.IntegerField(required=False, help_text="`next` of the page before.")
+    after = serializers.IntegerField(required=False, help_text="`next` of the previous page.")
 
 
 class ImagePageSerializer(Plain):
     next = serializers.IntegerField(source="after", allow_null=True)
     seen_to = serializers.CharField(
-        help_text="If fewer images match than fit, the last image tested; `next` continues there."
+        help_text="The last image tested, if the page has too few matches. `next` continues there."
     )
     results = ImageSerializer(source="images", many=True)
 
@@ -169,8 +171,8 @@ class NewImagesSerializer(FormBody):
         child=serializers.CharField(max_length=80),
         required=False,
         max_length=100,
-        help_text="Names of further datasets, as other splits: what looks like one of their images "
-        "is left out too.",
+        help_text="Names of further datasets, such as other splits. Near-duplicates of their "
+        "images are also left out.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -194,8 +196,8 @@ class RefusedFileSerializer(Plain):
 class NearDuplicateSerializer(Plain):
     file = serializers.CharField()
     looks_like = serializers.CharField()
-    of = serializers.CharField(help_text="Its dataset.")
-    distance = serializers.IntegerField(help_text="Bits of 64 by which they differ.")
+    of = serializers.CharField(help_text="Dataset of the similar image.")
+    distance = serializers.IntegerField(help_text="Number of differing bits, of 64.")
 
 
 class ReportSerializer(Plain):

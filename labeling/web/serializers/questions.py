@@ -57,7 +57,7 @@ class TopicBody(FormBody):
     name = serializers.CharField(
         max_length=200,
         required=False,
-        help_text="Without it the site's glossary describes the key.",
+        help_text="By default from the site's glossary.",
     )
     synonyms = serializers.ListField(
         child=serializers.CharField(max_length=200), default=list, max_length=100
@@ -82,18 +82,17 @@ class ChangedTopicSerializer(FormBody):
 
 class QuestionSerializer(serializers.ModelSerializer):
     image = serializers.CharField(source="item.image.name")
-    value = AnyField(help_text="What stands; null unless the question is settled or dropped.")
+    value = AnyField(help_text="The label; null unless the question is settled or dropped.")
     probability = serializers.FloatField(
-        allow_null=True, help_text="The model's own, which is too sure; see error."
+        allow_null=True,
+        help_text="Probability by the voting model, which is overconfident; see error.",
     )
     error = serializers.SerializerMethodField(
-        help_text="That the settled label is wrong; null where neither gold nor audits measure it."
+        help_text="Probability that the label is wrong; null if neither gold nor audits measure it."
     )
-    votes = serializers.SerializerMethodField(
-        help_text="People who could answer, of those that what stands counts."
-    )
+    votes = serializers.SerializerMethodField(help_text="Counted votes without abstentions.")
     interval = serializers.SerializerMethodField(
-        help_text="95 % interval of the probability where that is a share of votes, else null."
+        help_text="95 % interval of a probability that is a share of votes, else null."
     )
 
     class Meta:
@@ -135,19 +134,19 @@ class AskedPairSerializer(AskedSerializer):
         required=False,
         default="",
         max_length=64,
-        help_text="Leave it out where people name what an image shows.",
+        help_text="Omit it in naming campaigns.",
     )
     query = serializers.CharField(
         allow_blank=True,
         default="",
         max_length=200,
-        help_text="By which the image was found, where the campaign asks about candidates.",
+        help_text="Search query that returned the image, in campaigns on candidates.",
     )
     boxes = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField(), min_length=4, max_length=4),
         required=False,
         max_length=10,
-        help_text="Proposed boxes, the surest first, where boxes are asked for: x0, y0, x1, y1 in "
+        help_text="Proposed boxes in box campaigns, the most confident first: x0, y0, x1, y1 in "
         "pixels of the upright image.",
     )
 
@@ -220,7 +219,10 @@ class GoldSerializer(serializers.ModelSerializer):
 class GoldBody(FormBody, AskedSerializer):
     form, only = GoldForm, ("explanation",)
     object = serializers.CharField(
-        allow_blank=True, default="", max_length=80, help_text="Its name, where parts are drawn."
+        allow_blank=True,
+        default="",
+        max_length=80,
+        help_text="Name of the object, in campaigns on parts.",
     )
     answer = AnyField()
     source = serializers.CharField(allow_blank=True, default="", max_length=200)  # type: ignore[assignment]
@@ -230,8 +232,8 @@ class NewGoldSerializer(Body):
     gold = GoldBody(many=True, allow_empty=False, max_length=5_000)  # type: ignore[call-arg]
     replace = serializers.BooleanField(
         default=False,
-        help_text="Confirm that gold may replace a question that nobody answered and nobody holds; "
-        "not where boxes are drawn.",
+        help_text="Confirm that gold may replace a question without answers that nobody is working "
+        "on. Not for boxes.",
     )
 
 
@@ -261,7 +263,7 @@ def seen_field() -> serializers.IntegerField:
         max_value=2**63 - 1,
         allow_null=True,
         default=None,
-        help_text="The settlement that was looked at: refused if another one stands by now.",
+        help_text="The settlement that was reviewed. Refused if it is no longer the current one.",
     )
 
 
@@ -271,7 +273,7 @@ class AcceptanceSerializer(Body):
 
 
 class VerdictSerializer(AcceptanceSerializer):
-    value = AnyField(help_text='An answer that is no abstention, or "drop".')
+    value = AnyField(help_text='An answer other than an abstention, or "drop".')
 
 
 class SendBackSerializer(FormBody):
@@ -282,7 +284,7 @@ class SendBackSerializer(FormBody):
         allow_null=True,
         default=None,
         max_length=50,
-        help_text="Which of the drawings that count; null for all whose people still work here.",
+        help_text="Ids of counted drawings; null for all by people who still work in the campaign.",
     )
 
 

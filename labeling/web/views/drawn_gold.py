@@ -103,7 +103,7 @@ def _free_objects(campaign: Campaign) -> QuerySet[Item]:
 
 def _item(campaign: Campaign, pk: int) -> Item:
     if not KINDS[campaign.kind].drawn:
-        raise Refusal("Nobody draws in this campaign. Add gold as a question with its answer.")
+        raise Refusal("This campaign has no drawings. Add gold as a question with its answer.")
     return get_or_404(
         objects.of(campaign.dataset).select_related("image"),
         "There is no such object in this campaign.",

@@ -112,7 +112,7 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     made = gold_from_settled(campaign, request.user, chosen)
     if made:
-        messages.success(request, "It is gold now, for those who have not answered it.")
+        messages.success(request, "The question is now gold for people who have not answered it.")
     else:
         messages.error(request, "Only a settled question that is not gold yet can become gold.")
     return redirect(_back(request, campaign))
@@ -125,7 +125,7 @@ def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
     goal = "quality" if request.POST.get("next") == "quality" else "gold"
-    return done(request, "Retired. It counts for nobody any more.", goal, campaign.name)
+    return done(request, "Retired. It no longer counts for anybody.", goal, campaign.name)
 
 
 def _back(request: SignedIn, campaign: Campaign) -> str:

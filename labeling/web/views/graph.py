@@ -67,7 +67,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     current = _graph(campaign)
     if node not in current.index:
-        raise NotYours("The graph has no such question, or no longer.")
+        raise NotYours("The graph does not, or no longer, have this question.")
     topic = campaign.topics.filter(key=node).first()
     form = NodeForm(
         current,

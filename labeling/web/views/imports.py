@@ -126,8 +126,9 @@ def _check_size(request: SignedIn) -> None:
     size = int(request.META.get("CONTENT_LENGTH") or 0)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
-            f"{size:,} bytes were sent at once; the limit is {settings.ASSAY_MAX_UPLOAD_BYTES:,}. "
-            "Split the images, or import a folder on the server.",
+            f"{size:,} bytes were sent; the limit per request is "
+            f"{settings.ASSAY_MAX_UPLOAD_BYTES:,}. Split the images, or import a folder on the "
+            "server.",
             field="files",
         )
 

@@ -267,7 +267,7 @@ def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str
         ]
     if action == "pardon":
         return [
-            "They get questions at once, without training or test. Their reputation starts again."
+            "They get questions immediately, without training or test. Their reputation is reset."
         ]
     return _touched(action, blocking.affected(campaign, membership.user))
 

@@ -599,7 +599,7 @@ def test_what_no_text_can_be_is_refused_and_nothing_is_kept(as_bob, bob, page, t
 
     for response in (post(as_bob, "label_flag", flag), post(as_bob, ANSWERS, answers)):
         assert response.status_code == 400
-        assert "NUL or half a surrogate pair" in response.json()["message"]
+        assert "a NUL or a lone surrogate" in response.json()["message"]
     form = answer(seat) | {"looks": json.dumps([look])}
     assert as_bob.post(url(LABEL), form).status_code == 302
 

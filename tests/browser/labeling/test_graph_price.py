@@ -41,7 +41,7 @@ def test_a_price_without_the_learned_order_is_refused_at_its_field(
     page.click("text=Create draft")
 
     expect(page.locator("#id_price")).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("main")).to_contain_text("goes with the learned order in safe mode")
+    expect(page.locator("main")).to_contain_text("requires the learned order and the safe mode")
     assert not Campaign.objects.exists()
 
 

@@ -68,13 +68,13 @@ def test_proposals_are_checked_first_the_surest_of_those_that_overlap(shell, ope
 def test_proposals_that_do_not_fit_are_refused_and_nothing_is_made(shell, opened):
     for rows, error in [
         (f"x.png,{DOG},.9,1,1,2,2\n", "pond has no image 'x.png'"),
-        (f"1.png,{DOG},.9,1,1,90,20\n", "out of its image, which is 64 × 48"),
+        (f"1.png,{DOG},.9,1,1,90,20\n", "extends beyond its upright image of 64 × 48"),
         (f"1.png,{DOG},.9,20,1,1,20\n", "no area of a pixel"),
         (f"1.png,{DOG},.9,1,1,1,20\n", "no area of a pixel"),
         ("1.png,n02121808,.9,1,1,20,20\n", "does not ask for 'n02121808'"),
         (f"1.png,{DOG},1.5,1,1,20,20\n", "confidence is 1.5"),
-        (f"1.png,{DOG},.9,1,1,20,nan\n", "which is no number"),
-        (f"1.png,{DOG}\n", "which is no number"),
+        (f"1.png,{DOG},.9,1,1,20,nan\n", "which is not a number"),
+        (f"1.png,{DOG}\n", "which is not a number"),
     ]:
         refusal = shell.refusal(*opened(LABELS, rows))
 

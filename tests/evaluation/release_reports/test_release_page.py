@@ -133,7 +133,7 @@ def test_a_form_without_a_file_is_refused(boxes, as_alice):
 @for_each("token", ["0" * 32, "../secret"])
 def test_windows_that_are_gone_are_left_out(boxes, as_alice, run_jobs, token):
     page = text_of(as_alice.get(f"{PAGE}?windows={token}"))
-    assert "The uploaded file was kept for a day and is gone." in page
+    assert "The uploaded file was deleted after a day." in page
     assert as_alice.get(f"{REPORT}?windows={token}").status_code == 400
 
 

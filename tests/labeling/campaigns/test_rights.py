@@ -101,7 +101,7 @@ def test_revoking_leaves_the_campaigns_that_somebody_runs(root, alice, coots):
     assert client.get("/campaigns/coots/people/").status_code == 200
     refused = client.get("/campaigns/new/")
     assert refused.status_code == 403
-    assert "Your account may not open campaigns" in html_of(refused)
+    assert "Your account has no right to open campaigns" in html_of(refused)
 
 
 def test_a_researcher_by_invitation_is_led_to_everything_that_is_theirs(nora, coots):

@@ -109,23 +109,23 @@ def test_releases_stay_byte_for_byte(coots, alice, key, tmp_path):
     ("payload", "message"),
     [
         ([], 'Texts are an object: {"de": {"title": …}}.'),
-        ({"tlh": {}}, "tlh is no language of this site. Give: en-gb, de, zh-hans."),
-        ({"de": "x"}, "de is no object. Give its texts by name."),
+        ({"tlh": {}}, "tlh is not a language of this site. Use one of: en-gb, de, zh-hans."),
+        ({"de": "x"}, "de is not an object. Give the language's texts by name."),
         (
             {"de": {"titel": "x"}},
-            "de.titel is no text. Give: title, instructions, question, classes, parts.",
+            "de.titel is not a text. Use one of: title, instructions, question, classes, parts.",
         ),
-        ({"de": {"title": 3}}, "de.title is no text. Give a string."),
-        ({"de": {"title": "a\0"}}, "de.title is no text. Give a string."),
+        ({"de": {"title": 3}}, "de.title is not a text. Give a string."),
+        ({"de": {"title": "a\0"}}, "de.title is not a text. Give a string."),
         ({"de": {"title": "x" * 201}}, "de.title has 201 characters. Shorten it to 200."),
-        ({"de": {"classes": []}}, "de.classes is no object. Give a text for each key."),
+        ({"de": {"classes": []}}, "de.classes is not an object. Give a text for each key."),
         (
             {"de": {"classes": {"no": "x"}}},
-            "de.classes.no is no class of the campaign. Take it out, or correct the key.",
+            "de.classes.no is not a class of the campaign. Remove it, or correct the key.",
         ),
         (
             {"de": {"parts": {"tail": "x"}}},
-            "de.parts.tail is no part of the campaign. Take it out, or correct the key.",
+            "de.parts.tail is not a part of the campaign. Remove it, or correct the key.",
         ),
     ],
 )
@@ -181,7 +181,7 @@ def test_texts_go_up_and_down_by_page(as_alice, coots, german, key):
     assert answer["Location"] == PAGE
     assert texts.of(coots)["zh-hans"] == {"title": "骨顶鸡"}
     assert f"<code>classes.{key}</code>" in text_of(as_alice.get(PAGE))
-    assert "fr is no language of this site" in text_of(refused)
+    assert "fr is not a language of this site" in text_of(refused)
     assert Decision.objects.filter(content__changed=["texts"]).count() == 2
 
 

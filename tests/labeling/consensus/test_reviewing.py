@@ -187,7 +187,7 @@ def test_a_note_is_needed(cats, alice, bob):
     question = draw(bob, cats)
 
     for note in ("", "  ", "x" * 2_001):
-        with pytest.raises(Refusal, match="Say in a note"):
+        with pytest.raises(Refusal, match="Write a note"):
             reviewing.send_back(cats, question.pk, alice, note)
     assert state(question) == "review"
 
@@ -277,7 +277,7 @@ def test_one_of_two_drawings_can_be_sent_back(cats, alice, bob, pair):
     assert latest(question).value["agreement"]["tail"]["iou"] == 0
     [hers] = Answer.objects.filter(assignment__annotator=dora)
 
-    with pytest.raises(Refusal, match="Choose among the drawings"):
+    with pytest.raises(Refusal, match="Choose drawings that count"):
         reviewing.send_back(cats, question.pk, alice, NOTE, answers=[str(uuid.uuid4())])
     reviewing.send_back(cats, question.pk, alice, NOTE, answers=[str(hers.pk)])
 

@@ -460,7 +460,7 @@ def test_nothing_else_can_be_imported_and_the_words_tell_nothing(settings, tmp_p
     with pytest.raises(Refusal) as refused:
         imports.import_root_path(path)
 
-    assert refused.value.message.startswith("There is nothing of that name in the import folder")
+    assert refused.value.message.startswith("The import folder has no such file or folder")
 
 
 def test_without_an_import_root_there_is_nothing_to_import(settings):

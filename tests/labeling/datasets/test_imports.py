@@ -312,7 +312,7 @@ def test_a_folder_that_left_the_import_folder_fails_the_import(dataset, alice, s
     queue.run(row.job_id)
 
     assert state_of(row)[0] == "failed"
-    assert "nothing of that name" in Job.objects.get(pk=row.job_id).error
+    assert "has no such file or folder" in Job.objects.get(pk=row.job_id).error
 
 
 def test_only_the_owner_imports_and_retries(dataset, alice, bob, settings, tmp_path):

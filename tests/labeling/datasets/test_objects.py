@@ -149,12 +149,12 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
         ({"parts": (HEAD, HEAD)}, "The part 'head' is there twice"),
         (
             {"parts": (Part("head", square(61, 10)),)},
-            "The head reaches out of the image of 64 x 48",
+            "The head extends beyond the image of 64 x 48",
         ),
-        ({"outline": square(-1, 0)}, "The outline reaches out of the image"),
-        ({"name": "tom", "category": DOG}, "'tom' is there already as cat, not as dog"),
-        ({"name": "tim"}, "Two objects of the image are called 'tim'. Give each its own"),
-        ({"box": (1, 1, 5, 5)}, "two objects of this category and box"),
+        ({"outline": square(-1, 0)}, "The outline extends beyond the image"),
+        ({"name": "tom", "category": DOG}, "'tom' exists already with the category cat, not dog"),
+        ({"name": "tim"}, "Two objects of the image are named 'tim'. Rename or remove one"),
+        ({"box": (1, 1, 5, 5)}, "two objects of this category with the same box"),
     ],
 )
 def test_a_fault_refuses_all_and_says_where(pond, fault, words):
@@ -176,8 +176,8 @@ def test_where_faults_are_told_the_other_objects_are_put(pond):
     result = put(pond, bad, TABBY, on_fault=lambda parted, why: faults.append((parted, str(why))))
 
     assert result["objects"] == 1
-    assert faults == [(bad, "The image is not in pond. Add the image first, or take the "
-                          "object out.")]  # fmt: skip
+    assert faults == [(bad, "The image is not in pond. Add the image first, or remove the object "
+                          "out.")]  # fmt: skip
 
 
 def test_queries_grow_neither_with_objects_nor_with_parts(pond, django_assert_max_num_queries):

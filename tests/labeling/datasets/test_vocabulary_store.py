@@ -61,7 +61,7 @@ def test_what_was_made_from_an_older_version_is_refused(alice, dataset):
     vocabulary_store.add_version(dataset, SMALL, alice)
     vocabulary_store.start(dataset, alice)
 
-    with pytest.raises(Conflict, match="Version 2 of the vocabulary was saved after"):
+    with pytest.raises(Conflict, match="Version 2 of the vocabulary is newer than"):
         vocabulary_store.add_version(dataset, with_tail(), alice, instead_of=1)
     assert dataset.vocabularies.count() == 2
 

@@ -46,7 +46,7 @@ def test_a_proposal_in_the_pixels_of_the_file_is_refused_by_its_line(dataset, tu
         rows = lists.read_proposals(f"image,wnid,confidence,x0,y0,x1,y1\n{line}")
         return box_campaigns.propose(dataset, [(turned, DOG)], rows)
 
-    with pytest.raises(Refusal, match=r"Line 2: .* 48 × 64 pixels as people see it"):
+    with pytest.raises(Refusal, match=r"Line 2: .* its upright image of 48 × 64 pixels"):
         propose(LYING)
 
     assert propose(UPRIGHT).boxes == {(turned, DOG): [tuple(UPRIGHT)]}
@@ -58,7 +58,7 @@ def test_a_drawing_in_the_pixels_of_the_file_is_refused(campaign):
 
     refused = boxers.answer(person, seat, box(LYING))
 
-    assert "48 × 64 pixels as people see it" in refused.message
+    assert "its upright image of 48 × 64 pixels" in refused.message
     assert boxers.answer(person, seat, box(UPRIGHT)).status == "accepted"
 
 

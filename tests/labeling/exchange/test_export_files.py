@@ -119,7 +119,7 @@ def test_a_zip_in_the_layout_of_an_earlier_version_is_made_again(release, run_jo
 
 
 def test_an_option_that_a_format_does_not_have_is_refused_with_what_it_is_for(release):
-    with pytest.raises(Refusal, match=r"Rest is no option of coco here. Leave it out"):
+    with pytest.raises(Refusal, match=r"not an option of coco for this campaign. Leave it out"):
         export_files.fetch(release, "coco", exporting.FormatOptions(rest=True))
 
 

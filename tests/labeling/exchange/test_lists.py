@@ -58,7 +58,7 @@ def test_a_wrong_line_is_named_with_its_cure(content, message):
         (b"n1,a\0b", "NUL bytes"),
         ("n" * 65, "wnid is longer than 64 characters"),
         ('{"wnid": "n\\u0000"}', "wnid has a NUL"),
-        ('{"wnid": "n", "name": "\\ud800"}', "name has a NUL or half a surrogate pair"),
+        ('{"wnid": "n", "name": "\\ud800"}', "name contains a NUL or a lone surrogate"),
         ('{"wnid": "n", "definition": {"a": 1}}', "definition is no text"),
         ('{"wnid": "n", "synonyms": 3}', "synonyms is no text"),
         ('{"wnid": "n", "synonyms": ["a", {}]}', "synonyms is no text"),

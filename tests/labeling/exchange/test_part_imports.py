@@ -201,7 +201,7 @@ def test_the_same_object_twice_in_a_file_is_refused_once(meadow, run_jobs):
     report = part_imports.report_of(brought(meadow, run_jobs, sent(cow(), cow(), cow(x=100))))
 
     assert (report.objects, report.refused_count) == (2, 1)
-    assert "two objects of this category and box" in report.refused[0]["why"]
+    assert "two objects of this category with the same box" in report.refused[0]["why"]
 
 
 def test_two_objects_of_one_name_are_refused_even_in_batches_apart(meadow, run_jobs, monkeypatch):
@@ -331,10 +331,10 @@ def test_too_large_an_upload_is_refused(meadow, settings):
         ),
         (upload(b"\x89PNG\r\n\x1a\n", "a.png"), "."),
         (upload("a,b\n", "a.csv"), "unknown column 'a'"),
-        (upload("x", "a.txt"), "does not say its format"),
+        (upload("x", "a.txt"), "does not show its format"),
         (upload("PK no zip", "a.zip"), "not a zip"),
         (zipped({"a.txt": "x"}, "a.zip"), "holds no objects"),
-        (zipped({"a.json": "{}", "b.json": "[]"}, "a.zip"), "does not say its format"),
+        (zipped({"a.json": "{}", "b.json": "[]"}, "a.zip"), "does not show its format"),
     ],
 )
 def test_a_file_that_is_none_fails_with_a_sentence_and_changes_nothing(
@@ -443,4 +443,6 @@ def test_an_object_with_the_name_of_another_category_is_refused(meadow, run_jobs
     job = brought(meadow, run_jobs, upload(lines.format("cow"), "b.csv"))
 
     report = part_imports.report_of(job)
-    assert report.refused[0]["why"].startswith("'rex' is there already as dog, not as cow")
+    assert report.refused[0]["why"].startswith(
+        "'rex' exists already with the category dog, not cow"
+    )

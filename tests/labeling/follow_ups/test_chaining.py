@@ -190,7 +190,7 @@ def test_an_image_that_is_withdrawn_half_way_asks_no_more_and_refuses_what_comes
 @for_each(
     ("value", "message"),
     [
-        (box([0, 0, 65, 10]), r"out of the image, which is 64 × 48"),
+        (box([0, 0, 65, 10]), r"extends beyond the upright image of 64 × 48"),
         (box([10, 10, 10, 20]), "no area"),
         (box([20, 10, 10, 20]), "no area"),
         (box([0, 0, float("nan"), 10]), "number of pixels"),

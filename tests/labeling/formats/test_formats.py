@@ -273,7 +273,7 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     ],
 )
 def test_an_image_base_that_is_no_address_is_refused(base):
-    with pytest.raises(BadInput, match="is no address; write one such as"):
+    with pytest.raises(BadInput, match="is no address; use an address such as"):
         check_base(base)
 
 

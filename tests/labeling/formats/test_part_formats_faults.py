@@ -236,7 +236,7 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
         ({**LABELS, "category": None}, "category is None"),
         ({**LABELS, "image": "../a.jpg"}, "leaves its folder"),
         ({"objects": "dog"}, "no list of objects"),
-        ({"objects": [LABELS, LABELS]}, "gives an index to two objects"),
+        ({"objects": [LABELS, LABELS]}, "uses an index for two objects"),
         ({**LABELS, "object": {}, "over": [{"file": "../../x.png"}]}, "not beside it"),
         ({**LABELS, "object": {}, "over": [{"file": "gone.png"}]}, "is missing"),
         ({**LABELS, "object": {"parts": [{"part": "x", "index": 1}]}, "over": []}, "in no mask"),
@@ -275,7 +275,7 @@ def test_the_border_of_objects_and_masks_without_labels_are_skipped(tmp_path):
 
     assert skipped == [
         ("index", "255 is the border of objects", "a.png"),
-        ("mask", "it has no .json beside it", "b.png"),
+        ("mask", "it has no .json of the same name", "b.png"),
     ]
 
 
@@ -358,7 +358,7 @@ def test_a_part_in_no_rectangle_is_named(tmp_path):
     around = {"x": 60, "y": 60, "width": 20, "height": 20, "rectanglelabels": ["dog"]}
     path = task_file(tmp_path, region(), region("rectanglelabels", around, id="o"))
 
-    with pytest.raises(BadInput, match="'head', lies in no object's rectangle"):
+    with pytest.raises(BadInput, match="'head', is not inside the rectangle of an object"):
         list(label_studio_parts.read(LabelReading(path)))
     faults = []
     parted = list(label_studio_parts.read(LabelReading(path, on_fault=faults.append)))

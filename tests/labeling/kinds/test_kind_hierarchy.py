@@ -33,7 +33,7 @@ def test_settings_have_defaults():
         ({"mode": "loose"}, "mode", "give one of: safe, strict"),
         ({"order": ["depth"]}, "order", "give one of: breadth, depth, learned"),
         ({"vocabulary": []}, "settings", "has no setting 'vocabulary'"),
-        ({"price": 0.01}, "price", "goes with the learned order in safe mode"),
+        ({"price": 0.01}, "price", "requires the learned order and the safe mode"),
         ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "in safe mode"),
         ({"price": 0, "order": "learned"}, "price", "give 0.0001 to 1"),
         ({"price": "dear", "order": "learned"}, "price", "give a number"),

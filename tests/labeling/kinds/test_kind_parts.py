@@ -64,7 +64,7 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
         (answer() | {"outline": drawn(square(0, 0, 9))["polygons"]}, "no outline"),
         (
             {"parts": {"tail": drawn(square(0, 0, 9)) | {"state": "not_visible"}}},
-            "not visible, and drawn as well",
+            "not visible, but also a drawing",
         ),
     ],
 )

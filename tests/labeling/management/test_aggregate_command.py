@@ -232,7 +232,7 @@ def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
         ("image,answer\n,y\n", 2, "the image is empty"),
         ("image,label\na,y\n", 1, "unknown column 'label'"),
         ("image,answer\n", None, "no answers below the header"),
-        ("image,answer\nother,y\n", None, "no image of it has answers"),
+        ("image,answer\nother,y\n", None, "none of its images has answers"),
     ],
 )
 @for_each("option", ["--truth", "--gold"])
@@ -254,7 +254,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
     ("options", "message"),
     [
         (["--method", "posterior"], "needs --gold"),
-        (["--yes", "y"], "--yes goes with --method vote-table"),
+        (["--yes", "y"], "--yes requires --method vote-table"),
         (["--method", "mean"], "invalid choice"),
         (["--prior", "-1"], "is not a number from 0"),
         (["--prior", "nan"], "is not a number from 0"),
@@ -312,7 +312,7 @@ def test_gold_that_nobody_answered_teaches_nothing(refusal, write):
     got = refusal(write(sheet({"a": ".", "b": "y"})), "--method", "posterior", "--gold", gold)
 
     assert (got["file"], got["line"]) == (str(gold), None)
-    assert "nobody answered its images" in got["error"]
+    assert "no annotator gave one of its answers" in got["error"]
 
 
 @pytest.mark.parametrize("method", ["dawid-skene", "posterior", "vote-table"])

@@ -169,7 +169,7 @@ def test_programs_choose_names_rest_and_the_images_address(release, alice, clien
     assert "unlabeled-rest-background" in names
     assert tasks[0]["data"]["image"] == "s3://bucket/cats/0.png"
     assert refused.status_code == 400
-    assert "Rest is no option of csv here." in refused.content.decode()
+    assert "Rest is not an option of csv for this campaign." in refused.content.decode()
 
 
 def test_the_page_of_options_leads_to_what_was_chosen(release, alice, client):
@@ -184,7 +184,7 @@ def test_the_page_of_options_leads_to_what_was_chosen(release, alice, client):
     for name in ("names", "rest", "image_base"):
         assert page.count(f'name="{name}"') == 1
     assert bad.status_code == 400
-    assert "This is no address; write one such as https://host/images/" in bad.content.decode()
+    assert "This is no address; use an address such as https://host/images/" in bad.content.decode()
     with zipfile.ZipFile(io.BytesIO(b"".join(made))) as archive:
         how = json.loads(archive.read("cats-1/release.json"))["export"]
     assert (how["names"], how["rest"]) == ("plain", True)

@@ -119,7 +119,7 @@ def test_a_file_of_which_nothing_comes_in_is_bad_input(meadow, tmp_path):
     path = tmp_path / "cows.json"
     path.write_text(coco(cow(image="no.jpg")))
 
-    with pytest.raises(BadInput, match=r"none of its objects came in; .*no.jpg"):
+    with pytest.raises(BadInput, match=r"none of its objects was imported; .*no.jpg"):
         call_command("labels", "import", "meadow", str(path), "--parts")
 
 

@@ -393,7 +393,7 @@ def test_a_bad_graph_exits_1_with_file_node_and_cure(shell, tmp_path):
     message = json.loads(error)
     assert (status, out) == (1, "")
     assert message["file"] == str(path)
-    assert "a: its parent zoo is not in the graph; add it or take it out." in message["error"]
+    assert "a: its parent zoo is not in the graph; add it, or remove the link." in message["error"]
     assert missing == 1
     assert "none.json" in error_text
 

@@ -105,7 +105,7 @@ def test_a_drawing_of_the_auditor_is_checked_as_any_other(campaign, alice):
     auditing.draw(campaign, alice, 1, 1)
     audit = Audit.objects.get()
 
-    with pytest.raises(Refusal, match="out of the image"):
+    with pytest.raises(Refusal, match="extends beyond the upright image"):
         auditing.answer(audit, alice, box([0, 0, 900, 10]))
     audit.refresh_from_db()
     assert audit.answered_at is None

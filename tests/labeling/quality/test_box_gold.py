@@ -224,7 +224,7 @@ def test_a_complete_pair_becomes_gold_for_those_who_did_not_work_on_it(alice, ca
     ("row", "message"),
     [
         ({"image": "x.png"}, "Row 1: pond has no image 'x.png'"),
-        ({"answer": [[0, 0, 90, 10]]}, "Row 1: The box reaches out of the image"),
+        ({"answer": [[0, 0, 90, 10]]}, "Row 1: The box extends beyond the upright image"),
         ({"answer": [[9, 9, 9, 20]]}, "Row 1: The box has no area"),
         ({"answer": []}, "Row 1: give the boxes of all instances"),
         ({"answer": "good"}, "Row 1: give the boxes of all instances"),

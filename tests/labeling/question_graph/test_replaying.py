@@ -440,7 +440,7 @@ def changed(**changes):
         (changed(mammal={"parents": ["cat"]}), "mammal → cat → mammal"),
         (changed(bird={"parents": ["birds"]}), "bird: its parent birds is not in the graph"),
         (changed(bird={"parents": ["bird"]}), "bird: a leaf that no root leads to"),
-        (changed(bird={"id": "cat"}), "cat: the id is there twice"),
+        (changed(bird={"id": "cat"}), "cat: the id occurs twice"),
         (changed(bird={"class": "n1"}), "bird: its class n1 is that of cat already"),
         (changed(mammal={"class": "n9"}), "mammal: a leaf (class n9) that is the parent of cat"),
         (changed(bird={"class": None}), "bird: has neither children nor a class"),

@@ -136,10 +136,14 @@ def test_coco_has_the_rest_only_where_it_is_asked_for(release, tmp_path):
 
 def test_options_of_another_format_or_release_are_refused(release, tmp_path):
     cases = [
-        ("csv", {"names": "plain"}, "names is no option of csv here; leave it out"),
+        (
+            "csv",
+            {"names": "plain"},
+            "names is not an option of csv for this campaign; leave it out",
+        ),
         ("png", {"rest": True}, "it is for coco of objects with parts"),
-        ("coco", {"image_base": "https://host/"}, "image-base is no option of coco"),
-        ("label-studio", {"image_base": "host"}, "'host' is no address; write one such as"),
+        ("coco", {"image_base": "https://host/"}, "image-base is not an option of coco"),
+        ("label-studio", {"image_base": "host"}, "'host' is no address; use an address such as"),
     ]
     for name, options, message in cases:
         with pytest.raises(BadInput, match=message):

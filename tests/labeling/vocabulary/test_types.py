@@ -262,7 +262,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r).update(holds=["leg"]), PART + "holds itself; name the parts"),
         (lambda r: part(r).update(holds=True), PART + "holds is True, no list"),
         (lambda r: part(r, 0).update(mirror="leg"), HEAD + "mirrors leg, which mirrors leg"),
-        (lambda r: part(r).update(nmae="x"), PART + "'nmae' is no key here; write one of key"),
+        (lambda r: part(r).update(nmae="x"), PART + "'nmae' is not an allowed key; use one of key"),
         (lambda r: part(r).update(guidance="x" * 5000), PART + "guidance has 5,000 characters"),
         (
             lambda r: part(r).update(aliases=["head"]),
@@ -276,7 +276,10 @@ HEAD = "category 1 (dog), part 1 (head): "
             lambda r: part(r, 0).update(key="unlabeled-rest-object"),
             "category 1 (dog), part 1 (unlabeled-rest-object): unlabeled-rest-object is kept",
         ),
-        (lambda r: r["categories"][1].update(key="head"), HEAD + "the key head is that of a cat"),
+        (
+            lambda r: r["categories"][1].update(key="head"),
+            HEAD + "the key head is also the key of a cat",
+        ),
         (lambda r: part(r, 0).update(key="x" * 65), "category 1 (dog), part 1 (" + "x" * 65),
         (
             lambda r: r["categories"][0].update(parts=[{"key": f"p{n}"} for n in range(201)]),

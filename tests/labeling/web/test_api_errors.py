@@ -110,7 +110,7 @@ def test_a_body_that_is_too_large_is_refused(client):
 
     problem = check(client.generic("POST", API + "datasets/", body, "application/json"), 413)
 
-    assert problem["errors"][0]["cure"] == "Send less at once."
+    assert problem["errors"][0]["cure"] == "Send less per request."
 
 
 @for_each(

@@ -56,7 +56,7 @@ def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(al
     assert {
         "field": "graph",
         "message": "b: has neither children nor a class",
-        "cure": "Give it one of them.",
+        "cure": "Add one.",
     } in problem["errors"]
     assert any("nowhere" in error["message"] for error in problem["errors"])
     assert pets.graphs.count() == 1

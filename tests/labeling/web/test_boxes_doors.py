@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 HEAD = "image,wnid,confidence,x0,y0,x1,y1\n"
 SIDES = [1, 1, 20, 20]
 FAULTS = {
-    "outside": (("0.png", DOG, [1, 1, 90, 20]), "reaches out of its image, which is 64 × 48"),
+    "outside": (("0.png", DOG, [1, 1, 90, 20]), "extends beyond its upright image of 64 × 48"),
     "no area": (("0.png", DOG, [1, 1, 1, 20]), "no area of a pixel"),
     "inverted": (("0.png", DOG, [20, 1, 1, 20]), "no area of a pixel"),
     "pixels of a turned file": (("0.png", DOG, [2, 40, 40, 60]), "as people see it"),

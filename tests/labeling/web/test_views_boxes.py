@@ -75,7 +75,7 @@ def test_a_verdict_that_is_none_comes_back_with_what_was_drawn(in_review, as_ali
 
     page = as_alice.post(address, {"value": json.dumps(outside)})
 
-    assert "reaches out of the image" in text_of(page)
+    assert "extends beyond the upright image" in text_of(page)
     assert page.context["setup"]["value"] == outside["boxes"]
     assert Question.objects.get(pk=in_review.pk).state == "review"
 

@@ -617,7 +617,7 @@ def test_boxes_are_asked_of_listed_classes_with_proposals(desk, dataset):
     ("rows", "message"),
     [
         ("a.png,n2,.9,1,1,20,20\n", "Line 1: the campaign does not ask for &#x27;n2&#x27;"),
-        ("a.png,n1,.9,1,1,200,20\n", "out of its image, which is 64 × 48 pixels"),
+        ("a.png,n1,.9,1,1,200,20\n", "extends beyond its upright image of 64 × 48 pixels"),
     ],
 )
 def test_proposals_that_do_not_fit_are_said_at_their_file(desk, dataset, rows, message):

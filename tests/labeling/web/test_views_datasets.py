@@ -175,7 +175,7 @@ def test_import_stays_below_its_root(desk, dataset, settings, tmp_path: Path, ru
     run_jobs()
 
     assert "Importing images" in inside
-    assert "nothing of that name in the import folder" in outside
+    assert "The import folder has no such file or folder" in outside
     assert dataset.images.get().name == "coot.png"
 
 

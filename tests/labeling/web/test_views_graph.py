@@ -127,7 +127,7 @@ def test_a_new_campaign_on_a_faulty_graph_is_not_made_and_every_fault_is_named(d
 
     page = text_of(desk.post("/campaigns/new/", filled(dataset, graph="file", graph_file=file)))
 
-    assert "goes round in a circle" in page
+    assert "is a cycle" in page
     assert "its parent nowhere is not in the graph" in page
     assert "c: the question is empty" in page
     assert not Campaign.objects.exists()
@@ -283,8 +283,14 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
     [
         ("", "Choose a file, or write the graph as text."),
         ("nodes: []", "The graph has no nodes"),
-        ('{"nodes": [{"id": "a", "question": "\\u0000", "class": "a"}]}', "which is no text"),
-        ('{"nodes": [{"id": "a", "question": "\\ud800?", "class": "a"}]}', "which is no text"),
+        (
+            '{"nodes": [{"id": "a", "question": "\\u0000", "class": "a"}]}',
+            "which is not valid text",
+        ),
+        (
+            '{"nodes": [{"id": "a", "question": "\\ud800?", "class": "a"}]}',
+            "which is not valid text",
+        ),
     ],
 )
 def test_a_fault_is_named_and_nothing_is_changed(desk, campaign, text, message):
@@ -389,7 +395,7 @@ def test_a_graph_changed_by_somebody_else_meanwhile_is_not_overwritten(desk, cam
     third = text_of(desk.post(f"{address}nodes/cat/", cat | {"guidance": "Lions too."}))
 
     for page in (second, third):
-        assert "Version 2 of the graph came in force after you opened this page" in page
+        assert "Version 2 of the graph is newer than the one you edited" in page
     campaign.refresh_from_db()
     assert campaign.graphs.count() == 2
     assert store.of(campaign).node("cat").guidance == "No lions."

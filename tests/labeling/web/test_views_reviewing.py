@@ -183,7 +183,7 @@ def test_a_person_sees_and_is_seen_with_drawings(cats, alice, bob, as_alice):
 def test_an_audit_of_drawings_is_refused_with_the_reason(cats, alice, bob, as_alice):
     page = as_alice.post(url("audit"), {"n": 1})
 
-    assert "To check drawings, send everything to a reviewer" in page.content.decode()
+    assert "To check drawings, let a reviewer check everything" in page.content.decode()
 
 
 def test_a_table_of_votes_cannot_be_chosen(cats, as_alice):

@@ -163,8 +163,8 @@ def test_what_was_opened_before_another_version_came_is_refused(desk, dataset, s
     page = text_of(desk.post(PAGE, {"text": newer, "version": 1}))
     row = text_of(desk.post(DOG, dog_form(guidance="All breeds.")))
 
-    assert "Version 2 of the vocabulary was saved after" in page
-    assert "Version 2 of the vocabulary was saved after" in row
+    assert "Version 2 of the vocabulary is newer than" in page
+    assert "Version 2 of the vocabulary is newer than" in row
     assert dataset.vocabularies.count() == 2
 
 

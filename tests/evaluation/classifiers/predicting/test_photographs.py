@@ -128,8 +128,8 @@ def test_what_leaves_a_folder_or_hides_is_refused_with_its_reason(tmp_path, list
     assert {entry.name: entry.reason for entry in entries if not entry.location} == {
         ".hidden.jpg": "It is a hidden file.",
         "line\\nbreak.jpg": "Its name has control characters. Rename it.",
-        "link.jpg": "It leads out of its folder. Copy the file itself there.",
-        "loop": "It is a link to a folder. Put the folder itself here.",
+        "link.jpg": "It is a link to a file outside its folder. Copy the file into the folder.",
+        "loop": "It is a link to a folder. Copy the folder here.",
     }
 
 
@@ -140,7 +140,7 @@ def test_a_file_that_becomes_a_link_out_of_its_folder_is_not_opened(tmp_path, li
     (folder / "a.jpg").unlink()
     (folder / "a.jpg").symlink_to(tmp_path / "secret.jpg")
 
-    with pytest.raises(Unreadable, match="leads out of its folder"):
+    with pytest.raises(Unreadable, match="outside its folder"):
         source.pixels(entries[0].location)
 
 
