@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
-# Characters that no database accepts in text: NUL and half a surrogate pair.
+# Characters that no database accepts in text: NUL and lone surrogates.
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 ADDRESS = re.compile(r"(s3|gs|https?):/")
 # A full disk, a quota that is used up, a file longer than the system allows.

@@ -93,7 +93,7 @@ class _OnnxCheck:
 
     def model(self, message: memoryview) -> None:
         fields = [(number, value) for number, value in self.fields(message)]
-        functions = _those(fields, MODEL["functions"])
+        functions = _messages(fields, MODEL["functions"])
         for function in functions:
             function_fields = list(self.fields(function))
             self.functions.add(
@@ -104,15 +104,15 @@ class _OnnxCheck:
             )
         for function in functions:
             function_fields = list(self.fields(function))
-            for node in _those(function_fields, FUNCTION["node"]):
+            for node in _messages(function_fields, FUNCTION["node"]):
                 self.node(node, 1)
-            for attribute in _those(function_fields, FUNCTION["attribute"]):
+            for attribute in _messages(function_fields, FUNCTION["attribute"]):
                 self.attribute(attribute, 1)
-        graphs = _those(fields, MODEL["graph"])
+        graphs = _messages(fields, MODEL["graph"])
         if not graphs:
             raise _damaged(self.path)
-        for training in _those(fields, MODEL["training"]):
-            graphs += _those(list(self.fields(training)), *TRAINING_GRAPHS)
+        for training in _messages(fields, MODEL["training"]):
+            graphs += _messages(list(self.fields(training)), *TRAINING_GRAPHS)
         for graph in graphs:
             self.graph(graph, 1)
 
@@ -138,7 +138,7 @@ class _OnnxCheck:
                 f"has the operator {operator[:80]!r} of {domain[:80]!r}, which is not ONNX's",
                 "export it with standard operators alone",
             )
-        for attribute in _those(fields, NODE["attribute"]):
+        for attribute in _messages(fields, NODE["attribute"]):
             self.attribute(attribute, depth)
 
     def attribute(self, message: memoryview, depth: int) -> None:
@@ -186,9 +186,9 @@ class _OnnxCheck:
             if number == SPARSE["dims"]
             for length in self.numbers(value)
         ]
-        for values in _those(fields, SPARSE["values"]):
+        for values in _messages(fields, SPARSE["values"]):
             self.tensor(values, dims)
-        for indices in _those(fields, SPARSE["indices"]):
+        for indices in _messages(fields, SPARSE["indices"]):
             self.tensor(indices)
 
     def numbers(self, value: Value) -> list[int]:
@@ -241,14 +241,14 @@ class _OnnxCheck:
             raise _refused(self.path, f"has over {self.most_parts:,} parts", "take a smaller one")
 
 
-def _those(fields: list[tuple[int, Value]], *numbers: int) -> list[memoryview]:
+def _messages(fields: list[tuple[int, Value]], *numbers: int) -> list[memoryview]:
     return [
         value for number, value in fields if number in numbers and isinstance(value, memoryview)
     ]
 
 
 def _text(fields: list[tuple[int, Value]], number: int) -> str:
-    texts = _those(fields, number)
+    texts = _messages(fields, number)
     return bytes(texts[-1][:1000]).decode(errors="replace") if texts else ""
 
 

@@ -49,8 +49,8 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
         return existing
     version = vocabulary_store.start(dataset, owner)
     report = part_imports.PartImportReport()
-    bringing = part_imports.PartImport(dataset, version, part_imports.ImportOptions(), report)
-    bringing.read(SOURCE, "coco")
+    part_import = part_imports.PartImport(dataset, version, part_imports.ImportOptions(), report)
+    part_import.read(SOURCE, "coco")
     campaign = part_campaigns.draft(
         owner,
         dataset,

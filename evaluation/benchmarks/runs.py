@@ -360,7 +360,7 @@ def _calibrate(campaign: Campaign) -> bool:
     calibrated = calibrating.calibrate_nightly(campaign)
     if verifying.fits(campaign):
         # Uses the vote tables of this night.
-        verifying.look(campaign)
+        verifying.check_classes(campaign)
     return calibrated
 
 

@@ -20,7 +20,7 @@ from evaluation.classifiers import resuming
 from evaluation.classifiers.likeliest_classes import TOP, Row, batch_rows
 from labeling.files import BadInput, atomic_write
 from labeling.image_files import FORMATS
-from labeling.release_files.frozen import ahead
+from labeling.release_files.frozen import map_ahead
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -128,7 +128,7 @@ def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tenso
     """
     import torch
 
-    for name, pixels in ahead(_read, files):
+    for name, pixels in map_ahead(_read, files):
         yield name, torch.from_numpy(pixels)
 
 

@@ -16,7 +16,7 @@ from evaluation.pools.forms import SelectedCompetitionForm, SelectionForm
 from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, key_of, page_of, query_of, report_page
 
 PAGE = 25
@@ -39,7 +39,7 @@ def selections(request: SignedIn, name: str, pk: int) -> HttpResponse:
         check_may_open(request.user)
         if "plan" in request.POST:
             plan = _plan(form, pool)
-        elif response := carried_out(form, select):
+        elif response := respond_if_valid(form, select):
             return response
     context = {
         "dataset": pool.dataset,

@@ -13,7 +13,7 @@ from evaluation.pools.forms import ModelForm, ModelRunForm, PoolForm, Prediction
 from labeling.campaigns.access import check_administrator, check_researches, dataset_for
 from labeling.models import Job
 from labeling.web.api.base import download
-from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
+from labeling.web.forms.common import WordedForm, refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
 PAGE = 25
@@ -33,7 +33,7 @@ def models(request: SignedIn) -> HttpResponse:
         registering.upload(request.user, **form.cleaned_data)
         return redirect("evaluation:models")
 
-    if form.is_bound and (response := carried_out(form, make)):
+    if form.is_bound and (response := respond_if_valid(form, make)):
         return response
     rows = list(RegisteredModel.objects.select_related("job", "uploaded_by"))
     context = {
@@ -76,7 +76,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
         return redirect("evaluation:pools", dataset.name)
 
     sent = upload if is_upload else form
-    if sent.is_bound and (response := carried_out(sent, make)):
+    if sent.is_bound and (response := respond_if_valid(sent, make)):
         return response
     page = page_of(request, dataset.pools.select_related("job", "created_by"), PAGE)
     context = {
@@ -110,7 +110,7 @@ def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
         form.request(request.user)
         return redirect("evaluation:benchmark_models", name)
 
-    if form.is_bound and (response := carried_out(form, make)):
+    if form.is_bound and (response := respond_if_valid(form, make)):
         return response
     rows = benchmark.model_runs.select_related("job", "pool", "created_by")
     page = page_of(request, rows, PAGE)

@@ -56,7 +56,7 @@ def fetch(release: Release, user: User, windows: str = "") -> ReleaseReport | Jo
     windows: the token of a file that the user keeps, for clutter. Raises Refusal if it is gone.
     """
     if windows and not kept_files.is_token(windows):
-        raise Refusal(kept_files.GONE)
+        raise Refusal(kept_files.DELETED)
     name = _stored_name(release, windows)
     if storages["data"].exists(name):
         with storages["data"].open(name) as file:

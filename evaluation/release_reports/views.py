@@ -18,7 +18,7 @@ from labeling.jobs import kept_files
 from labeling.models import Campaign, Release, User
 from labeling.release_files.exporting import PUBLISHED
 from labeling.releases import freezing
-from labeling.web.forms.common import ReleaseField, WordedForm, carried_out
+from labeling.web.forms.common import ReleaseField, WordedForm, respond_if_valid
 from labeling.web.forms.labels import ExportOptionsForm
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
@@ -92,7 +92,7 @@ def release(request: SignedIn, name: str, number: int) -> HttpResponse:
                 query[field] = kept_files.keep(request.user, file, field=field)
         return redirect(f"{request.path}?{query.urlencode()}")
 
-    if is_post and (response := carried_out(uploads, keep)):
+    if is_post and (response := respond_if_valid(uploads, keep)):
         return response
     cards = [_card(request, row, "windows")]
     if beside is not None:

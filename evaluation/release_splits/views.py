@@ -11,7 +11,7 @@ from evaluation.release_splits.forms import SplitForm
 from labeling.models import Job
 from labeling.releases import freezing
 from labeling.web.api.base import download
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 10
@@ -29,7 +29,7 @@ def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
         making.request(release, request.user, **form.cleaned_data)
         return redirect("evaluation:splits", name, number)
 
-    if form.is_bound and (response := carried_out(form, make)):
+    if form.is_bound and (response := respond_if_valid(form, make)):
         return response
     rows = release.splits.select_related("job", "sealed_by", "extends__release", "created_by")
     page = page_of(request, rows, PAGE)

@@ -180,9 +180,12 @@ class LaneReading:
 
         Other topics may be left.
         """
-        was_there = any(scan.candidates for scan in self.scans[:2])
+        had_candidates = any(scan.candidates for scan in self.scans[:2])
         return (
-            self.topic is not None and not self.held and was_there and not any(self.candidates[:2])
+            self.topic is not None
+            and not self.held
+            and had_candidates
+            and not any(self.candidates[:2])
         )
 
     @property

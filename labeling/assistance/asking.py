@@ -21,9 +21,9 @@ from labeling.promptable.workers import POOL, Reply
 logger = logging.getLogger(__name__)
 
 # Most requests of one person, in all campaigns.
-MOST_A_MINUTE = 60
+MOST_PER_MINUTE = 60
 # Most proposals on one seat: more do not help.
-MOST_ON_SEAT = 300
+MOST_PER_SEAT = 300
 
 
 class NoAnswer(Refusal):
@@ -104,11 +104,11 @@ def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
 def _check_rate(seat: Seat) -> None:
     since = timezone.now() - timedelta(minutes=1)
     recent = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
-    if len(recent.values_list("pk")[:MOST_A_MINUTE]) == MOST_A_MINUTE:
+    if len(recent.values_list("pk")[:MOST_PER_MINUTE]) == MOST_PER_MINUTE:
         raise TooOften(
             gettext("Too many requests to the model. Draw by hand, or continue in a minute.")
         )
-    if Proposal.objects.filter(assignment=seat).count() >= MOST_ON_SEAT:
+    if Proposal.objects.filter(assignment=seat).count() >= MOST_PER_SEAT:
         raise TooOften(gettext("Too many requests to the model about this image. Draw by hand."))
 
 
@@ -121,12 +121,12 @@ def _decoded(
     decoder = networks.file_of(network.decoder_sha256)
     try:
         return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
-    except workers.Busy:
+    except workers.NetworkBusy:
         raise NoAnswer(
             gettext("The model is busy. Draw by hand, or try again in a moment."),
             code="busy",
         ) from None
-    except workers.Broken as broken:
+    except workers.NetworkBroken as broken:
         logger.warning("the network %s: %s", network.name, broken)
         sentence = gettext("The model is not available now. Draw the part by hand.")
         raise NoAnswer(sentence) from broken

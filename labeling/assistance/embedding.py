@@ -45,9 +45,11 @@ class EmbeddingState:
 
 def state(network: SegmentationNetwork) -> EmbeddingState:
     """Return the state of a campaign's embeddings. Three queries."""
-    images = _asked(network.campaign).count()
+    images = _images_with_questions(network.campaign).count()
     rows = network.embeddings.count()
-    return EmbeddingState(images, rows, min(images, _room(network)), rows * network.embedding_bytes)
+    return EmbeddingState(
+        images, rows, min(images, _capacity(network)), rows * network.embedding_bytes
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def execute(job: Job) -> None:
     )
     if network is None:
         return
-    _forget_gone()
+    _forget_deleted_campaigns()
     chosen = _chosen(network)
     for row in network.embeddings.all():
         path = hashed_files.path_of(row.file)
@@ -138,7 +140,7 @@ def file_of(network: SegmentationNetwork, image: int) -> Path | None:
     return hashed_files.find(row.file)
 
 
-def _forget_gone() -> None:
+def _forget_deleted_campaigns() -> None:
     """Delete this machine's files of deleted campaigns."""
     known = {str(pk) for pk in SegmentationNetwork.objects.values_list("pk", flat=True)}
     for folder in (Path(settings.DATA_DIR) / STORED).glob("*"):
@@ -146,22 +148,22 @@ def _forget_gone() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _asked(campaign: Campaign) -> QuerySet[Image]:
+def _images_with_questions(campaign: Campaign) -> QuerySet[Image]:
     return Image.objects.filter(items__questions__campaign=campaign).distinct()
 
 
-def _room(network: SegmentationNetwork) -> int:
+def _capacity(network: SegmentationNetwork) -> int:
     return int(network.budget // network.embedding_bytes)
 
 
 def _chosen(network: SegmentationNetwork) -> list[int]:
     """Return the images to embed, ordered by hash: as many as fit into the budget."""
-    rows = _asked(network.campaign).values_list("sha256", "pk")
+    rows = _images_with_questions(network.campaign).values_list("sha256", "pk")
 
     def hash_of(row: tuple[str, int]) -> bytes:
         return hashlib.sha256(f"embedding {row[0]}".encode()).digest()
 
-    return [pk for _, pk in sorted(rows, key=hash_of)[: _room(network)]]
+    return [pk for _, pk in sorted(rows, key=hash_of)[: _capacity(network)]]
 
 
 def _batches(pks: list[int]) -> Iterator[list[int]]:

@@ -56,14 +56,14 @@ class Acceptance:
         self.a, self.b = means * strengths, (1 - means) * strengths
         self.weights = np.full(len(self.a), 1 / len(self.a))
 
-    def pays(self, topic: int) -> bool:
+    def should_show_next(self, topic: int) -> bool:
         """Return whether to show the proposals of the next pair of this class, and count that pair
         as done.
         """
         self.to_come[topic] -= 1
-        return self.is_worth(topic)
+        return self.saves_time(topic)
 
-    def is_worth(self, topic: int) -> bool:
+    def saves_time(self, topic: int) -> bool:
         """Return whether showing proposals of this class is expected to save time, now or in later
         pairs.
         """

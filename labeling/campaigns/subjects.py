@@ -22,7 +22,7 @@ State = Seat.State
 def derive(item_of_image: Mapping[int, int]) -> None:
     """Record which item each image (by id) shows a part of. Idempotent."""
     Item.objects.bulk_create(
-        [Item(image_id=image, derived_from_id=thing) for image, thing in item_of_image.items()],
+        [Item(image_id=image, derived_from_id=item_id) for image, item_id in item_of_image.items()],
         ignore_conflicts=True,
     )
     for item in Item.objects.filter(
@@ -42,7 +42,7 @@ def of_items(items: Iterable[int]) -> dict[int, int]:
     left out.
     """
     rows = Item.objects.filter(pk__in=list(items), region__isnull=True, derived_from__isnull=False)
-    return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
+    return {pk: -item_id for pk, item_id in rows.values_list("pk", "derived_from") if item_id}
 
 
 def bar_earlier_annotators(item_ids: Iterable[int]) -> None:
@@ -77,13 +77,13 @@ def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> No
     seats = [
         Seat(
             annotator_id=annotator,
-            subject=-thing,
+            subject=-item_id,
             question_id=question,
             state=State.CLOSED,
             leased_until=now,
         )
         for annotator, question, image in seen
-        for thing in by_image[image]
+        for item_id in by_image[image]
     ]
     Seat.objects.bulk_create(seats, batch_size=BATCH, ignore_conflicts=True)
 

@@ -25,8 +25,8 @@ from labeling.parts.model import (
     Part,
     PartedObject,
     merge_content,
+    merge_fields,
     merge_of,
-    of_merges,
 )
 
 BATCH = 2_000
@@ -89,7 +89,7 @@ def part_of(key: str, content: Mapping[str, Any], name: str = "") -> Part:
         polygons=from_json(content.get("polygons", ())),
         state=content.get("state", "drawn"),
         names=tuple(content.get("names", ())),
-        **of_merges(merges),
+        **merge_fields(merges),
     )
 
 

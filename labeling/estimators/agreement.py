@@ -75,10 +75,10 @@ def agreement_beyond_chance(
     n = np.bincount(people, minlength=n_annotators)
     right = np.bincount(people, weights=labels_of_people == others, minlength=n_annotators)
     label_counts = vote_counts(people, labels_of_people, n_annotators, n_classes)
-    heard = vote_counts(people, others, n_annotators, n_classes)
+    others_counts = vote_counts(people, others, n_annotators, n_classes)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = right / n
-        chance = (label_counts * heard).sum(axis=1) / n.astype(float) ** 2
+        chance = (label_counts * others_counts).sum(axis=1) / n.astype(float) ** 2
         kappa = (share - chance) / (1 - chance)
     kappa[(n == 0) | (chance == 1)] = np.nan
     return KappaAgreement(kappa, share, n)

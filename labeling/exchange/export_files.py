@@ -104,10 +104,10 @@ def work(
     if format_name == PUBLISHED:
         photographs = int(counts["images"]) * WORK_PER_PHOTOGRAPH if options.with_images else 0
         return photographs + int(counts["votes"]) + work(release, "csv")
-    says = KINDS[release.campaign.kind].release
-    if says == OBJECTS:
+    release_kind = KINDS[release.campaign.kind].release
+    if release_kind == OBJECTS:
         return int(counts["objects"]) * WORK_PER_OBJECT.get(format_name, DEFAULT_WORK_PER_OBJECT)
-    if says == GRAPH:
+    if release_kind == GRAPH:
         return int(counts["images"]) * int(counts["topics"])
     return int(counts["settled"]) + int(counts["dropped"])
 

@@ -166,7 +166,7 @@ def execute(job: Job) -> None:
 
 def forget_old() -> int:
     """Remove the uploads that no job needs, and return their number."""
-    return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
+    return uploads.forget_old(FOLDER, uploads.needed_uploads(KIND))
 
 
 def _import_file(

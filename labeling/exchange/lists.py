@@ -273,7 +273,7 @@ def _cell(value: object, name: str, number: int, field: str) -> object:
         if not isinstance(word, str):
             raise _fault(number, f"{name} is no text", field)
         if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in word):
-            raise _fault(number, f"{name} has a NUL or half a surrogate pair", field)
+            raise _fault(number, f"{name} contains a NUL or a lone surrogate", field)
         if len(word) > LONGEST.get(name, len(word)):
             raise _fault(number, f"{name} is longer than {LONGEST[name]} characters", field)
     if name == "url" and value and not str(value).startswith(("http://", "https://")):

@@ -51,7 +51,7 @@ IN_SHELL = "Split it, or import it in the shell: manage.py labels import --parts
 Keep = Callable[[PartImportReport], None]
 # Entries for the report, added when their batch is written.
 ReportSteps = list[Callable[[], None]]
-Mine = tuple[PartedObject | None, Callable[[], None]]
+ResolvedObject = tuple[PartedObject | None, Callable[[], None]]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def is_kept(job: Job) -> bool:
 
 def forget_old() -> int:
     """Remove the uploads that no job needs, and return their number."""
-    return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
+    return uploads.forget_old(FOLDER, uploads.needed_uploads(KIND))
 
 
 def execute(job: Job) -> None:
@@ -166,12 +166,12 @@ def execute(job: Job) -> None:
     version = dataset.vocabularies.get(pk=details["vocabulary"])
     report = report_of(job)
     how = ImportOptions(details["source"], details["cap"], details["repair"])
-    bringing = PartImport(dataset, version, how, report, partial(_write, job), details["file"])
+    part_import = PartImport(dataset, version, how, report, partial(_write, job), details["file"])
     with tempfile.TemporaryDirectory(prefix="parts-") as scratch:
         root = Path(scratch)
         with default_storage.open(details["stored"]) as file, label_files.converting_faults(root):
             path, top = _lay_out(file, details["file"], root)
-            bringing.read(path, details["format"], top)
+            part_import.read(path, details["format"], top)
     _write(job, report)
     if not report.has_fixable_faults:
         with suppress(Exception):
@@ -211,18 +211,18 @@ class PartImport:
         """
         root = root or path.parent
         # An earlier run reported all entries before the first new object.
-        passing = self.report.read
+        skip_count = self.report.read
 
         def on_fault(bad: BadInput) -> None:
-            if not passing:
+            if not skip_count:
                 self.steps.append(partial(self.report.refuse, *_place_and_fault(bad, root)))
 
         def tell(sentence: str) -> None:
-            if not passing:
+            if not skip_count:
                 self.steps.append(partial(self.report.mend, sentence))
 
         def skip(entry: str, why: str, example: str) -> None:
-            if not passing:
+            if not skip_count:
                 self.steps.append(partial(self.report.skip, entry, why, example))
 
         reading = LabelReading(path, self.how.repair, tell, skip, on_fault)
@@ -231,8 +231,8 @@ class PartImport:
             # A release has a name of its own; an upload is stored under an opaque name.
             source = where if where != path.name else self.file or where
             self.how = replace(self.how, source=source)
-        for earlier in itertools.islice(objects, passing):
-            passing -= 1
+        for earlier in itertools.islice(objects, skip_count):
+            skip_count -= 1
             self._is_new(earlier)
         return self.put(objects)
 
@@ -241,14 +241,14 @@ class PartImport:
         another.
         """
         with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
-            ahead: list[Callable[[], None]] = []
+            unfinished: list[Callable[[], None]] = []
             for batch, steps in self._batches(objects):
-                mine = list(self._mine(batch))
-                made = simplifiers.submit([parted for parted, _ in mine if parted is not None])
-                ahead.append(partial(self._finish, len(batch), steps, mine, made))
-                if len(ahead) > 1:
-                    ahead.pop(0)()
-            for finish in ahead:
+                resolved = list(self._resolved(batch))
+                made = simplifiers.submit([parted for parted, _ in resolved if parted is not None])
+                unfinished.append(partial(self._finish, len(batch), steps, resolved, made))
+                if len(unfinished) > 1:
+                    unfinished.pop(0)()
+            for finish in unfinished:
                 finish()
         return self.report
 
@@ -266,21 +266,25 @@ class PartImport:
                 return
 
     def _finish(
-        self, count: int, steps: ReportSteps, mine: list[Mine], made: Callable[[], Made]
+        self,
+        count: int,
+        steps: ReportSteps,
+        resolved: list[ResolvedObject],
+        made: Callable[[], Made],
     ) -> None:
         """Write one batch and record its progress."""
         for step in steps:
             step()
         simple = iter(made())
         ready = []
-        for parted, say_why in mine:
+        for parted, report_fault in resolved:
             outcome = next(simple) if parted is not None else None
             if isinstance(outcome, Simplified):
                 ready.append(outcome)
             elif parted is not None and outcome is not None:
                 self._refuse(parted, outcome)
             else:
-                say_why()
+                report_fault()
         with transaction.atomic():
             self._put(ready)
             self.report.read += count
@@ -304,7 +308,7 @@ class PartImport:
         for name, count in result.items():
             setattr(self.report, name, getattr(self.report, name) + count)
 
-    def _mine(self, batch: list[PartedObject]) -> Iterator[Mine]:
+    def _resolved(self, batch: list[PartedObject]) -> Iterator[ResolvedObject]:
         """Yield each object under the dataset's names; None for a refused one, with its report
         entry.
         """

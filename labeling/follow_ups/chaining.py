@@ -93,7 +93,7 @@ def _open_slice(campaign: Campaign, pairs: Sequence[tuple[int, str]], proposals:
         first_steps = []
         for item, topic in pairs:
             boxes = proposals.get((item, topic), ())
-            first_step = box_pairs.first(f"{names[item]} {topic}", rules, boxes)
+            first_step = box_pairs.first_question(f"{names[item]} {topic}", rules, boxes)
             first_steps.append((item, topic, first_step))
         first = take_tickets(campaign.pk, len(first_steps))
         topics = list(dict.fromkeys(topic for _, topic, _ in first_steps))

@@ -71,7 +71,7 @@ def worth_showing(
     )
     for topic, (good, tried) in accepted.items():
         acceptance.learn_all(index_of_topic[topic], good, tried)
-    return {topic: acceptance.is_worth(index_of_topic[topic]) for topic in waiting}
+    return {topic: acceptance.saves_time(index_of_topic[topic]) for topic in waiting}
 
 
 def _untouched(campaign: Campaign):
@@ -116,8 +116,8 @@ def _switched_question(row: Question, policy: policies.WholePolicy) -> box_pairs
     content: box_pairs.PairContent = row.content  # type: ignore[assignment]
     name = f"{row.item.image.name} {row.topic}"
     if row.step == CHECK:
-        first_step = box_pairs.first(name, BoxRules.of(policy))
+        first_step = box_pairs.first_question(name, BoxRules.of(policy))
         first_step.content["unshown"] = content["proposals"]
         return first_step
     boxes = [as_box(box) for box in content["unshown"]]
-    return box_pairs.first(name, BoxRules.of(policy), boxes)
+    return box_pairs.first_question(name, BoxRules.of(policy), boxes)

@@ -126,7 +126,7 @@ def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
     row = file.images[image]
     width, height = row.size or (0, 0)
     labels: dict[tuple[str, str], Label] = {}
-    for stated in _stated(file, image):
+    for stated in _exported_labels(file, image):
         labels[stated.key, stated.source] = stated
     drawn: dict[tuple[str, str], list[Instance]] = {}
     for annotation in file.rows(image):
@@ -148,7 +148,7 @@ def page(file: CocoFile, image: Id) -> tuple[Photograph, list[Label]]:
     ]
 
 
-def _stated(file: CocoFile, image: Id) -> Iterator[Label]:
+def _exported_labels(file: CocoFile, image: Id) -> Iterator[Label]:
     """Yield the `labels` of an image in our own exports."""
     name, rows = file.images[image].name, file.labels(image) or []
     fault = file.reading.bad(f"image {name!r} has odd labels", "export the file again")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from labeling.formats import coco_rows
 from labeling.formats.coco_rows import AnnotationRow, ImageRow
 from labeling.formats.reading import LabelReading, shared_area
-from labeling.formats.sidecar import the_file
+from labeling.formats.sidecar import single_file
 from labeling.geometry.regions import box_of
 from labeling.parts.background import with_rest
 from labeling.parts.model import Box, Part, PartedObject
@@ -31,7 +31,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     RLE becomes polygons along pixel edges. Crowds (iscrowd) and empty regions are skipped. Raises
     BadInput, which names the annotation.
     """
-    with coco_rows.opened(reading.of(the_file(reading.file, FILE))) as file:
+    with coco_rows.opened(reading.of(single_file(reading.file, FILE))) as file:
         for key, image in file.images.items():
             yield from _CocoImage(file.reading, image, file.rows(key)).objects()
 
@@ -57,7 +57,7 @@ class _CocoImage:
     def objects(self) -> Iterator[PartedObject]:
         for annotated in self._found().values():
             made = None
-            with self.reading.sparing():
+            with self.reading.collecting_faults():
                 made = self._made(annotated)
             if made is not None:
                 yield made
@@ -67,7 +67,7 @@ class _CocoImage:
         objects: dict[str | int, _ObjectRows] = {}
         parts = []
         for row in self.rows:
-            with self.reading.sparing():
+            with self.reading.collecting_faults():
                 root = self._root(row)
                 if root.raw.get("iscrowd"):
                     self.reading.skip("annotation", "it is a crowd (iscrowd)", row.entry)
@@ -76,8 +76,8 @@ class _CocoImage:
                 else:
                     parts.append((row, root))
         for row, root in parts:
-            with self.reading.sparing():
-                whole = objects.get(root.number) or self._of_its_kind(row, objects)
+            with self.reading.collecting_faults():
+                whole = objects.get(root.number) or self._containing_object(row, objects)
                 whole.parts.append(row)
         return objects
 
@@ -104,7 +104,7 @@ class _CocoImage:
         link = row.raw.get("object_id")
         return None if link == row.raw.get("id") else link
 
-    def _of_its_kind(
+    def _containing_object(
         self, row: AnnotationRow, objects: dict[str | int, _ObjectRows]
     ) -> _ObjectRows:
         """Return the object of the part's supercategory that contains most of it, or a new one."""

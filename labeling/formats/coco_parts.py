@@ -211,7 +211,7 @@ def _rasters(
 ) -> tuple[list[Placed], list[Segmentation]]:
     """Return the mask and the segmentation of every region."""
     rasters: dict[int, tuple[Placed, Segmentation]] = {}
-    for lot in _lots(regions):
+    for lot in _canvas_batches(regions):
         canvas = Canvas([regions[at] for at in lot], size)
         masks = canvas.masks()
         # Regions with holes need run lengths.
@@ -226,7 +226,7 @@ def _has_hole(region: Polygons) -> bool:
     return any(len(piece) > 1 for piece in region)
 
 
-def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
+def _canvas_batches(regions: list[Polygons]) -> Iterator[list[int]]:
     """Yield the indices of regions in lots that fit on a canvas of a cache-friendly size.
 
     Regions with holes are separate.
@@ -256,7 +256,7 @@ def _whole(
     foreground = [placed for key, placed in zip(keys, masks, strict=True) if key != REST_BACKGROUND]
     if not foreground:
         return _segmentation((np.zeros((0, 0), bool), (0, 0)), [], size)
-    frame = _around(foreground)
+    frame = _bounding_box(foreground)
     whole = _stamped(foreground, frame)
     if len(masks) > len(drawn) and np.count_nonzero(whole) == segmentations[-1]["area"]:
         # No part exceeds the outline, whose rings are known.
@@ -274,13 +274,13 @@ def _rest(
     x0, y0, x1, y1 = parted.crop or parted.box
     corners: Polygons = ((((x0, y0), (x1, y0), (x1, y1), (x0, y1)),),)
     crop = Canvas([corners], size).masks()
-    frame = _around([*crop, *outline])
+    frame = _bounding_box([*crop, *outline])
     covered, whole, inside = (_stamped(placed, frame) for placed in (parts, outline, crop))
     shares = ((REST_OBJECT, whole & ~covered), (REST_BACKGROUND, inside & ~whole & ~covered))
     return [(key, _cropped(mask, frame)) for key, mask in shares if mask.any()]
 
 
-def _around(placed: list[Placed]) -> PixelBox:
+def _bounding_box(placed: list[Placed]) -> PixelBox:
     """Return the smallest box around all masks."""
     x0, y0 = (min(origin[axis] for _, origin in placed) for axis in (0, 1))
     x1 = max(x + mask.shape[1] for mask, (x, _) in placed)

@@ -178,7 +178,7 @@ class CocoFile:
         rows: list[AnnotationRow] = []
         places = self.places.pop(image, ())
         for at in range(0, len(places), 3):
-            with self.reading.sparing():
+            with self.reading.collecting_faults():
                 rows.append(
                     self._row(self._kept(places[at], places[at + 1]), places[at + 2], image)
                 )

@@ -151,14 +151,14 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     root = Path(reading.file)
     has_masks = False
     for mask in sidecar.files_in(root, ".png"):
-        file = _beside(mask)
+        file = _sidecar_of(mask)
         if file is None:
             if not EXTRA.search(mask.stem):
                 reading.skip("mask", "it has no .json of the same name", mask.name)
             continue
         has_masks = True
         name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
-        with reading.sparing():
+        with reading.collecting_faults():
             yield from _Mask(reading.of(file), mask, name).objects()
     # An export of ours may have only images without objects.
     if not has_masks and not (root / FOLDER).is_dir():
@@ -168,7 +168,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
         )
 
 
-def _beside(mask: Path) -> Path | None:
+def _sidecar_of(mask: Path) -> Path | None:
     """Return the .json of a mask."""
     sibling, shared = mask.with_suffix(".json"), mask.with_name(SHARED)
     if sibling.exists() or EXTRA.search(mask.stem):
@@ -190,7 +190,7 @@ class _Mask:
     def objects(self) -> Iterator[PartedObject]:
         object_row = self.content.get("object")
         if isinstance(object_row, dict):
-            yield self._ours(object_row)
+            yield self._exported_object(object_row)
             return
         rows = [self.content]
         if "objects" in self.content:
@@ -242,7 +242,7 @@ class _Mask:
             if polygons:
                 yield Part(name, polygons)
 
-    def _ours(self, row: dict[str, object]) -> PartedObject:
+    def _exported_object(self, row: dict[str, object]) -> PartedObject:
         entry = f"the object of {self.path.name}"
         layers = [self.indices]
         for more in sidecar.rows(self.content, "over", self.reading, entry):

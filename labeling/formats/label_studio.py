@@ -126,7 +126,7 @@ def _labels(task: LabelStudioTask, classes: set[str]) -> Iterator[Label]:
         for key in pieces[0].labels:
             drawn.setdefault((key, source), []).append(instance)
     stated: set[str] = set()
-    for label in _stated(task):
+    for label in _exported_labels(task):
         stated.add(label.key)
         yield replace(label, instances=tuple(drawn.pop((label.key, label.source), ())))
     for (key, source), instances in drawn.items():
@@ -146,14 +146,14 @@ def _objects(task: LabelStudioTask) -> Iterator[list[Region]]:
     pieces: dict[str, list[Region]] = {}
     for region in task.regions.values():
         if not region.is_hole:
-            ours = region.key.startswith("object") and "." in region.key
-            pieces.setdefault(region.key.partition(".")[0] if ours else region.key, []).append(
-                region
-            )
+            is_own_part = region.key.startswith("object") and "." in region.key
+            pieces.setdefault(
+                region.key.partition(".")[0] if is_own_part else region.key, []
+            ).append(region)
     yield from pieces.values()
 
 
-def _stated(task: LabelStudioTask) -> Iterator[Label]:
+def _exported_labels(task: LabelStudioTask) -> Iterator[Label]:
     """Yield the `labels` in a task's data in our own exports."""
     if "labels" not in task.data:
         return

@@ -18,7 +18,7 @@ from labeling.formats.json_stream import elements
 from labeling.formats.label import ExportContext, unique_names
 from labeling.formats.label_studio_regions import HOLE, LabelStudioTask
 from labeling.formats.reading import LabelReading
-from labeling.formats.sidecar import the_file
+from labeling.formats.sidecar import single_file
 from labeling.parts.model import (
     OUTLINE,
     PartedObject,
@@ -93,7 +93,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     a task without rectangles every region is an object. Uses the first annotation that was not
     cancelled. Raises BadInput, which names the task and the region.
     """
-    reading = reading.of(the_file(reading.file, FILE))
+    reading = reading.of(single_file(reading.file, FILE))
     for number, content in enumerate(elements(reading.file), 1):
-        with reading.sparing():
+        with reading.collecting_faults():
             yield from LabelStudioTask(reading, content, f"task {number}").objects()

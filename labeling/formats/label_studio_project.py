@@ -72,8 +72,8 @@ def image_of(data: Mapping[str, object]) -> object:
     >>> image_of({"image": "/data/local-files/?d=birds/a%20coot.jpg"})
     'birds/a coot.jpg'
     """
-    ours = "labels" in data or "objects" in data
-    if ours and "file_name" in data:
+    is_own_export = "labels" in data or "objects" in data
+    if is_own_export and "file_name" in data:
         return data["file_name"]
     image = data["image"]
     if not isinstance(image, str) or not (image.startswith("/data/") or "://" in image):

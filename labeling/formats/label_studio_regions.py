@@ -195,7 +195,7 @@ class LabelStudioTask:
         for region in regions.values():
             alone = region.above is None and not region.below and region.shape != RECTANGLE
             if alone and rectangles:
-                with self.reading.sparing():
+                with self.reading.collecting_faults():
                     region.above = self._around(region, rectangles)
                     region.above.below.append(region)
 
@@ -228,18 +228,18 @@ class LabelStudioTask:
         object_rows = []
         if "objects" in self.data:
             object_rows = rows(self.data, "objects", self.reading, self.entry)
-        ours = {key: row for row in object_rows if isinstance(key := row.get("id"), str)}
+        rows_by_key = {key: row for row in object_rows if isinstance(key := row.get("id"), str)}
         for _, choice in self.choices:
             self.reading.skip("choice", "it has no shape", f"{choice} in {self.entry}")
-        for key in ours:
+        for key in rows_by_key:
             if key not in self.regions:
                 self.reading.tell(f"Object {key} of {self.entry} was deleted in Label Studio.")
         for region in self.regions.values():
             if region.above is not None:
                 continue
             made = None
-            with self.reading.sparing():
-                made = self._object(region, ours.get(region.key, {}))
+            with self.reading.collecting_faults():
+                made = self._object(region, rows_by_key.get(region.key, {}))
             if made is not None:
                 yield made
 

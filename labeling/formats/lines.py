@@ -100,7 +100,7 @@ def _label(text: str, reading: LabelReading) -> Label:
 def _instances(row: Mapping[str, object], reading: LabelReading) -> tuple[Instance, ...]:
     geometry = row.get("geometry") or {}
     if not isinstance(geometry, dict) or not set(geometry) <= {"boxes", "polygons", "flags"}:
-        raise _odd(reading)
+        raise _bad_value(reading)
     boxes, outlines = (_list(geometry.get(key), reading) for key in ("boxes", "polygons"))
     flags = _list(row.get("flags") or geometry.get("flags"), reading)
     if flags and len(flags) != len(boxes) + len(outlines):
@@ -133,9 +133,9 @@ def _flags(value: Any, reading: LabelReading) -> tuple[str, ...]:
 
 def _list(value: Any, reading: LabelReading) -> list[Any]:
     if not isinstance(value, list | None):
-        raise _odd(reading)
+        raise _bad_value(reading)
     return value or []
 
 
-def _odd(reading: LabelReading) -> BadInput:
+def _bad_value(reading: LabelReading) -> BadInput:
     return reading.bad("has a geometry of another form", GEOMETRY)

@@ -24,7 +24,7 @@ MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, TEXT = 1, 2, 4
 COMPLEX = 0x0800
 # Classes that cannot hold annotations.
-OTHERS = {
+UNSUPPORTED_CLASSES = {
     3: "a MATLAB object",
     5: "a sparse matrix",
     16: "a function handle",
@@ -163,7 +163,7 @@ class _Tree:
         (bits,) = struct.unpack(f"{self.order}Q", raw[flags.begin : flags.end])
         # The first of two words of four bytes.
         bits = bits & 0xFFFFFFFF if self.order == "<" else bits >> 32
-        if bits & 0xFF in OTHERS:
+        if bits & 0xFF in UNSUPPORTED_CLASSES:
             # Some have no dimensions, and some no name.
             return _Head(bits, (), b"", element.end)
         dims = self._element(raw, flags.after, element.end)
@@ -181,9 +181,10 @@ class _Tree:
             return np.zeros((0, 0))
         head = self._head(raw, element)
         kind = head.bits & 0xFF
-        if kind in OTHERS or head.bits & COMPLEX:
+        if kind in UNSUPPORTED_CLASSES or head.bits & COMPLEX:
             raise BadInput(
-                f"holds {OTHERS.get(kind, 'complex numbers')}, which is not an annotation",
+                f"has {UNSUPPORTED_CLASSES.get(kind, 'complex numbers')}, which is not an "
+                "annotation",
                 file=self.path,
                 cure="save structs of texts, numbers and masks only",
             )
@@ -191,7 +192,7 @@ class _Tree:
             return self._struct(raw, head, element.end, depth)
         if kind == CELL:
             return Cells(
-                self._several(raw, head.rest, element.end, math.prod(head.sizes), depth)[0]
+                self._matrices(raw, head.rest, element.end, math.prod(head.sizes), depth)[0]
             )
         return self._plain(raw, head, element.end)
 
@@ -207,23 +208,23 @@ class _Tree:
         ]
         rows: list[dict[str, Value]] = []
         at = names.after
-        for _ in range(self._fitting(math.prod(head.sizes), max(len(fields), 1), end - at)):
-            values, at = self._several(raw, at, end, len(fields), depth)
+        for _ in range(self._checked_count(math.prod(head.sizes), max(len(fields), 1), end - at)):
+            values, at = self._matrices(raw, at, end, len(fields), depth)
             rows.append(dict(zip(fields, values, strict=True)))
         return Struct(rows)
 
-    def _several(
+    def _matrices(
         self, raw: bytes, at: int, end: int, count: int, depth: int
     ) -> tuple[list[Value], int]:
         """Return this many matrices in a row, and the position after them."""
         values = []
-        for _ in range(self._fitting(count, 1, end - at)):
+        for _ in range(self._checked_count(count, 1, end - at)):
             inner = self._element(raw, at, end)
             values.append(self._matrix(raw, inner, depth + 1))
             at = inner.after
         return values, at
 
-    def _fitting(self, count: int, each: int, left: int) -> int:
+    def _checked_count(self, count: int, each: int, left: int) -> int:
         """Return the count if that many elements of eight bytes or more fit into the rest."""
         if count * each * 8 > left:
             raise _damaged(self.path)

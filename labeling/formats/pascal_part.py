@@ -179,7 +179,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
         raise reading.bad("holds no .mat files", "give the folder Annotations_Part")
     seen: dict[str, Path] = {}
     for file in files:
-        with reading.sparing():
+        with reading.collecting_faults():
             image = _PascalImage(file, reading.of(file))
             if image.name in seen:
                 raise image.reading.bad(
@@ -220,7 +220,7 @@ class _PascalImage:
     def objects(self) -> Iterator[PartedObject]:
         for number, row in enumerate(self.rows, 1):
             made = None
-            with self.reading.sparing():
+            with self.reading.collecting_faults():
                 made = self._object(number, row)
             if made is not None:
                 yield made
@@ -233,10 +233,12 @@ class _PascalImage:
             self._part(part_row, f"{entry}.parts({n})") for n, part_row in enumerate(parts, 1)
         ]
         if self.beside is not None:
-            return self._ours(self.beside[number - 1], mask, named_masks, f"object {number}")
-        return self._theirs(self._text(row, "class", entry), mask, named_masks, entry)
+            return self._exported_object(
+                self.beside[number - 1], mask, named_masks, f"object {number}"
+            )
+        return self._foreign_object(self._text(row, "class", entry), mask, named_masks, entry)
 
-    def _theirs(
+    def _foreign_object(
         self, category: str, mask: Polygons, named_masks: list[tuple[str, Polygons]], entry: str
     ) -> PartedObject | None:
         for number, (name, polygons) in enumerate(named_masks, 1):
@@ -248,7 +250,7 @@ class _PascalImage:
             return None
         return self.reading.parted({}, self.name, category, parts, mask, self._size(), entry)
 
-    def _ours(
+    def _exported_object(
         self,
         row: dict[str, object],
         mask: Polygons,

@@ -65,11 +65,11 @@ def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
         if not objects:
             continue
         photograph = _photograph(photo)
-        for number, thing in enumerate(objects, 1):
+        for number, parted in enumerate(objects, 1):
             goal = folder / "pictures" / file_path(photo.name)
             goal.mkdir(parents=True, exist_ok=True)
-            picture = draw(thing, photograph, photo, release_info)
-            path = goal / f"{file_path(thing.name or str(number))}.png"
+            picture = draw(parted, photograph, photo, release_info)
+            path = goal / f"{file_path(parted.name or str(number))}.png"
             picture.save(path, "PNG", compress_level=3)
 
 
@@ -105,43 +105,43 @@ def _photograph(photo: Photograph) -> Image.Image:
 
 
 def draw(
-    thing: PartedObject, photograph: Image.Image, photo: Photograph, release_info: ExportContext
+    parted: PartedObject, photograph: Image.Image, photo: Photograph, release_info: ExportContext
 ) -> Image.Image:
     """Return the object's crop with its parts coloured, above a legend.
 
     photograph: upright, of any size; the parts are in pixels of `photo`.
     """
-    places = places_of(thing, release_info)
-    top = _Stage(thing, photograph, photo)
+    places = places_of(parted, release_info)
+    top = _Stage(parted, photograph, photo)
     # Draw borders first, so that they show in the parts' colours.
-    for part in thing.parts:
+    for part in parted.parts:
         if part.key == REST_OBJECT:
             top.fill(part.polygons, REST_COLOUR)
-    for part in thing.parts:
+    for part in parted.parts:
         if part.key in places and part.polygons:
             top.fill(part.polygons, colour(places[part.key]))
-    for part in thing.parts:
+    for part in parted.parts:
         if part.key in places and part.polygons:
             top.number(part.polygons, places[part.key] + 1)
-    legend = _legend(thing, places, release_info)
+    legend = _legend(parted, places, release_info)
     picture = Image.new("RGB", (WIDTH_PX, top.image.height + legend.height), PAPER)
     picture.paste(top.image, ((WIDTH_PX - top.image.width) // 2, 0))
     picture.paste(legend, (0, top.image.height))
     return picture
 
 
-def places_of(thing: PartedObject, release_info: ExportContext) -> dict[str, int]:
+def places_of(parted: PartedObject, release_info: ExportContext) -> dict[str, int]:
     """Return the index of each part in its category; unknown parts come last."""
-    keys = dict.fromkeys(release_info.parts.get(thing.category, {}))
-    keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
+    keys = dict.fromkeys(release_info.parts.get(parted.category, {}))
+    keys |= dict.fromkeys(part.key for part in parted.parts if part.origin != "made")
     return {key: index for index, key in enumerate(keys)}
 
 
 class _Stage:
     """The crop, scaled to the picture's width, with its drawing."""
 
-    def __init__(self, thing: PartedObject, photograph: Image.Image, photo: Photograph) -> None:
-        x0, y0, x1, y1 = thing.crop or thing.box
+    def __init__(self, parted: PartedObject, photograph: Image.Image, photo: Photograph) -> None:
+        x0, y0, x1, y1 = parted.crop or parted.box
         ratio = photograph.width / photo.width, photograph.height / photo.height
         self.corner = (x0, y0)
         self.scale = min(WIDTH_PX / (x1 - x0), HEIGHT_PX / (y1 - y0))
@@ -183,19 +183,19 @@ class _Stage:
 
 
 def _legend(
-    thing: PartedObject, places: dict[str, int], release_info: ExportContext
+    parted: PartedObject, places: dict[str, int], release_info: ExportContext
 ) -> Image.Image:
-    names = _names(thing, release_info)
-    drawn = [part for part in thing.parts if part.key in places and part.polygons]
+    names = _names(parted, release_info)
+    drawn = [part for part in parted.parts if part.key in places and part.polygons]
     rows: list[tuple[str, str]] = [
         (colour(places[part.key]), f"{places[part.key] + 1}  {names[part.key]}{_origin_note(part)}")
         for part in drawn
     ]
-    if any(part.key == REST_OBJECT for part in thing.parts):
+    if any(part.key == REST_OBJECT for part in parted.parts):
         rows.append((REST_COLOUR, "rest of the object"))
-    lines = [line for sentence in _sentences(thing, places, names) for line in _wrapped(sentence)]
-    name = release_info.classes.get(thing.category, thing.category)
-    title = list(_wrapped(f"{name} · {thing.name} · {thing.image}", TITLE_PX))
+    lines = [line for sentence in _sentences(parted, places, names) for line in _wrapped(sentence)]
+    name = release_info.classes.get(parted.category, parted.category)
+    title = list(_wrapped(f"{name} · {parted.name} · {parted.image}", TITLE_PX))
     height = 3 * MARGIN_PX + LINE_PX * (len(title) + (len(rows) + 1) // 2 + len(lines))
     legend = Image.new("RGB", (WIDTH_PX, height), PAPER)
     pen = ImageDraw.Draw(legend)
@@ -216,23 +216,25 @@ def _legend(
     return legend
 
 
-def _names(thing: PartedObject, release_info: ExportContext) -> dict[str, str]:
-    known = release_info.parts.get(thing.category, {})
-    return known | {part.key: known.get(part.key) or part.name or part.key for part in thing.parts}
+def _names(parted: PartedObject, release_info: ExportContext) -> dict[str, str]:
+    known = release_info.parts.get(parted.category, {})
+    return known | {part.key: known.get(part.key) or part.name or part.key for part in parted.parts}
 
 
 def _origin_note(part: Part) -> str:
     return " (given)" if part.origin == "given" else ""
 
 
-def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
+def _sentences(
+    parted: PartedObject, places: dict[str, int], names: dict[str, str]
+) -> Iterator[str]:
     """Yield a sentence for each state of parts that are not drawn, and for unknown parts."""
-    states = {part.key: part.state for part in thing.parts}
+    states = {part.key: part.state for part in parted.parts}
     for state, words in WORDS.items():
         part_names = [names[key] for key in places if states.get(key, "") == state]
         if part_names:
             yield f"{words}: {', '.join(part_names)}."
-    if thing.outline is None and any(part.key == REST_BACKGROUND for part in thing.parts):
+    if parted.outline is None and any(part.key == REST_BACKGROUND for part in parted.parts):
         yield "Its outline is not known, so its rest and the background are one region."
 
 

@@ -14,7 +14,7 @@ from labeling.formats.label import Instance, Label, bounds
 from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons, Ring, as_json, clean, from_json, from_shapely
 from labeling.geometry.regions import box_of
-from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, of_merges
+from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, merge_fields
 from labeling.plurals import count_of
 
 # Larger images are not photographs, and their masks would fill the memory.
@@ -34,7 +34,7 @@ Skip = Callable[[str, str, str], None]
 OnFault = Callable[[BadInput], None]
 
 
-def say_nothing(*_: str) -> None:
+def ignore_sentence(*_: str) -> None:
     """Ignore sentences."""
 
 
@@ -77,8 +77,8 @@ class LabelReading:
 
     file: StrPath
     repair: bool = False
-    tell: Tell = say_nothing
-    skip: Skip = say_nothing
+    tell: Tell = ignore_sentence
+    skip: Skip = ignore_sentence
     on_fault: OnFault | None = None
     inclusive: bool = False
     exact: bool = False
@@ -94,7 +94,7 @@ class LabelReading:
         return self
 
     @contextmanager
-    def sparing(self) -> Iterator[None]:
+    def collecting_faults(self) -> Iterator[None]:
         """Pass a BadInput of the block to on_fault; raise it if on_fault is None."""
         try:
             yield
@@ -127,7 +127,9 @@ class LabelReading:
                 f"give {least} to {most} characters, such as a wnid" if least else "shorten it",
             )
         if NO_TEXT.search(text):
-            raise self.bad("has a NUL or half a surrogate pair, which is no text", "take it out")
+            raise self.bad(
+                "contains a NUL or a lone surrogate, which is not valid text", "remove it"
+            )
 
     def polygons(self, value: Any, size: Size | None, entry: str, made: bool = False) -> Polygons:
         """Return the polygons of nested lists, validated. size: of the image, if known.
@@ -239,7 +241,7 @@ class LabelReading:
     ) -> Part:
         """Return the part of a row by part_details(), with its polygons. Raises BadInput."""
         merges = [self._merge(merge, size, entry) for merge in self._list(row, "merges", entry)]
-        fields = of_merges(merges)
+        fields = merge_fields(merges)
         if "radius" in row:
             fields["radius"] = self._length(row["radius"], f"{entry}'s radius")
         if "pieces" in row:

@@ -82,7 +82,7 @@ def files_in(path: Path, ending: str) -> Iterable[Path]:
     return sorted(file for file in path.rglob("*") if file.suffix.lower() == ending)
 
 
-def the_file(path: StrPath, name: str) -> Path:
+def single_file(path: StrPath, name: str) -> Path:
     """Return the file, or in a folder the file of that name, else its only .json besides
     release.json.
 

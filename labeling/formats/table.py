@@ -104,7 +104,7 @@ class _TableRow(NamedTuple):
 def _rows(reading: LabelReading) -> Iterator[_TableRow]:
     for line, cells in rows(Path(reading.file), ("image", *READ), optional=READ):
         row = None
-        with reading.sparing():
+        with reading.collecting_faults():
             row = _row(dict(zip(("image", *READ), cells, strict=True)), reading.at(line))
         if row is not None:
             yield row

@@ -92,7 +92,7 @@ def rank(triangles: Delaunay, inner: Bools) -> Ranked:
             strict=True,
         )
     ]
-    distinct = [(1, 2), *_rising(set(fractions) - {(1, 2)})]
+    distinct = [(1, 2), *_sorted_fractions(set(fractions) - {(1, 2)})]
     rank_of = {fraction: at for at, fraction in enumerate(distinct)}
     ranks = np.zeros(len(triangles.corners), np.int64)
     ranks[others] = [rank_of[fraction] for fraction in fractions]
@@ -211,7 +211,7 @@ def _reduced(n: int, d: int) -> tuple[int, int]:
     return n // common, d // common
 
 
-def _rising(fractions: set[tuple[int, int]]) -> list[tuple[int, int]]:
+def _sorted_fractions(fractions: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sort by value in floats and verify in integers."""
     by_value = sorted(fractions, key=lambda fraction: fraction[0] / fraction[1])
     if all(n0 * d1 < n1 * d0 for (n0, d0), (n1, d1) in pairwise(by_value)):

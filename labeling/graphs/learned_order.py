@@ -58,7 +58,9 @@ def _labels(campaign: Campaign, graph: QuestionGraph) -> Iterator[npt.NDArray[np
             image_state.questions_of(campaign.pk, part),
         )
         for item in part:
-            replay = planning.stand(graph, rows.get(item, ()), mode, values_by_item.get(item))
+            replay = planning.replay_current(
+                graph, rows.get(item, ()), mode, values_by_item.get(item)
+            )
             settled = replay.settled
             if len(settled) == len(graph.nodes) and all(
                 v != "unknown" for v, _ in settled.values()

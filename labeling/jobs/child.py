@@ -29,7 +29,7 @@ from labeling.models import Job
 logger = logging.getLogger(__name__)
 
 # Interval in seconds at which the lease is checked.
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 # Limits of stdout, and of the end of stderr.
 MOST_OUTPUT = 8 * 1024 * 1024
 KEPT_ERRORS = 64 * 1024
@@ -121,7 +121,7 @@ def run(
     output = _Output(process)
     try:
         while not _ended(process):
-            output.read(LOOK_SECONDS)
+            output.read(POLL_SECONDS)
             if len(output.stdout) > MOST_OUTPUT:
                 raise ChildFailed(f"The command printed more than {MOST_OUTPUT >> 20} MiB.")
             queue.renew_child(job, output.last_line())

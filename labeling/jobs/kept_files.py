@@ -26,7 +26,7 @@ MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
 # Folder of the kept files in the store.
 STORED = "uploads"
-GONE = "The uploaded file was deleted after a day. Choose it again."
+DELETED = "The uploaded file was deleted after a day. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
@@ -64,9 +64,9 @@ def find(user: User, token: str) -> Path:
     """Return the file of the token. Raises Refusal if it is gone or another person's."""
     path = _folder() / f"{user.pk}-{token}"
     if not is_token(token):
-        raise Refusal(GONE)
+        raise Refusal(DELETED)
     if not path.is_file() and not shared_files.fetch(_stored_name(path), path):
-        raise Refusal(GONE)
+        raise Refusal(DELETED)
     return path
 
 
@@ -76,7 +76,7 @@ def forget(user: User, token: str) -> None:
 
 
 @contextmanager
-def called(name: str) -> Iterator[None]:
+def naming_file(name: str) -> Iterator[None]:
     """Make faults of files read in this block use the sender's file name."""
     try:
         yield

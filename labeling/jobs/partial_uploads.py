@@ -32,7 +32,7 @@ KEPT = timedelta(days=3)
 MAX_PARTS = 10_000
 # Folder of the parts in the store.
 STORED = "partial_uploads"
-GONE = "There is no such upload, or it was deleted after three days. Start a new one."
+NO_UPLOAD = "There is no such upload, or it was deleted after three days. Start a new one."
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 1024 * 1024
 
@@ -80,7 +80,7 @@ class PartialUpload:
         except BaseException as error:
             file.close()
             if isinstance(error, FileNotFoundError):
-                raise NotYours(GONE) from error
+                raise NotYours(NO_UPLOAD) from error
             raise
         file.seek(0)
         return file
@@ -160,7 +160,7 @@ def find(user: User, sha256: str) -> PartialUpload:
         if _SHA256.fullmatch(sha256):
             with storages["data"].open(f"{STORED}/{user.pk}/{sha256}.json") as file:
                 return PartialUpload(user, sha256, **json.load(file))
-    raise NotYours(GONE)
+    raise NotYours(NO_UPLOAD)
 
 
 def forget_old() -> None:

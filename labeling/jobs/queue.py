@@ -42,8 +42,8 @@ MAX_PATIENCE = timedelta(minutes=10)
 # How long a job waits after TooEarly.
 EARLY_PAUSE = timedelta(seconds=10)
 # How long a job waits for the object store: at first, and in total before it fails.
-AWAY_PAUSE = timedelta(seconds=30)
-MOST_AWAY = timedelta(days=1)
+UNREACHABLE_PAUSE = timedelta(seconds=30)
+LONGEST_OUTAGE = timedelta(days=1)
 # Seconds to wait for the broker, whatever the transport's timeouts are: in a request; in the sweep
 # and before a process exits. After a failure, nothing is sent for BROKER_REST_SECONDS.
 SEND_SECONDS = 1.0
@@ -386,15 +386,15 @@ def _patience(job: Job, now: datetime) -> timedelta:
 
 
 def _wait_for_store(job: Job, fault: StoreUnreachable) -> None:
-    """Queue the job again without losing an attempt, doubling its wait; fail it after MOST_AWAY."""
+    """Queue the job again without losing an attempt, doubling its wait; fail it after LONGEST_OUTAGE."""
     now = timezone.now()
     since = job.waits_since or now
-    if now - since >= MOST_AWAY:
+    if now - since >= LONGEST_OUTAGE:
         reason = f"It waited for the object store since {since:%Y-%m-%d %H:%M} UTC: {fault}"
         fail(job, Refusal(reason))
         return
     job.attempts -= 1
-    pause = min(max(AWAY_PAUSE, now - since), MAX_PATIENCE)
+    pause = min(max(UNREACHABLE_PAUSE, now - since), MAX_PATIENCE)
     if not _queue_again(job, explain(fault), pause, waits_since=since):
         finish(job)
 

@@ -33,7 +33,7 @@ def keep(file: File, folder: str) -> str:
     return stored
 
 
-def waited_for(kind: str) -> set[str]:
+def needed_uploads(kind: str) -> set[str]:
     """Return the uploads ("stored" in payloads) of queued and running jobs of this kind."""
     waiting = Job.objects.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING])
     return set(waiting.values_list("payload__stored", flat=True))

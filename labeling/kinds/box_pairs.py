@@ -25,7 +25,7 @@ __all__ = [
     "ReplayedPair",
     "Wanted",
     "content_of",
-    "first",
+    "first_question",
     "replay",
 ]
 
@@ -126,7 +126,7 @@ def replay(pair: str, questions: Sequence[PairQuestion]) -> ReplayedPair:
             if current.state == WITHDRAWN and current.is_aside:
                 replayed.reopen.append(current.id)
             break
-        replayed.chain = chains.after(replayed.chain, _said(current), current.rules)
+        replayed.chain = chains.after(replayed.chain, _answer_event(current), current.rules)
         current = _decided(replayed.chain, by_number)
         if current is not None:
             continue
@@ -135,7 +135,7 @@ def replay(pair: str, questions: Sequence[PairQuestion]) -> ReplayedPair:
         next_content = content_of(replayed.chain)
         barred = _barred(replayed.chain, replayed.path)
         after = by_number.get(replayed.chain.number, ())
-        current = next((row for row in after if _serves(row, next_content, barred)), None)
+        current = next((row for row in after if _matches(row, next_content, barred)), None)
         if current is None:
             replayed.open = Wanted(replayed.chain.step, next_content, barred)
     kept = {question.id for question in replayed.path}
@@ -147,7 +147,7 @@ def replay(pair: str, questions: Sequence[PairQuestion]) -> ReplayedPair:
     return replayed
 
 
-def again(chain: Chain) -> PairContent:
+def unrequested_review(chain: Chain) -> PairContent:
     """Return the content of a question for a reviewer's unrequested decision."""
     return {
         "number": chain.number,
@@ -158,14 +158,14 @@ def again(chain: Chain) -> PairContent:
 
 def _decided(chain: Chain, by_number: Mapping[int, Sequence[PairQuestion]]) -> PairQuestion | None:
     """Return a reviewer's first decision on the chain in its current state."""
-    review_content = again(chain)
+    review_content = unrequested_review(chain)
     rows = by_number.get(chain.number, ())
     return next(
         (row for row in rows if row.step == REVIEW and _shown(row.content) == review_content), None
     )
 
 
-def first(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
+def first_question(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Wanted:
     """Return the first question of a pair. Its content is {} without proposals."""
     chain = chains.begin(pair, rules, proposals)
     if not proposals:
@@ -197,7 +197,7 @@ def content_of(chain: Chain) -> PairContent:
     return content
 
 
-def _serves(question: PairQuestion, content: PairContent, barred: frozenset[int]) -> bool:
+def _matches(question: PairQuestion, content: PairContent, barred: frozenset[int]) -> bool:
     """Return whether this question has that content and is barred for these people.
 
     More people may be barred than when it was opened: for example a person who checked a box that
@@ -212,7 +212,7 @@ def _shown(content: PairContent) -> object:
     return {key: value for key, value in content.items() if key not in UNSHOWN}
 
 
-def _said(question: PairQuestion) -> chains.Answer:
+def _answer_event(question: PairQuestion) -> chains.Answer:
     if question.state == DROPPED:
         return chains.DroppedImage()
     return STEPS[question.step].answer(question.value)

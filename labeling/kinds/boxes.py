@@ -56,9 +56,9 @@ from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
 
 NONE = "none"
-DRAG, CLICKS = HOWS = ("drag", "clicks")
+DRAG, CLICKS = METHODS = ("drag", "clicks")
 # The `came` of a box, by how it was drawn.
-CAME = {DRAG: DRAWN, CLICKS: CLICKED}
+ORIGIN_OF_METHOD = {DRAG: DRAWN, CLICKS: CLICKED}
 # (reason why a box is not good, words, key), in the order of the page.
 REASONS = (
     ("loose", _("Too loose"), "1"),
@@ -168,8 +168,8 @@ class DrawStep(Step):
         }:
             raise refusal('A drawing is {"box", "how", "points", "flags"}, or "none".')
         how = value.get("how", DRAG)
-        if how not in HOWS:
-            raise refusal(f"how is {str(how)[:60]!r}; give one of: {', '.join(HOWS)}.")
+        if how not in METHODS:
+            raise refusal(f"how is {str(how)[:60]!r}; give one of: {', '.join(METHODS)}.")
         box = clean_box(value["box"], context.width, context.height)
         cleaned: dict[str, object] = {"box": list(box), "how": how}
         if how == CLICKS:
@@ -221,7 +221,9 @@ class DrawStep(Step):
     def answer(self, value: Any) -> chain.DrawnBox:
         if value == NONE:
             return chain.DrawnBox(None)
-        return chain.DrawnBox(as_box(value["box"]), CAME[value["how"]], tuple(value["flags"]))
+        return chain.DrawnBox(
+            as_box(value["box"]), ORIGIN_OF_METHOD[value["how"]], tuple(value["flags"])
+        )
 
     def agrees(self, value: Any, reference: Any) -> bool:
         """Return whether both drew the same object, or both nothing."""

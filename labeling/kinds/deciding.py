@@ -88,23 +88,23 @@ def judge(
     to an inner node of a question graph). While more votes are needed, all existing ones are
     counted.
     """
-    cast = sorted(
+    ordered_votes = sorted(
         (vote for vote in votes if vote.annotator not in skills.voided),
         key=lambda vote: (vote.at, vote.revisions[0][1]),
     )
     majority = policy["method"] == "majority"
-    size = _first_look(cast, policy, None if majority else skills.since)
+    size = _first_look(ordered_votes, policy, None if majority else skills.since)
     while True:
-        counted = _as_they_stood(cast[:size])
+        counted = _as_they_stood(ordered_votes[:size])
         values = [value for _, value in counted]
         if majority:
             verdict = kind.settle(values, policy)
         else:
-            people = [vote.annotator for vote in cast[:size]]
+            people = [vote.annotator for vote in ordered_votes[:size]]
             verdict = _weigh(kind, people, values, policy, skills, topic, inner)
-        if not verdict.more or size >= len(cast):
+        if not verdict.more or size >= len(ordered_votes):
             return _for_review(kind, verdict, policy), counted
-        size = min(len(cast), size + verdict.more)
+        size = min(len(ordered_votes), size + verdict.more)
 
 
 def _for_review(kind: Kind, verdict: Verdict, policy: WholePolicy) -> Verdict:
@@ -122,18 +122,18 @@ def _for_review(kind: Kind, verdict: Verdict, policy: WholePolicy) -> Verdict:
     return Verdict("dropped", value="dropped")
 
 
-def _first_look(cast: Sequence[Vote], policy: WholePolicy, since: datetime | None) -> int:
+def _first_look(ordered_votes: Sequence[Vote], policy: WholePolicy, since: datetime | None) -> int:
     """Return the number of votes when this policy was first applied with these skills."""
     first = policies.first_votes(policy)
     if since is not None:
         # Skills that were learned while the question was open were first applied at the next vote.
-        first = max(first, bisect_right(cast, since, key=lambda vote: vote.at) + 1)
-    return min(len(cast), first)
+        first = max(first, bisect_right(ordered_votes, since, key=lambda vote: vote.at) + 1)
+    return min(len(ordered_votes), first)
 
 
-def _as_they_stood(cast: Sequence[Vote]) -> list[tuple[str, Any]]:
+def _as_they_stood(ordered_votes: Sequence[Vote]) -> list[tuple[str, Any]]:
     """Return the answers at the time of the last of these votes; later revisions do not count."""
-    return [vote.as_of(cast[-1].at) for vote in cast]
+    return [vote.as_of(ordered_votes[-1].at) for vote in ordered_votes]
 
 
 def _weigh(
@@ -147,30 +147,32 @@ def _weigh(
 ) -> Verdict:
     if isinstance(kind, DrawnKind):
         unknown = policy["assumed_accuracy"]
-        weights = [clip(skills.accuracy.get(who, unknown)) for who in people]
+        weights = [clip(skills.accuracy.get(annotator, unknown)) for annotator in people]
         return kind.settle_weighted(values, weights, policy)
     words = [kind.vote(value) for value in values]
-    able = [(who, word) for who, word in zip(people, words, strict=True) if word is not None]
+    valid_votes = [
+        (annotator, word) for annotator, word in zip(people, words, strict=True) if word is not None
+    ]
     # As by majority: two abstentions of two must not be enough to drop it.
     expected_votes = max(len(values), min(policy["votes"], policy["max_votes"]))
-    if len(values) - len(able) > Fraction(str(policy["drop_share"])) * expected_votes:
+    if len(values) - len(valid_votes) > Fraction(str(policy["drop_share"])) * expected_votes:
         return Verdict("dropped", value="dropped")
-    if len(able) >= policy["min_votes"]:
-        word, probability = best(able, policy, skills, topic)
+    if len(valid_votes) >= policy["min_votes"]:
+        word, probability = best(valid_votes, policy, skills, topic)
         target, is_measured = policy["target_error"], policy["target_rule"] == "measured"
         is_sure = target is not None or len(values) >= policy["votes"]
         if inner and word == "no":
             is_sure = is_sure and 1 - probability <= policy["inner_no_error"]
         elif target is not None and is_measured:
-            is_sure = measured_error(probability, len(able), skills) <= target
+            is_sure = measured_error(probability, len(valid_votes), skills) <= target
         elif target is not None:
             is_sure = 1 - probability <= target
         if is_sure:
             return Verdict("settled", kind.answer_of(word), probability)
     if len(values) >= policy["max_votes"]:
-        if not able:
+        if not valid_votes:
             return Verdict("review")
-        word, probability = best(able, policy, skills, topic)
+        word, probability = best(valid_votes, policy, skills, topic)
         return Verdict("review", kind.answer_of(word), probability)
     return Verdict("open", more=max(1, policies.first_votes(policy) - len(values)))
 
@@ -184,17 +186,17 @@ def measured_error(probability: float, votes: int, skills: Skills) -> float:
 
 
 def best(
-    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
+    valid_votes: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
 ) -> tuple[str, float]:
     """Return the most probable answer and its probability."""
     if len(skills.classes) > 2:
-        return _best_of_many(able, policy, skills)
-    yes = probability_of_yes(able, policy, skills, topic)
+        return _best_of_many(valid_votes, policy, skills)
+    yes = probability_of_yes(valid_votes, policy, skills, topic)
     return ("yes", yes) if yes >= 0.5 else ("no", 1 - yes)
 
 
 def probability_of_yes(
-    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
+    valid_votes: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills, topic: str
 ) -> float:
     """Return P(yes | votes): by the topic's vote table, if that is the method and it exists, else
     by Bayes' rule with everyone's skills.
@@ -203,17 +205,17 @@ def probability_of_yes(
     """
     table = skills.tables.get(topic) if policy["method"] == "vote-table" else None
     # A table learned on fewer votes does not apply to more.
-    if table is not None and len(able) <= table.size:
-        yes = sum(word == "yes" for _, word in able)
-        return table.probability(yes, len(able) - yes)
+    if table is not None and len(valid_votes) <= table.size:
+        yes = sum(word == "yes" for _, word in valid_votes)
+        return table.probability(yes, len(valid_votes) - yes)
     prior = skills.prior.get(topic, skills.prior.get("*", policy["prior_yes"]))
     unknown = gains_of_accuracy(policy["assumed_accuracy"])
-    gains = [skills.gains.get(who, unknown)[word == "yes"] for who, word in able]
+    gains = [skills.gains.get(annotator, unknown)[word == "yes"] for annotator, word in valid_votes]
     return posterior_binary(clip(prior), gains)
 
 
 def _best_of_many(
-    able: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills
+    valid_votes: Sequence[tuple[int, str]], policy: WholePolicy, skills: Skills
 ) -> tuple[str, float]:
     """Return the most probable of many classes and its probability, with a uniform prior.
 
@@ -222,8 +224,8 @@ def _best_of_many(
     """
     others = len(skills.classes) - 1
     scores: dict[str, list[float]] = {}
-    for who, word in able:
-        right = clip(skills.accuracy.get(who, policy["assumed_accuracy"]))
+    for annotator, word in valid_votes:
+        right = clip(skills.accuracy.get(annotator, policy["assumed_accuracy"]))
         scores.setdefault(word, []).append(math.log(right / ((1 - right) / others)))
     logs = {word: math.fsum(gains) for word, gains in scores.items()}
     # Ties go to the smaller word, so that the order of votes does not matter.

@@ -20,7 +20,7 @@ from labeling.kinds.base import OBJECTS, DrawingContext, DrawnKind
 from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
-from labeling.parts.joining import Came, DrawnParts, PartAnswer, is_assisted, labels_in
+from labeling.parts.joining import DrawnParts, PartAnswer, ProposalUse, is_assisted, labels_in
 from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
 
@@ -201,13 +201,15 @@ class Parts(DrawnKind):
         if len(values) < least_votes:
             return Verdict("open", more=least_votes - len(values))
         pairs = zip(values, weights, strict=True)
-        able = [(value, weight) for value, weight in pairs if self.vote(value)]
-        if len(values) - len(able) > exact_share(policy["drop_share"]) * len(values):
+        drawings = [(value, weight) for value, weight in pairs if self.vote(value)]
+        if len(values) - len(drawings) > exact_share(policy["drop_share"]) * len(values):
             return Verdict("dropped", value="dropped")
         proposal = None
-        if able:
-            proposal = joining.joined([value for value, _ in able], [weight for _, weight in able])
-            alone = all(is_assisted(value) for value, _ in able)
+        if drawings:
+            proposal = joining.joined(
+                [value for value, _ in drawings], [weight for _, weight in drawings]
+            )
+            alone = all(is_assisted(value) for value, _ in drawings)
             if joining.least_agreement(proposal) >= policy["agree_iou"] and not alone:
                 return Verdict("settled", proposal)
         if len(values) < policy["max_votes"]:
@@ -337,7 +339,7 @@ def _clean_part(label: object, part: AskedPart, context: DrawingContext) -> Part
 
 def _clean_came(
     came: object, drawn: polygons.Polygons, part: str, context: DrawingContext, subject: str
-) -> Came | None:
+) -> ProposalUse | None:
     """Return how the drawing used a proposal; None if it used none, or the proposal has changed.
 
     Only the proposal and the edits are kept. Without a statement, a drawing equal to a proposal in

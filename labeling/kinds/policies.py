@@ -10,7 +10,7 @@ from labeling.errors import Refusal
 from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Kind
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import votes_wanted
+from labeling.kinds.votes import votes_needed
 
 if TYPE_CHECKING:
     from labeling.models import Campaign
@@ -256,7 +256,7 @@ def first_votes(policy: WholePolicy) -> int:
     2
     """
     if policy["method"] == "majority":
-        return votes_wanted(Counter(), 0, policy)
+        return votes_needed(Counter(), 0, policy)
     return policy["votes"] if policy["target_error"] is None else policy["min_votes"]
 
 

@@ -41,24 +41,24 @@ def plurality(votes: Sequence[str | None], policy: WholePolicy) -> Verdict:
     policy["drop_share"] drop the question. A tie, also of no votes, requests one more up to
     policy["max_votes"], then a reviewer. The order of the votes does not matter.
     """
-    able = Counter(vote for vote in votes if vote is not None)
-    abstained = len(votes) - able.total()
-    if missing_votes := votes_wanted(able, abstained, policy):
+    valid_votes = Counter(vote for vote in votes if vote is not None)
+    abstained = len(votes) - valid_votes.total()
+    if missing_votes := votes_needed(valid_votes, abstained, policy):
         return Verdict("open", more=missing_votes)
     expected_votes = max(len(votes), policy["votes"])
     if abstained > exact_share(policy["drop_share"]) * expected_votes:
         return Verdict("dropped", value="dropped")
-    ranked = able.most_common(2)
+    ranked = valid_votes.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         if len(votes) < policy["max_votes"]:
             return Verdict("open", more=1)
         if not ranked:
             return Verdict("review")
         # Of tied words take the smallest, so that the order of votes does not matter.
-        word = min(word for word, count in able.items() if count == ranked[0][1])
-        return Verdict("review", word, ranked[0][1] / able.total())
+        word = min(word for word, count in valid_votes.items() if count == ranked[0][1])
+        return Verdict("review", word, ranked[0][1] / valid_votes.total())
     winner, count = ranked[0]
-    return Verdict("settled", value=winner, probability=count / able.total())
+    return Verdict("settled", value=winner, probability=count / valid_votes.total())
 
 
 def most_probable(settled: object) -> str | None:
@@ -71,7 +71,7 @@ def most_probable(settled: object) -> str | None:
     return str(settled).removeprefix(KEPT) if is_kept else None
 
 
-def votes_wanted(able: Counter[str], abstained: int, policy: WholePolicy) -> int:
+def votes_needed(valid_votes: Counter[str], abstained: int, policy: WholePolicy) -> int:
     """Return the fewest further votes that could decide a majority of policy["votes"]; 0 if
     decided.
 
@@ -85,10 +85,10 @@ def votes_wanted(able: Counter[str], abstained: int, policy: WholePolicy) -> int
     >>> votes_wanted(Counter(yes=3), 0, five), votes_wanted(Counter(), 4, five)
     (0, 0)
     """
-    missing = policy["votes"] - able.total() - abstained
+    missing = policy["votes"] - valid_votes.total() - abstained
     if missing <= 0 or policy.get("stop_early") != "decided":
         return max(missing, 0)
-    first, second, *_ = *sorted(able.values(), reverse=True), 0, 0
+    first, second, *_ = *sorted(valid_votes.values(), reverse=True), 0, 0
     # The largest number of abstentions that does not drop the question.
     allowed = math.floor(exact_share(policy["drop_share"]) * policy["votes"])
     to_drop = allowed + 1 - abstained

@@ -54,13 +54,13 @@ def choose(images: Sequence[KnownImage], distance: int = DISTANCE) -> list[Remov
     removed: dict[int, Removed] = {}
     order = sorted(range(len(images)), key=lambda at: _rank(images[at], at))
     # Of equal wholes at most one is kept; images of other sets are all kept.
-    kept_of: dict[int, int] = {}
+    kept_by_hash: dict[int, int] = {}
     waiting = []
     for at in order:
         fingerprint = images[at].fingerprint
         if fingerprint is None:
             continue
-        first = kept_of.setdefault(int(fingerprint[0]), at)
+        first = kept_by_hash.setdefault(int(fingerprint[0]), at)
         if first == at:
             waiting.append(at)
         elif not images[at].origin:

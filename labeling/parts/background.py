@@ -16,7 +16,7 @@ from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Box, Part, Parted
 
 # Rings up to this area, in square pixels, are dropped. New corners at crossings are rounded to
 # doubles, which can leave slivers along a border that two parts share.
-HAIR = 1e-6
+SLIVER_PX2 = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def rest(parts: Iterable[Polygons], outline: Polygons | None, crop: Box) -> Rest
     )
 
 
-def made(uncovered: Rest) -> tuple[Part, ...]:
+def rest_parts(uncovered: Rest) -> tuple[Part, ...]:
     """Return the rest as parts of origin "made", the object's first, without empty ones."""
     shares = ((REST_OBJECT, uncovered.object), (REST_BACKGROUND, uncovered.background))
     return tuple(Part(key, share, origin="made") for key, share in shares if share)
 
 
-def without(thing: PartedObject) -> PartedObject:
+def without_rest(thing: PartedObject) -> PartedObject:
     """Return the object with only the parts that come from people or a file."""
     return replace(thing, parts=tuple(part for part in thing.parts if part.origin != "made"))
 
@@ -63,7 +63,7 @@ def with_rest(thing: PartedObject) -> PartedObject:
     """Return the object with the uncovered area as its last parts, of origin "made"."""
     drawn = [part.polygons for part in thing.parts if part.polygons]
     uncovered = rest(drawn, thing.outline, thing.crop or thing.box)
-    return replace(thing, parts=(*thing.parts, *made(uncovered)))
+    return replace(thing, parts=(*thing.parts, *rest_parts(uncovered)))
 
 
 def _united(shapes: Iterable[Polygons]) -> Any:
@@ -86,15 +86,15 @@ def _polygons(shape: Any) -> Polygons:
     rings, of_piece = shapely.get_rings(shapely.get_parts(shape), return_index=True)
     if not len(rings):
         return ()
-    hairs: Any = shapely.area(shapely.polygons(rings)) <= HAIR
+    slivers: Any = shapely.area(shapely.polygons(rings)) <= SLIVER_PX2
     corners, of_ring = shapely.get_coordinates(rings, return_index=True)
     ends = np.searchsorted(of_ring, np.arange(1, len(rings) + 1)).tolist()
     points = list(map(tuple, corners.tolist()))
     pieces: dict[int, list[Ring]] = {}
     start, last = 0, -1
-    for piece, end, is_hair in zip(of_piece.tolist(), ends, hairs.tolist(), strict=True):
+    for piece, end, is_sliver in zip(of_piece.tolist(), ends, slivers.tolist(), strict=True):
         # The outer ring comes first; shapely repeats the first corner.
-        if not is_hair and (piece in pieces or piece != last):
+        if not is_sliver and (piece in pieces or piece != last):
             pieces.setdefault(piece, []).append(tuple(points[start : end - 1]))
         start, last = end, piece
     return tuple(map(tuple, pieces.values()))

@@ -24,7 +24,7 @@ ONE_PROPOSAL = 0.8
 DIGITS = 4
 
 
-class Came(TypedDict):
+class ProposalUse(TypedDict):
     """How a drawing used the model's proposal. how: TAKEN or MENDED. iou: of drawing and proposal.
     edits: manual steps afterwards, as the page reports. box: of the proposal, in whole pixels.
     model: the network's SHA-256.
@@ -43,7 +43,7 @@ class PartAnswer(TypedDict):
 
     state: str
     polygons: NotRequired[PolygonLists]
-    came: NotRequired[Came]
+    came: NotRequired[ProposalUse]
 
 
 class PartAgreement(TypedDict):
@@ -100,7 +100,7 @@ def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
     return labels
 
 
-def _source(came: Came | None) -> Source:
+def _source(came: ProposalUse | None) -> Source:
     if came is None:
         return ()
     x0, y0, x1, y1 = came["box"]
@@ -113,7 +113,7 @@ def is_assisted(value: Mapping[str, Any]) -> bool:
     return any(helped) or any("assisted" in part for part in value.get("agreement", {}).values())
 
 
-def one_proposal(a: Source, b: Source) -> bool:
+def is_same_proposal(a: Source, b: Source) -> bool:
     """Return whether two drawings are based on one proposal: same network, nearly the same box.
 
     Two people who click a few pixels apart get outlines with the same errors.
@@ -131,7 +131,7 @@ def shares(sources: Sequence[Source]) -> list[Fraction]:
     """
     group = list(range(len(sources)))
     for a, b in combinations(range(len(sources)), 2):
-        if one_proposal(sources[a], sources[b]) and group[a] != group[b]:
+        if is_same_proposal(sources[a], sources[b]) and group[a] != group[b]:
             old, new = group[b], group[a]
             group = [new if each == old else each for each in group]
     return [Fraction(1, group.count(each)) for each in group]
@@ -153,18 +153,20 @@ def joined(values: Sequence[DrawnParts], weights: Sequence[float]) -> DrawnParts
     if len(values) == 1:
         return {**values[0]}
     people = [labels_in(value) for value in values]
-    whole = [Fraction(str(round(weight, 6))) for weight in weights]
+    exact_weights = [Fraction(str(round(weight, 6))) for weight in weights]
     keys = sorted({key for labels in people for key in labels})
     parts: dict[str, PartLabel] = {}
     for key in keys:
-        once = shares([labels[key].source if key in labels else () for labels in people])
-        cast = [weight * share for weight, share in zip(whole, once, strict=True)]
+        proposal_shares = shares([labels[key].source if key in labels else () for labels in people])
+        vote_weights = [
+            weight * share for weight, share in zip(exact_weights, proposal_shares, strict=True)
+        ]
         voters = [
             (labels[key], weight)
-            for labels, weight in zip(people, cast, strict=True)
+            for labels, weight in zip(people, vote_weights, strict=True)
             if key in labels
         ]
-        if 2 * sum(weight for _, weight in voters) >= sum(cast):
+        if 2 * sum(weight for _, weight in voters) >= sum(vote_weights):
             parts[key] = _voted(voters)
     return {
         "parts": {key: _content(parts[key]) for key in keys if key in parts and key != OUTLINE},
@@ -205,7 +207,7 @@ def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
     pairs = [
         figures
         for figures, (a, b) in zip(figures_of_pairs, combinations(drawn, 2), strict=True)
-        if not one_proposal(a.source, b.source)
+        if not is_same_proposal(a.source, b.source)
     ]
     boundaries = [boundary for _, boundary in pairs]
     ious = [iou for iou, _ in pairs] + [
@@ -263,7 +265,7 @@ def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
 def _points(labels: Sequence[PartLabel]) -> list[float | None]:
     if len(labels) == 2:
         # Two drawings of one proposal tell nothing about either person.
-        same = one_proposal(labels[0].source, labels[1].source)
+        same = is_same_proposal(labels[0].source, labels[1].source)
         return [None if same else likeness(labels[0], labels[1])] * 2
     drawn = [label.polygons for label in labels if label.state == DRAWN]
     if 2 * len(drawn) <= len(labels):

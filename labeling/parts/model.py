@@ -177,20 +177,20 @@ def part_details(part: Part) -> dict[str, object]:
     if part.merges:
         row["merges"] = [merge_content(merge) for merge in part.merges]
     # Leave out what the merges say already.
-    for key, value in of_merges(part.merges).items():
+    for key, value in merge_fields(part.merges).items():
         if (part_value := getattr(part, key)) != value:
             row[key] = part_value
     return row
 
 
-class OfMerges(TypedDict):
+class MergeFields(TypedDict):
     merges: tuple[Merge, ...]
     radius: float | None
     pieces: tuple[Polygons, ...]
     apart: bool
 
 
-def of_merges(merges: Iterable[Merge]) -> OfMerges:
+def merge_fields(merges: Iterable[Merge]) -> MergeFields:
     """Return a part's fields from its merges: the largest radius, all pieces, apart."""
     merges = tuple(merges)
     return {

@@ -22,7 +22,7 @@ from labeling.parts.model import (
     Merge,
     Part,
     PartedObject,
-    of_merges,
+    merge_fields,
 )
 from labeling.vocabulary.types import Category, PartName, folded
 
@@ -75,7 +75,7 @@ def simplified(parted: PartedObject, category: Category, cap: float | None = CAP
     parts = []
     for key, instances in sources.items():
         name = category.by_key[key]
-        parts.append(_part(name, _told_apart(name, instances), longest))
+        parts.append(_part(name, _by_instance(name, instances), longest))
     merged = sum(len(merge.pieces) > 1 for part in parts for merge in part.merges)
     changed = replace(
         parted, category=category.key, parts=tuple(parts), name=own_name(parted, category)
@@ -126,7 +126,7 @@ def remerged(part: Part, merges: Iterable[Merge]) -> Part:
     """Return the part made of these instances, each merged from its pieces."""
     made = [merged(merge) for merge in merges]
     polygons = _joined([shape for _, shape in made])
-    return replace(part, polygons=polygons, **of_merges(merge for merge, _ in made))
+    return replace(part, polygons=polygons, **merge_fields(merge for merge, _ in made))
 
 
 def _joined(shapes: Sequence[Polygons]) -> Polygons:
@@ -154,7 +154,7 @@ def _are_clear(first_box: Sequence[int], second_box: Sequence[int]) -> bool:
     )
 
 
-def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, list[Part]]:
+def _by_instance(name: PartName, instances: dict[str, list[Part]]) -> dict[str, list[Part]]:
     """Return the pieces by instance: a repeated name is another instance. Raises Refusal."""
     instances_of_part: dict[str, list[Part]] = {}
     for instance, parts in instances.items():

@@ -58,7 +58,7 @@ def _decoded(
     shown_prompts = prompts.clean(request["prompts"], width, height)
     embedding = _embedding(embeddings, request["embedding"])
     mask, score = network.decode(embedding, shown_prompts, (width, height), prepared)
-    outline = outline_of(mask, (width, height), shown_prompts.on_it())
+    outline = outline_of(mask, (width, height), shown_prompts.points_on_part())
     return {"polygons": as_json(outline), "score": score if math.isfinite(score) else None}
 
 

@@ -21,14 +21,16 @@ SMALLEST_PX2 = 4.0
 
 
 def outline_of(
-    mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]] = ()
+    mask: NDArray[np.bool_],
+    size: tuple[int, int],
+    points_on_part: Sequence[tuple[float, float]] = (),
 ) -> Polygons:
     """Return one valid piece with its holes, in pixels of the image on tenths; () for a tiny mask.
 
     mask: (h, w), of the whole image scaled to it. size: width and height of the image. on_it:
     points of the image; the component with most of them is returned, else the largest.
     """
-    piece = _component(mask, size, on_it)
+    piece = _component(mask, size, points_on_part)
     if piece is None:
         return ()
     height, width = mask.shape
@@ -53,7 +55,7 @@ def outline_of(
 
 
 def _component(
-    mask: NDArray[np.bool_], size: tuple[int, int], on_it: Sequence[tuple[float, float]]
+    mask: NDArray[np.bool_], size: tuple[int, int], points_on_part: Sequence[tuple[float, float]]
 ) -> NDArray[np.bool_] | None:
     from scipy.ndimage import label
 
@@ -64,7 +66,7 @@ def _component(
     sizes[0] = 0
     height, width = mask.shape
     hits = np.zeros(count + 1, int)
-    for x, y in on_it:
+    for x, y in points_on_part:
         column = min(int(x * width / size[0]), width - 1)
         row = min(int(y * height / size[1]), height - 1)
         hits[labelled[row, column]] += 1

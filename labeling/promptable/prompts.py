@@ -7,7 +7,7 @@ from labeling.errors import Refusal
 from labeling.geometry.polygons import TENTHS
 
 # Labels of points, as exports of SAM have them.
-BESIDE, ON, BOX_START, BOX_END, PADDING = 0, 1, 2, 3, -1
+OFF_PART, ON_PART, BOX_START, BOX_END, PADDING = 0, 1, 2, 3, -1
 MOST_POINTS = 32
 MOST_STROKE = 1_000
 # Number of points that represent a stroke.
@@ -18,7 +18,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Prompts:
-    """points: (x, y, ON or BESIDE). box: x0, y0, x1, y1. stroke: its corners in order.
+    """points: (x, y, ON_PART or OFF_PART). box: x0, y0, x1, y1. stroke: its corners in order.
 
     In pixels of the upright image, on tenths; at least one point on the part, a box or a stroke.
     """
@@ -39,16 +39,16 @@ class Prompts:
         padding point if there is no box.
         """
         labelled_points = list(self.points) + [
-            (x, y, ON) for x, y in spread(self.stroke, STROKE_POINTS)
+            (x, y, ON_PART) for x, y in spread(self.stroke, STROKE_POINTS)
         ]
         if self.box is None:
             return [*labelled_points, (0.0, 0.0, PADDING)]
         x0, y0, x1, y1 = self.box
         return [*labelled_points, (x0, y0, BOX_START), (x1, y1, BOX_END)]
 
-    def on_it(self) -> list[Point]:
+    def points_on_part(self) -> list[Point]:
         """Return the points on the part."""
-        return [(x, y) for x, y, label in self.labelled() if label == ON]
+        return [(x, y) for x, y, label in self.labelled() if label == ON_PART]
 
 
 def clean(value: object, width: int, height: int) -> Prompts:
@@ -68,7 +68,7 @@ def clean(value: object, width: int, height: int) -> Prompts:
         _box(value.get("box"), width, height),
         tuple(_place(point, width, height) for point in stroke),
     )
-    if prompts.box is None and not prompts.on_it():
+    if prompts.box is None and not prompts.points_on_part():
         raise _refused("Show something of the part: a point on it, a box or a stroke.")
     return prompts
 
@@ -94,7 +94,7 @@ def spread(line: Sequence[Point], count: int) -> list[Point]:
 
 
 def _point(value: object, width: int, height: int) -> tuple[float, float, int]:
-    if not isinstance(value, list) or len(value) != 3 or value[2] not in (BESIDE, ON):
+    if not isinstance(value, list) or len(value) != 3 or value[2] not in (OFF_PART, ON_PART):
         raise _refused("A point must be [x, y, 1 on the part or 0 off it].")
     return (*_place(value[:2], width, height), int(value[2]))
 

@@ -48,15 +48,15 @@ class Reply(TypedDict, total=False):
     broken: str
 
 
-class Busy(Exception):
+class NetworkBusy(Exception):
     """Too many requests are waiting; a later one may succeed."""
 
 
-class Broken(Exception):
+class NetworkBroken(Exception):
     """The network cannot be opened, fails, hangs, or was killed."""
 
 
-class _Ended(Exception):
+class _ProcessEnded(Exception):
     """The process exited or timed out."""
 
 
@@ -70,9 +70,7 @@ class _Worker:
     rest: bytes = b""
 
     def ask(self, request: Mapping[str, Any]) -> Reply:
-        """Return the reply. Raises Broken; the process is then gone, and the next request starts
-        one.
-        """
+        """Return the reply. Raises NetworkBroken; the next request then starts a new process."""
         try:
             if self.process is None or self.process.poll() is not None:
                 self._start()
@@ -81,9 +79,9 @@ class _Worker:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
             return self._read(DECODE_SECONDS)
-        except (_Ended, OSError, ValueError):
+        except (_ProcessEnded, OSError, ValueError):
             self.end()
-            raise Broken("gave no answer") from None
+            raise NetworkBroken("gave no answer") from None
 
     def _start(self) -> None:
         self.end()
@@ -102,7 +100,7 @@ class _Worker:
         first = self._read(START_SECONDS)
         if "ready" not in first:
             self.end()
-            raise Broken(first.get("broken", "cannot be opened here"))
+            raise NetworkBroken(first.get("broken", "cannot be opened here"))
 
     def _read(self, seconds: float) -> Reply:
         """Return the next line of the process as JSON, within this many seconds."""
@@ -113,7 +111,7 @@ class _Worker:
             ready, _, _ = select.select([self.process.stdout], [], [], until - time.monotonic())
             content = os.read(self.process.stdout.fileno(), 65536) if ready else b""
             if not content or len(self.rest) > LONGEST_REPLY or time.monotonic() > until:
-                raise _Ended
+                raise _ProcessEnded
             self.rest += content
         line, _, self.rest = self.rest.partition(b"\n")
         reply: Reply = json.loads(line)
@@ -149,14 +147,14 @@ class DecoderPool:
         size: tuple[int, int],
         prompts: Mapping[str, Any],
     ) -> Reply:
-        """Return {"polygons", "score"} of the prompts. Raises Busy and Broken."""
+        """Return {"polygons", "score"} of the prompts. Raises NetworkBusy and NetworkBroken."""
         with self._count:
             if self._waiting >= MOST_WAITING:
-                raise Busy(f"{self._waiting} requests wait")
+                raise NetworkBusy(f"{self._waiting} requests wait")
             self._waiting += 1
         try:
             if not self._turn.acquire(timeout=WAIT_SECONDS):
-                raise Busy(f"{self._waiting} requests wait")
+                raise NetworkBusy(f"{self._waiting} requests wait")
             try:
                 worker = self._worker(decoder, json.dumps(preparation, sort_keys=True))
                 reply = worker.ask(
@@ -168,7 +166,7 @@ class DecoderPool:
             with self._count:
                 self._waiting -= 1
         if "refused" in reply:
-            raise Broken(reply["refused"])
+            raise NetworkBroken(reply["refused"])
         return reply
 
     def _worker(self, decoder: Path, preparation: str) -> _Worker:

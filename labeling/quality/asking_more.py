@@ -33,7 +33,7 @@ class AskedMore:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def move(
+def move_to_version(
     policy: Policy, locked: Sequence[Locked], outcome: settling.ReplayedQuestions | None = None
 ) -> settling.ReplayedQuestions:
     """Judge these locked questions by this version of the policy from now on.
@@ -89,7 +89,7 @@ def ask_more(
         chosen = _settled(campaign, question_ids, summary)
         outcome = settling.ReplayedQuestions()
         for policy, rows in _versions(campaign, chosen, more, int(most.high)):
-            move(policy, rows, outcome)
+            move_to_version(policy, rows, outcome)
         # Lock the campaign's row after all questions, as everywhere (sql.py).
         outcome.free_missing_seats()
         summary.count = len(chosen)
@@ -196,5 +196,5 @@ def _apply(campaign: Campaign, policy: Policy, pks: Sequence[int]) -> int:
         locked = lock_questions(pks)
         still = set(_unanswered(campaign).filter(pk__in=pks).values_list("pk", flat=True))
         rows = [row for row in locked if row.id in still]
-        move(policy, rows).free_missing_seats()
+        move_to_version(policy, rows).free_missing_seats()
     return len(rows)

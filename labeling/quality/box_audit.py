@@ -42,14 +42,14 @@ def draw(campaign: Campaign, n: int, seed: int | None) -> tuple[list[int], int]:
     order = np.random.default_rng(seed).permutation(drawn).tolist()
     chosen: list[int] = []
     for part in batches(order, BATCH):
-        boxes = _standing(campaign, part)
+        boxes = _accepted_boxes(campaign, part)
         chosen += [pk for pk in part if pk in boxes]
         if len(chosen) >= n:
             break
     return chosen[:n], len(drawn)
 
 
-def _standing(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, list[Box]]]:
+def _accepted_boxes(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[Box, list[Box]]]:
     """Return, for drawings with an accepted box, the box and the other boxes of the pair."""
     items = Question.objects.filter(pk__in=pks).values_list("item_id", flat=True)
     drawing_ids, boxes_by_id = set(pks), {}
@@ -69,7 +69,7 @@ def question_context(audit: Audit) -> DrawingContext:
     """
     question = audit.question
     image = question.item.image
-    boxes = _standing(audit.campaign, [question.pk]).get(question.pk)
+    boxes = _accepted_boxes(audit.campaign, [question.pk]).get(question.pk)
     content: dict[str, Any] = {"boxes": []}
     if boxes is not None:
         box, others = boxes

@@ -65,7 +65,7 @@ class KnownPair:
     def name(self) -> str:
         return f"{self.image} {self.topic}"
 
-    def said_of(self, box: Box) -> tuple[str, ...]:
+    def flags_of(self, box: Box) -> tuple[str, ...]:
         """Return the flags that a drawer would have set: the known ones, or else truncated if the
         box touches the image's edge.
         """
@@ -277,7 +277,7 @@ def _check(known: KnownPair, chance: random.Random, proposals: bool) -> GoldStep
         "box": list(box_to_check),
         "came": chance.choice(ways),
     }
-    if content["came"] != PROPOSED and (flags := known.said_of(box)):
+    if content["came"] != PROPOSED and (flags := known.flags_of(box)):
         content["flags"] = list(flags)
     return GoldStep(CHECK, content, BAD if off else GOOD)
 

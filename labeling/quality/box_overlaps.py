@@ -199,7 +199,7 @@ def decide(
     with writing():
         # Lock the pair: concurrent answers and decisions come before or after.
         lock_questions(campaign.questions.filter(item=item).values_list("pk", flat=True))
-        finding = _again(campaign, item, key)
+        finding = _current_finding(campaign, item, key)
         if action not in finding.actions:
             raise Refusal(f"Choose one of: {', '.join(finding.actions)}.", field="action")
         if action == TAKE and campaign.state == Campaign.State.CLOSED:
@@ -211,7 +211,7 @@ def decide(
         return Decision.objects.record(campaign, Decision.Kind.REVIEW, actor, content, reason)
 
 
-def _again(campaign: Campaign, item: int, key: str) -> Finding:
+def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
     """Return the finding as it is now. Raises Conflict."""
     finding = next(
         (candidate for candidate in find(campaign, item - 1).findings if candidate.key == key), None
@@ -277,7 +277,7 @@ def _settle(
         state=Question.State.SETTLED,
         policy_id=policy,
         step=REVIEW,
-        content=box_pairs.again(pair.chain),
+        content=box_pairs.unrequested_review(pair.chain),
         follow_up=True,
     )
     rows = [

@@ -92,7 +92,7 @@ def add_gold(
             )
         Decision.objects.record(campaign, Decision.Kind.GOLD, actor, {"added": len(cleaned)})
         if corrected:
-            _ask_recount(campaign)
+            _enqueue_recount(campaign)
     return len(cleaned)
 
 
@@ -298,15 +298,15 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
                 # Gold that is retired because people failed it still counts in that measure.
                 gold.draw = None
             gold.save(update_fields=["retired_at", "draw"])
-            _put_away(Question.objects.get(pk=question_id))
+            _move_to_own_round(Question.objects.get(pk=question_id))
             Decision.objects.record(
                 campaign, Decision.Kind.GOLD, actor, {"retired": question_id}, reason
             )
-            _ask_recount(campaign)
+            _enqueue_recount(campaign)
     return gold
 
 
-def _put_away(question: Question) -> None:
+def _move_to_own_round(question: Question) -> None:
     """Move retired gold to its own round, so that its image may become an ordinary question."""
     rounds = Question.objects.filter(
         campaign_id=question.campaign_id, item_id=question.item_id, topic=question.topic
@@ -409,7 +409,7 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
         question=golden, defaults={"answer": answer, "source": "drawn at random", "draw": audit}
     )
     if corrected:
-        _ask_recount(campaign)
+        _enqueue_recount(campaign)
     # This person knows the answer, so bar them from the question.
     Seat.objects.get_or_create(
         annotator=person,
@@ -618,5 +618,5 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
     return retired
 
 
-def _ask_recount(campaign: Campaign) -> None:
+def _enqueue_recount(campaign: Campaign) -> None:
     queue.enqueue("recount", f"campaign {campaign.pk}", {"campaign": campaign.pk}, campaign)

@@ -135,13 +135,13 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     kind = KINDS[campaign.kind]
     total, agreed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for answers in by_question.values():
-        for (first_language, value), (second_language, its) in combinations(answers, 2):
+        for (first_language, value), (second_language, second_value) in combinations(answers, 2):
             pair = (
                 min(first_language, second_language, key=_place(order)),
                 max(first_language, second_language, key=_place(order)),
             )
             total[pair] += 1
-            agreed[pair] += kind.agrees(value, its)
+            agreed[pair] += kind.agrees(value, second_value)
     if all(first == second for first, second in total):
         return []
     return [

@@ -40,7 +40,7 @@ VERDICTS = {
     annotator_checks.REJECTED: "rejected",
 }
 # A person's visible share changes after this many more gold answers, at most once a day.
-TOLD_EVERY = 10
+VISIBLE_EVERY = 10
 
 
 def execute(job: Job) -> None:
@@ -122,7 +122,7 @@ def _watch_one(
     figures = measure(campaign, membership, policy)
     reasons = annotator_checks.reasons(figures, policy)
     action, reason = decide(membership, policy, reasons)
-    if not _keep(membership, figures, reasons, policy) or action == "none":
+    if not _save_figures(membership, figures, reasons, policy) or action == "none":
         return None
     _act(membership, action, reason, reasons)
     return _stopped(membership, action, reason)
@@ -284,7 +284,7 @@ def _unseen(membership: Membership) -> bool:
     return bool(qualifying.unseen(membership).exists())
 
 
-def _keep(
+def _save_figures(
     membership: Membership,
     figures: PersonFigures,
     reasons: Sequence[dict[str, str]],
@@ -322,11 +322,11 @@ def standing_of(
         "chance": figures["chance"],
         "reasons": list(reasons),
         "at": now.isoformat(),
-        "told": _shown(membership.standing.get("told"), tested, now),
+        "told": _visible_accuracy(membership.standing.get("told"), tested, now),
     }
 
 
-def _shown(
+def _visible_accuracy(
     before: VisibleAccuracy | None, tested: GoldTestResult, now: datetime
 ) -> VisibleAccuracy | None:
     """Return the person's visible accuracy: delayed by some answers and fixed for a day, so that no
@@ -334,9 +334,9 @@ def _shown(
     """
     if before is not None:
         same_day = before["on"] == now.date().isoformat()
-        if same_day or tested.total < before["total"] + TOLD_EVERY:
+        if same_day or tested.total < before["total"] + VISIBLE_EVERY:
             return before
-    if tested.total < TOLD_EVERY:
+    if tested.total < VISIBLE_EVERY:
         return before
     return {"right": tested.right, "total": tested.total, "on": now.date().isoformat()}
 
@@ -353,14 +353,14 @@ def shown_accuracy(membership: Membership) -> VisibleAccuracy | None:
 def _act(
     membership: Membership, action: str, reason: str, reasons: Sequence[dict[str, str]]
 ) -> None:
-    which = [row["signal"] for row in reasons if row["action"] != "none"]
+    signals = [row["signal"] for row in reasons if row["action"] != "none"]
     if action == "block":
         blocking.block(membership.campaign, membership, None, reason)
         return
     # Training is a new start with all attempts at the test.
     stage, attempts = (Stage.PAUSED, None) if action == "pause" else (Stage.TRAINING, 0)
-    qualifying.move(
-        membership, stage, None, reason, expected=Stage.WORKING, attempts=attempts, signals=which
+    qualifying.move_to_stage(
+        membership, stage, None, reason, expected=Stage.WORKING, attempts=attempts, signals=signals
     )
 
 
@@ -418,7 +418,9 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
     """Pause the person until a researcher lets them in again; return the membership."""
     _check_annotator(membership)
     _check_reason(reason)
-    if not qualifying.move(membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING):
+    if not qualifying.move_to_stage(
+        membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING
+    ):
         raise Conflict("This person is not, or no longer, working in the campaign.")
     return membership
 
@@ -437,7 +439,9 @@ def pardon(membership: Membership, actor: User, reason: str) -> Membership:
     if membership.stage == Stage.WORKING:
         raise Conflict("This person is at work already.")
     stage = membership.stage
-    if not qualifying.move(membership, Stage.WORKING, actor, reason, expected=stage, attempts=0):
+    if not qualifying.move_to_stage(
+        membership, Stage.WORKING, actor, reason, expected=stage, attempts=0
+    ):
         raise Conflict("Somebody else has just decided about this person. Reload the page.")
     return membership
 

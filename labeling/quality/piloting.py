@@ -50,7 +50,7 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.AskingCost:
     return lifecycle.estimate(questions, policies.of(campaign), mean)
 
 
-def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
+def enqueue_pilot(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
     """Queue the job that asks the pilot, since thousands of questions take time; return it.
 
     Raises what ask_pilot does.
@@ -144,7 +144,7 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
         locked = [row for ids in batches(chosen, CHUNK) for row in lock_questions(ids)]
         moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
         # Lock the campaign's row after all questions, as everywhere (sql.py).
-        asking_more.move(policy, moved).free_missing_seats()
+        asking_more.move_to_version(policy, moved).free_missing_seats()
         if moved:
             Decision.objects.record(
                 campaign,

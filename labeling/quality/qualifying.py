@@ -83,11 +83,11 @@ def begin(membership: Membership) -> str:
         return membership.stage
     if claiming.has_been_trained(membership.user_id, membership.campaign_id):
         return membership.stage
-    move(membership, stage, None, "", expected=Stage.WORKING)
+    move_to_stage(membership, stage, None, "", expected=Stage.WORKING)
     return advance(membership)
 
 
-def move(
+def move_to_stage(
     membership: Membership,
     stage: str,
     actor: User | None,
@@ -197,7 +197,7 @@ def _fill(membership: Membership, size: int | None) -> None:
             pool = again
         if by_topic:
             pool = _of_one_topic(pool, held)
-        _seat(membership, _spread(membership, pool, page_size - len(held)), now, until)
+        _seat(membership, _choose_balanced(membership, pool, page_size - len(held)), now, until)
 
 
 def _open(membership: Membership) -> QuerySet[Seat]:
@@ -250,7 +250,9 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
     return [row for row in pool if row[2] == topic]
 
 
-def _spread(membership: Membership, candidates: Sequence[Unseen], count: int) -> list[Unseen]:
+def _choose_balanced(
+    membership: Membership, candidates: Sequence[Unseen], count: int
+) -> list[Unseen]:
     """Choose `count` candidates at random, balanced over what this stage has given before.
 
     Prefers the step given least often, then the answer, then the topic.
@@ -364,7 +366,7 @@ def _finish_training(membership: Membership, state: StageState) -> None:
     else:
         stage = Stage.WORKING
         words = f"Trained on {count_of(state.done, 'question')}; no test followed."
-    move(membership, stage, None, words, expected=Stage.TRAINING, **figures)
+    move_to_stage(membership, stage, None, words, expected=Stage.TRAINING, **figures)
 
 
 def _finish_test(membership: Membership, state: StageState) -> None:
@@ -383,7 +385,7 @@ def _finish_test(membership: Membership, state: StageState) -> None:
         stage, words = Stage.FAILED, f"{score}; {needed}, and no gold is left for another test."
     else:
         stage, words = Stage.TEST, f"{score}; {needed}. The test may be taken again."
-    move(membership, stage, None, words, expected=Stage.TEST, attempts=taken, **figures)
+    move_to_stage(membership, stage, None, words, expected=Stage.TEST, attempts=taken, **figures)
 
 
 @dataclass(frozen=True)

@@ -53,14 +53,14 @@ def fits(campaign: Campaign) -> bool:
 
 
 @dataclass(frozen=True)
-class Looked:
+class CheckResult:
     """The result of a check: the number of classes, and the keys of those stopped."""
 
     classes: int
     stopped: list[str]
 
 
-def look(campaign: Campaign) -> Looked:
+def check_classes(campaign: Campaign) -> CheckResult:
     """Compute the figures of all classes and stop those that reached a limit.
 
     Idempotent, and safe while people work. Raises Refusal for another kind of campaign.
@@ -71,14 +71,16 @@ def look(campaign: Campaign) -> Looked:
     figures_by_class = class_figures.read(campaign)
     stated = precision.precisions([figures.verified for figures in figures_by_class.values()])
     audited = sum(figures.audited for figures in figures_by_class.values())
-    rows = _written(campaign, figures_by_class, dict(zip(figures_by_class, stated, strict=True)))
+    rows = _save_figures(
+        campaign, figures_by_class, dict(zip(figures_by_class, stated, strict=True))
+    )
     if campaign.state == Campaign.State.CLOSED:
-        return Looked(len(rows), [])
+        return CheckResult(len(rows), [])
     rules = stop_rules(campaign.settings)
     stopped: list[str] = []
     unfinished = Verification.objects.filter(topic__campaign=campaign, state=State.ASKING)
     for row in unfinished.exclude(withdrawn=[]).select_related("topic"):
-        _bring_back(campaign, row)
+        _reopen_questions(campaign, row)
     for row in rows:
         if row.state == State.STOPPED:
             # New candidates, and what an interrupted stop left open.
@@ -86,10 +88,10 @@ def look(campaign: Campaign) -> Looked:
                 _withdraw(campaign, row)
         elif row.open and (reason := _reason(row, rules, audited)):
             stopped += [row.topic.key] * _stop(campaign, row, None, reason, _words(row, rules))
-    return Looked(len(rows), stopped)
+    return CheckResult(len(rows), stopped)
 
 
-def _written(
+def _save_figures(
     campaign: Campaign,
     figures_by_class: Mapping[str, ClassFigures],
     stated: Mapping[str, Precision],
@@ -165,7 +167,7 @@ def resume(campaign: Campaign, key: str, actor: User, reason: str = "") -> Verif
             row.state, row.reason = State.ASKING, ""
             row.save(update_fields=["state", "waived", "reason"])
             _record(campaign, row, actor, {"resumed": len(row.withdrawn)}, reason)
-    _bring_back(campaign, row)
+    _reopen_questions(campaign, row)
     row.refresh_from_db()
     return row
 
@@ -224,7 +226,7 @@ def _withdraw(campaign: Campaign, row: Verification) -> None:
             return
 
 
-def _bring_back(campaign: Campaign, row: Verification) -> None:
+def _reopen_questions(campaign: Campaign, row: Verification) -> None:
     """Reopen what the class's stop withdrew, in batches as _withdraw."""
     while True:
         with transaction.atomic():
@@ -260,7 +262,7 @@ def _record(
     )
 
 
-def ask(campaign: Campaign) -> Job:
+def enqueue_check(campaign: Campaign) -> Job:
     """Queue the job that checks the classes and return it, or the waiting one."""
     if not fits(campaign):
         raise Refusal(NO_CLASSES)
@@ -271,4 +273,4 @@ def execute(job: Job) -> None:
     """Run the job "verify". Idempotent."""
     assert job.campaign is not None, "a verify job names its campaign"
     if fits(job.campaign):
-        look(job.campaign)
+        check_classes(job.campaign)

@@ -70,7 +70,10 @@ class LearnedScenes(Record):
         unknown = np.full((len(self.weights), 1), HALF / (self.finished + 1))
         present = np.hstack([np.array(self.present), unknown])[:, columns]
         weights = np.array(self.weights)
-        return Scenes(weights / weights.sum(), np.clip(present, scenes.EDGE, 1 - scenes.EDGE))
+        return Scenes(
+            weights / weights.sum(),
+            np.clip(present, scenes.LEAST_PROBABILITY, 1 - scenes.LEAST_PROBABILITY),
+        )
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class QuestionOrder:
         evidence = np.zeros(count)
         for name, value in state.explicit.items():
             if value in {YES, NO}:
-                evidence += self.model.says[int(value == YES), index[name]]
+                evidence += self.model.answer_weights[int(value == YES), index[name]]
         return settled, evidence
 
 
@@ -211,16 +211,16 @@ class _Model:
         given_yes, given_no = np.clip(given_yes, 0, 1 - 1e-6), np.clip(given_no, 0, 1 - 1e-6)
         # Between ancestors and descendants there is no evidence: labels follow from the graph.
         related = graph.below | graph.below.T | np.eye(count, dtype=bool)
-        telling = (both >= MIN_PAIR) & ~related
-        said_yes = np.where(telling, np.log(given_yes / given_no), 0)
-        said_no = np.where(telling, np.log((1 - given_yes) / (1 - given_no)), 0)
+        informative = (both >= MIN_PAIR) & ~related
+        yes_weight = np.where(informative, np.log(given_yes / given_no), 0)
+        no_weight = np.where(informative, np.log((1 - given_yes) / (1 - given_no)), 0)
         # (2, N, N): [answer, answered, question], in nats for "yes" to the question.
-        self.says = np.stack([said_no.T, said_yes.T]).astype(np.float32)
+        self.answer_weights = np.stack([no_weight.T, yes_weight.T]).astype(np.float32)
         self.seconds = np.array(statistics.seconds)
         self.leaf = np.array([node.leaf for node in graph.nodes], dtype=np.float64)
 
     def scores(self, settled: Bools, evidence: npt.NDArray[Any], closes: Floats) -> Floats:
         odds = self.base + np.clip(evidence, -MAX_EVIDENCE, MAX_EVIDENCE)
         p_yes = 1 / (1 + np.exp(-odds))
-        worth = (p_yes * self.leaf + (1 - p_yes) * closes) / self.seconds
-        return np.asarray(np.where(self.known & ~settled, worth, -np.inf), np.float64)
+        labels_per_second = (p_yes * self.leaf + (1 - p_yes) * closes) / self.seconds
+        return np.asarray(np.where(self.known & ~settled, labels_per_second, -np.inf), np.float64)

@@ -65,7 +65,7 @@ def agreed(values: Iterable[tuple[str, str]]) -> dict[str, str]:
     return agreed_values
 
 
-def stand(
+def replay_current(
     graph: QuestionGraph,
     questions: Sequence[AskedNode],
     mode: str,
@@ -118,7 +118,7 @@ def plan(
     questions: those of the image, without gold; answers of gold are in known_labels. choose: which
     candidates to ask now, by default all.
     """
-    replay = stand(graph, questions, mode, known_labels, pending=True)
+    replay = replay_current(graph, questions, mode, known_labels, pending=True)
     rows = {question.node: question for question in questions}
     withdrawn = {node for node, question in rows.items() if question.state == "withdrawn"}
     pending = {node for node, question in rows.items() if not question.decided}

@@ -33,26 +33,26 @@ SCENES = 120
 # Steps of EM: over label probabilities (fast), then over the answers.
 ROUGH_STEPS, STEPS = 40, 8
 # Every MERGE_EVERY steps, scenes are merged if the cosine of their differences from the mean is
-# above SAME.
-SAME = 0.5
+# above SAME_COSINE.
+SAME_COSINE = 0.5
 MERGE_EVERY = 10
 # A scene starts as the mean of this many similar images.
-ALIKE = 5
+IMAGES_PER_START = 5
 # Candidates for the fewest images that a scene must explain. Every HELD_OUT-th image is held out to
 # choose one of them.
-FEWEST = (3.0, 10.0, 30.0)
+FEWEST_IMAGES = (3.0, 10.0, 30.0)
 HELD_OUT = 5
 # In a scene most classes are as rare as in other scenes. Some have their own probability, with the
-# prior Beta(OWN). OWN_SHARE: initial share of these classes; OWN_SHARES: its limits.
-OWN = (1.0, 4.0)
-OWN_SHARE, OWN_SHARES = 0.05, (1e-3, 0.9)
+# prior Beta(OWN_RATE_PRIOR). OWN_RATE_SHARE: initial share of these classes.
+OWN_RATE_PRIOR = (1.0, 4.0)
+OWN_RATE_SHARE, OWN_RATE_SHARE_LIMITS = 0.05, (1e-3, 0.9)
 # Pseudo-images with the average class's rate, for the rate of a class outside its scenes.
 RARE_IMAGES = 200.0
 RATE_STEPS = 12
 # The same for a single scene, so that no class gets probability 0.
 PRIOR = 5.0
-# Probabilities of classes stay in [EDGE, 1 − EDGE].
-EDGE = 1e-7
+# Probabilities of classes stay in [LEAST_PROBABILITY, 1 − LEAST_PROBABILITY].
+LEAST_PROBABILITY = 1e-7
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,10 @@ class Utility:
 def independent(graph: QuestionGraph, present: float) -> Scenes:
     """Return one scene in which every class is equally likely. present: classes per image."""
     leaves = len(graph.leaves)
-    return Scenes(np.ones(1), np.full((1, leaves), np.clip(present / leaves, EDGE, 1 - EDGE)))
+    return Scenes(
+        np.ones(1),
+        np.full((1, leaves), np.clip(present / leaves, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)),
+    )
 
 
 def chances(graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float) -> Floats:
@@ -174,7 +177,9 @@ def learn(
     mean = plain.present[0]
     leaf_places = [graph.index[leaf] for leaf in graph.leaves]
     likely = chances(graph, plain, answers, error)[:, leaf_places]
-    scenes = _rough(likely, mean, min(most, len(answers) // ALIKE), np.random.default_rng(seed))
+    scenes = _rough(
+        likely, mean, min(most, len(answers) // IMAGES_PER_START), np.random.default_rng(seed)
+    )
     for _ in range(STEPS):
         scenes = _step(graph, scenes, answers, error, mean)
     return scenes
@@ -188,17 +193,20 @@ def _rough(likely: Floats, mean: Floats, most: int, chance: np.random.Generator)
     """
     held = np.arange(len(likely)) % HELD_OUT == 0
     groups = _groups(likely[~held] > 0.5, most, chance)
-    tried = [_fit(likely[~held], groups, mean, fewest) for fewest in FEWEST if len(groups)]
+    tried = [_fit(likely[~held], groups, mean, fewest) for fewest in FEWEST_IMAGES if len(groups)]
     alone = Scenes(np.ones(1), mean[None])
     scores = [_log_likelihood(likely[held], scenes).sum() for scenes in (alone, *tried)]
     best = int(np.argmax(scores))
-    return alone if best == 0 else _fit(likely, groups, mean, FEWEST[best - 1])
+    return alone if best == 0 else _fit(likely, groups, mean, FEWEST_IMAGES[best - 1])
 
 
 def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
     """Return the scenes after EM over label probabilities, started from these groups."""
     present = np.vstack([mean, (groups + mean) / 2])
-    scenes = Scenes(np.full(len(present), 1 / len(present)), np.clip(present, EDGE, 1 - EDGE))
+    scenes = Scenes(
+        np.full(len(present), 1 / len(present)),
+        np.clip(present, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY),
+    )
     for step in range(1, ROUGH_STEPS + 1):
         share = _joint(likely, scenes)
         share = np.exp(share - share.max(axis=1, keepdims=True))
@@ -228,13 +236,13 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """Return the expected counts with equal scenes merged, the largest first."""
     order = np.argsort(-images, kind="stable")
     images, yes = images[order].copy(), yes[order].copy()
-    offsets = yes / np.maximum(images, EDGE)[:, None] - mean
-    offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), EDGE)
-    alike = offsets @ offsets.T > SAME
+    offsets = yes / np.maximum(images, LEAST_PROBABILITY)[:, None] - mean
+    offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), LEAST_PROBABILITY)
+    similarity = offsets @ offsets.T > SAME_COSINE
     stays = np.ones(len(images), bool)
     for first in range(len(images)):
         if stays[first]:
-            same = np.flatnonzero(alike[first] & stays)
+            same = np.flatnonzero(similarity[first] & stays)
             same = same[same > first]
             images[first] += images[same].sum()
             yes[first] += yes[same].sum(axis=0)
@@ -258,7 +266,7 @@ def _step(
         images,
         yes,
     )
-    return _scenes(images, yes, mean, FEWEST[0])
+    return _scenes(images, yes, mean, FEWEST_IMAGES[0])
 
 
 def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
@@ -269,7 +277,7 @@ def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
         present = _rates(images, yes, mean)
     else:
         present = (yes + PRIOR * mean.mean()) / (images + PRIOR)[:, None]
-    return Scenes(images / images.sum(), np.clip(present, EDGE, 1 - EDGE))
+    return Scenes(images / images.sum(), np.clip(present, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
@@ -284,32 +292,32 @@ def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
 
     n = images[:, None]
     k = np.minimum(yes, n)
-    alpha, beta = OWN
+    alpha, beta = OWN_RATE_PRIOR
     own_evidence = betaln(k + alpha, n - k + beta) - betaln(alpha, beta)
-    rare, share = np.clip(mean, EDGE, 0.5), OWN_SHARE
+    rare, share = np.clip(mean, LEAST_PROBABILITY, 0.5), OWN_RATE_SHARE
     for _ in range(RATE_STEPS):
         stray = k * np.log(rare) + (n - k) * np.log1p(-rare)
         is_own = expit(own_evidence - stray + np.log(share) - np.log1p(-share))
         strays, among = ((1 - is_own) * k).sum(axis=0), ((1 - is_own) * n).sum(axis=0)
         average = strays.sum() / max(among.sum(), 1.0)
         rare = (strays + RARE_IMAGES * average) / (among + RARE_IMAGES)
-        rare = np.clip(rare, EDGE, 1 - EDGE)
-        share = float(np.clip(is_own.mean(), *OWN_SHARES))
+        rare = np.clip(rare, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        share = float(np.clip(is_own.mean(), *OWN_RATE_SHARE_LIMITS))
     return np.asarray(is_own * (k + alpha) / (n + alpha + beta) + (1 - is_own) * rare)
 
 
 def _groups(likely: Bools, most: int, chance: np.random.Generator) -> Floats:
     """Return (Z, L): mean labels of groups of similar images, initialized as in k-means++."""
     rows = likely[likely.sum(axis=1) >= 2].astype(np.float64)
-    if len(rows) < ALIKE or most < 1:
+    if len(rows) < IMAGES_PER_START or most < 1:
         return np.empty((0, likely.shape[1]))
     units = rows / np.sqrt(rows.sum(axis=1, keepdims=True))
     far = np.ones(len(rows))
     groups: list[Floats] = []
     while len(groups) < most and far.sum() > 0:
-        alike = units @ units[chance.choice(len(rows), p=far / far.sum())]
-        groups.append(rows[np.argsort(-alike, kind="stable")[:ALIKE]].mean(axis=0))
-        far = np.minimum(far, np.where(alike > 1 - 1e-9, 0, (1 - alike) ** 2))
+        similarity = units @ units[chance.choice(len(rows), p=far / far.sum())]
+        groups.append(rows[np.argsort(-similarity, kind="stable")[:IMAGES_PER_START]].mean(axis=0))
+        far = np.minimum(far, np.where(similarity > 1 - 1e-9, 0, (1 - similarity) ** 2))
     return np.array(groups)
 
 

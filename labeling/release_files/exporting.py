@@ -26,7 +26,7 @@ from labeling.formats.reading import LabelReading
 from labeling.formats.sidecar import file_name, file_path
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
-from labeling.parts.background import without
+from labeling.parts.background import without_rest
 from labeling.parts.model import PartedObject, Photograph, Scenes
 from labeling.records import Record
 from labeling.release_files import frozen
@@ -239,7 +239,7 @@ class _Counts:
         for photo, objects in object_pages:
             self.images += 1
             self.objects += len(objects)
-            for part in (part for thing in objects for part in without(thing).parts):
+            for part in (part for thing in objects for part in without_rest(thing).parts):
                 self.states[part.origin][part.state] += 1
             yield photo, objects
 

@@ -44,8 +44,8 @@ PART_FILES = (OBJECTS_FILE,)
 # Where people draw boxes.
 BOX_FILES = (BOXES_FILE, COVERAGE_FILE)
 ALL_FILES = (*FILES, *GRAPH_FILES, SCENES_FILE, *PART_FILES, *BOX_FILES)
-BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES, BOXES: BOX_FILES}
-AGAIN = "freeze the campaign again, or fetch the release again"
+EXTRA_FILES = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES, BOXES: BOX_FILES}
+FREEZE_AGAIN = "freeze the campaign again, or fetch the release again"
 # Keys of release.json that are not content.
 _OUTSIDE = ("number", "created_at", "sha256")
 
@@ -203,7 +203,7 @@ class Frozen:
         (background.py): of the object, if its outline is known, and of the background in its crop.
         rest: False omits them. Works image by image; memory stays constant.
         """
-        return ahead(_with_rest, self._parted()) if rest else self._parted()
+        return map_ahead(_with_rest, self._parted()) if rest else self._parted()
 
     def _parted(self) -> Iterator[tuple[Photograph, list[PartedObject]]]:
         names = self.parts()
@@ -240,7 +240,7 @@ def _with_rest(
     return photo, [with_rest(thing) for thing in objects]
 
 
-def ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iterator[U]:
+def map_ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iterator[U]:
     """Yield the action's result for each item in order, computing a few ahead in a thread.
 
     For actions that release the GIL, as shapely's do: computing the rest costs about as long as
@@ -258,7 +258,7 @@ def ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iter
 
 def files_of(kind: str) -> tuple[str, ...]:
     """Return the files of a release of a campaign of that kind."""
-    return tuple(sorted(FILES + BESIDE.get(KINDS[kind].release, ())))
+    return tuple(sorted(FILES + EXTRA_FILES.get(KINDS[kind].release, ())))
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:
@@ -282,13 +282,13 @@ def head(folder: Path, sha256: str | None = None) -> Head:
     try:
         meta: Any = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput("is not a release", file=path, cure=AGAIN) from None
+        raise BadInput("is not a release", file=path, cure=FREEZE_AGAIN) from None
     except (ValueError, RecursionError):
-        raise BadInput("is not JSON", file=path, cure=AGAIN) from None
+        raise BadInput("is not JSON", file=path, cure=FREEZE_AGAIN) from None
     if not _is_head(meta):
-        raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
+        raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=FREEZE_AGAIN)
     if digest(meta) != (sha256 or meta["sha256"]):
-        raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
+        raise BadInput("was changed after it was frozen", file=path, cure=FREEZE_AGAIN)
     return meta
 
 
@@ -404,6 +404,6 @@ def _check_file(path: Path, stated: str) -> None:
     try:
         digest = file_sha256(path)
     except FileNotFoundError:
-        raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
+        raise BadInput("is missing from the release", file=path, cure=FREEZE_AGAIN) from None
     if digest != stated:
-        raise BadInput("has another content than was frozen", file=path, cure=AGAIN)
+        raise BadInput("has another content than was frozen", file=path, cure=FREEZE_AGAIN)

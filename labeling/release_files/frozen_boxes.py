@@ -115,8 +115,8 @@ def labels(
 
     unlisted: classes that are absent from images whose coverage does not name them.
     """
-    states_by_image = _by_image(coverage)
-    drawn = _by_image(boxes)
+    states_by_image = _LinesByImage(coverage)
+    drawn = _LinesByImage(boxes)
     for image in images:
         states = {line["wnid"]: line["state"] for line in states_by_image.of(image)}
         lines_by_class: dict[str, list[BoxLine]] = defaultdict(list)
@@ -133,7 +133,7 @@ def labels(
             }
 
 
-class _by_image:
+class _LinesByImage:
     """The lines by image. Lines, and the images that are requested, ascend by image."""
 
     def __init__(self, lines: Iterable) -> None:

@@ -174,7 +174,7 @@ def by_graph(
         ]
         sure = {line["node"]: line for line in lines}
         before = planning.agreed((line["node"], line["value"]) for line in known.of(name))
-        settled = planning.stand(graph, questions, mode, before).settled
+        settled = planning.replay_current(graph, questions, mode, before).settled
         likely: dict[str, float | None] = {}
         if inference is not None:
             settled, likely = _inferred(inference, questions, before, settled)
@@ -241,12 +241,12 @@ def _label(
     if line is not None and probability is not None and "votes" in line:
         able = {word: count for word, count in line["votes"].items() if word not in abstentions}
         label_line["votes"] = votes = sum(able.values())
-        interval = share_interval(able.get(_said(line), 0), votes, probability)
+        interval = share_interval(able.get(_counted_word(line), 0), votes, probability)
         label_line["interval"] = None if interval is None else list(interval)
     return label_line
 
 
-def _said(line: AnswerLine) -> str:
+def _counted_word(line: AnswerLine) -> str:
     """Return the word under which votes for a settled or the most probable answer are counted."""
     if "likely" in line:
         return line["likely"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from labeling.files import BadInput
-from labeling.release_files.frozen import AGAIN, Line
+from labeling.release_files.frozen import FREEZE_AGAIN, Line
 from labeling.release_files.frozen_objects import ObjectLine
 
 __all__ = ["Line", "ObjectLines", "by_category"]
@@ -72,7 +72,7 @@ def by_category(path: Path, sha256: str) -> dict[str, ObjectLines[ObjectLine]]:
                     lines_by_category.setdefault(name, ObjectLines(path)).starts.append(start)
                 start += len(line)
     except FileNotFoundError:
-        raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
+        raise BadInput("is missing from the release", file=path, cure=FREEZE_AGAIN) from None
     if digest.hexdigest() != sha256:
-        raise BadInput("has another content than was frozen", file=path, cure=AGAIN)
+        raise BadInput("has another content than was frozen", file=path, cure=FREEZE_AGAIN)
     return lines_by_category

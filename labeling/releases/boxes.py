@@ -167,7 +167,7 @@ def coverage(
     return merged_coverage(names, *sources), unlisted
 
 
-def images_beside(campaign: Campaign) -> Iterator[frozen.ImageLine]:
+def images_of_source(campaign: Campaign) -> Iterator[frozen.ImageLine]:
     """Return all images, by name, of the release that supplied the campaign's labels.
 
     This includes images without any class of the campaign.

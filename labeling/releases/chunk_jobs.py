@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 KIND = "freeze range"
 FOLDER = "freezing"
 # Interval at which the freezing process checks the jobs.
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 # How long chunks of a killed freeze are kept.
 KEPT = timedelta(days=1)
 # The error of a job that failed by an unexpected exception: its name and message.
@@ -44,7 +44,7 @@ FAULT = re.compile(r"([A-Z]\w+)(?:: .*)?", re.DOTALL)
 Watch = Callable[[int, int], object]
 
 
-def unwatched(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Ignore the progress."""
 
 
@@ -63,7 +63,7 @@ def make_here(snapshot: Snapshot, scratch: Path) -> Iterator[Path]:
             yield folder
 
 
-def make(snapshot: Snapshot, scratch: Path, watch: Watch = unwatched) -> Iterator[Path]:
+def make(snapshot: Snapshot, scratch: Path, watch: Watch = ignore_progress) -> Iterator[Path]:
     """Yield the folders of the chunks in order, written by jobs here and on workers.
 
     Chunks in the storage are reused. watch: receives the steps done and the total. Each chunk has
@@ -166,7 +166,7 @@ def _work(waiting: set[int], watch: Callable[[int], object]) -> None:
                 worked |= ran is not None
                 watch(len(waiting))
         if waiting and not worked:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
 
 
 def _failure(job: Job) -> str:

@@ -44,7 +44,7 @@ def freeze(
     actor: User | None = None,
     out: StrPath | None = None,
     interim: bool = False,
-    watch: chunk_jobs.Watch = chunk_jobs.unwatched,
+    watch: chunk_jobs.Watch = chunk_jobs.ignore_progress,
 ) -> Release:
     """Return the release of the campaign's current content: a new one, or an equal one.
 

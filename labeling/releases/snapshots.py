@@ -172,7 +172,7 @@ class _Images:
 
     def __init__(self, file: LineFile, campaign: Campaign) -> None:
         self.file = file
-        self.beside: Iterator[Any] = boxes.images_beside(campaign)
+        self.beside: Iterator[Any] = boxes.images_of_source(campaign)
         self.next = next(self.beside, None)
 
     def write(self, line: Line) -> None:
@@ -224,7 +224,7 @@ class _Chunks:
 def _rows(campaign: Campaign) -> Iterator[tuple[int, FrozenQuestion, tuple[Any, ...]]]:
     """Yield (image id, question, image fields) in the order of the release."""
     late: dict[int, list[str]] = {}
-    for pk, answer in _late(campaign).iterator(chunk_size=BATCH):
+    for pk, answer in _late_answers(campaign).iterator(chunk_size=BATCH):
         late.setdefault(pk, []).append(str(answer))
     rows = _listed(campaign).iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
@@ -264,7 +264,7 @@ def _listed(campaign: Campaign) -> QuerySet[Question, Any]:
     )
 
 
-def _late(campaign: Campaign) -> QuerySet[Answer, Any]:
+def _late_answers(campaign: Campaign) -> QuerySet[Answer, Any]:
     return Answer.objects.filter(
         late=True,
         assignment__question__campaign=campaign,

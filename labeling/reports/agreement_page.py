@@ -15,7 +15,7 @@ STATES = (Question.State.SETTLED, Question.State.REVIEW, Question.State.OPEN)
 
 
 @dataclass(frozen=True)
-class Worst:
+class LowAgreement:
     """An object with little agreement on a part."""
 
     question: int
@@ -37,7 +37,7 @@ class PartAgreementRow:
     boundary_f: float | None
     iou_width: float
     boundary_at: float
-    worst: list[Worst]
+    worst: list[LowAgreement]
 
 
 @dataclass(frozen=True)
@@ -135,5 +135,7 @@ def _row(key: str, name: str, part: _Part) -> PartAgreementRow:
         boundary_f=boundary,
         iou_width=round(100 * iou, 1),
         boundary_at=round(min(99.0, 100 * (boundary or 0)), 1),
-        worst=[Worst(question, iou) for iou, question in sorted(part.ious)[:WORST] if iou < 1],
+        worst=[
+            LowAgreement(question, iou) for iou, question in sorted(part.ious)[:WORST] if iou < 1
+        ],
     )

@@ -31,7 +31,7 @@ STATES = (
     (UNKNOWN, "None has a box yet"),
     (REVIEW, "Needs review"),
 )
-CAME = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Proposed"))
+ORIGIN_LABELS = ((CLICKED, "By four clicks"), (DRAWN, "By dragging"), (PROPOSED, "Proposed"))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ def figures(campaign: Campaign, limit: int = 200) -> BoxCampaignFigures | None:
         at=row.created_at,
         pairs=[CountShare(words, measured.pairs.get(state, 0), pairs) for state, words in STATES],
         boxes=boxes,
-        came=[CountShare(words, measured.boxes.get(came, 0), boxes) for came, words in CAME],
+        came=[
+            CountShare(words, measured.boxes.get(came, 0), boxes) for came, words in ORIGIN_LABELS
+        ],
         steps=[_step(measured, step, words, boxes) for step, words in STEPS],
         draws=[
             (words, measured.draws[how])

@@ -19,7 +19,7 @@ MEMBERS = 20
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecisionWords:
     """A decision, with a predicate to follow the actor's name."""
 
     decision: Decision
@@ -42,7 +42,7 @@ class CampaignFacts:
     failed_jobs: list[Job]
     running_jobs: list[Job]
     releases: list[Release]
-    decisions: list[Decided]
+    decisions: list[DecisionWords]
 
 
 def campaign_facts(campaign: Campaign) -> CampaignFacts:
@@ -133,8 +133,8 @@ WORDS: dict[str, Callable[[Decision], str]] = {
 }
 
 
-def in_words(decisions: Iterable[Decision]) -> list[Decided]:
-    return [Decided(decision, decision_words(decision)) for decision in decisions]
+def in_words(decisions: Iterable[Decision]) -> list[DecisionWords]:
+    return [DecisionWords(decision, decision_words(decision)) for decision in decisions]
 
 
 def decision_words(decision: Decision) -> str:

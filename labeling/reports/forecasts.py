@@ -46,7 +46,7 @@ class Forecast(NamedTuple):
     likely: int
     high: int
 
-    def less(self, already_asked: int) -> "Forecast":
+    def minus(self, already_asked: int) -> "Forecast":
         """Return the forecast of the remaining questions."""
         return Forecast(*(max(0, number - already_asked) for number in self))
 

@@ -69,7 +69,9 @@ def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
             BoxLayer("second", finding.boxes[1:], words[1]),
         ]
     title = TITLES[finding.kind].format(**titles)
-    picture = BoxesPicture(finding.width, finding.height, layers, label=title, view=_near(finding))
+    picture = BoxesPicture(
+        finding.width, finding.height, layers, label=title, view=_surroundings(finding)
+    )
     actions = [
         OverlapAction(value, words.format(**titles), key)
         for value, words, key in WORDS[finding.kind]
@@ -77,7 +79,7 @@ def _row(finding: Finding, names: dict[str, str]) -> OverlapRow:
     return OverlapRow(finding, title, picture, actions)
 
 
-def _near(finding: Finding) -> Box:
+def _surroundings(finding: Finding) -> Box:
     """Return the surroundings of the boxes."""
     x0, y0 = (min(box[side] for box in finding.boxes) for side in (0, 1))
     x1, y1 = (max(box[side] for box in finding.boxes) for side in (2, 3))

@@ -125,7 +125,7 @@ def _current_values(questions: list[Question]) -> dict[int, Any]:
     )
 
 
-def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.Decided]:
+def decisions_on(membership: Membership, limit: int = 20) -> list[campaign_page.DecisionWords]:
     """Return the decisions on this person, the newest first."""
     person = membership.user_id
     decisions = (

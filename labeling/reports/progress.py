@@ -73,7 +73,7 @@ def progress(campaign: Campaign, counted: CountedQuestions | None = None) -> Cam
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
     hours = (work["worked_ms"] or 0) / 3_600_000
     left = counts.seats_free + _leased(campaign) + _answers_to_come(campaign, policy, counts)
-    more = forecast.less(total)
+    more = forecast.minus(total)
     each = forecasts.answers_each(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
@@ -110,7 +110,7 @@ def _leased(campaign: Campaign) -> int:
     return int(leased)
 
 
-WITHOUT_ANYBODY = """
+EXHAUSTED_QUESTIONS = """
 SELECT COUNT(*) FROM labeling_question q
 WHERE q.campaign_id = %s AND q.state = 'open' AND q.seats_free > 0 AND EXISTS (
     SELECT 1 FROM labeling_assignment a WHERE a.question_id = q.id AND a.state = 'answered'
@@ -132,7 +132,7 @@ def without_anybody(campaign: Campaign, counts: StateCounts) -> int:
     """
     if not 0 < counts.free <= FEW or campaign.state != Campaign.State.OPEN:
         return 0
-    [(count,)] = fetch(WITHOUT_ANYBODY, [campaign.pk])
+    [(count,)] = fetch(EXHAUSTED_QUESTIONS, [campaign.pk])
     return int(count)
 
 

@@ -21,7 +21,7 @@ from labeling.models import (
     Settlement,
 )
 from labeling.quality import stated_errors
-from labeling.reports.campaign_page import Decided, in_words
+from labeling.reports.campaign_page import DecisionWords, in_words
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class QuestionHistory:
 
     answers: list[QuestionAnswerRow]
     settlements: list[SettlementRow]
-    decisions: list[Decided]
+    decisions: list[DecisionWords]
 
 
 def question_history(campaign: Campaign, question: Question) -> QuestionHistory:

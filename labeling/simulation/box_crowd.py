@@ -19,7 +19,7 @@ from labeling.geometry.boxes import Box, area, iou
 from labeling.kinds.policies import checked_number
 
 # A step of some people who check a proposal: they correct its edges.
-MEND = "mend"
+CORRECTION = "mend"
 WIDTH, HEIGHT = 500.0, 375.0
 LARGE, SMALL = (0.1, 0.8), (0.02, 0.1)
 SHAPE = 0.4
@@ -83,7 +83,7 @@ class BoxCrowd:
             return self.draw_seconds, self.draw_spread
         if step == COVER:
             return self.cover_seconds, self.cover_spread
-        if step == MEND:
+        if step == CORRECTION:
             return self.mend_seconds, self.mend_spread
         return self.check_seconds_slow if slow else self.check_seconds, self.check_spread
 
@@ -211,7 +211,7 @@ class World:
         chance = crowd.accepts / (1 + np.exp(-steep)) + crowd.careless
         return GOOD if self.chance.random() < chance else "shifted"
 
-    def mended(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> Box | None:
+    def corrected(self, pair: SimulatedPair, boxes: list[Box], box: Box) -> Box | None:
         """Return the box as corrected by a person who accepted it; None if unchanged."""
         if self.chance.random() >= self.crowd.mends:
             return None

@@ -203,20 +203,22 @@ class SimulatedPeople:
 
     def answers(
         self,
-        who: Ints,
+        annotators: Ints,
         questions: SimulatedQuestions,
         answered: Ints,
         last: Ints,
         chance: np.random.Generator,
     ) -> Ints:
-        """Return the answers of `who` to their questions, all (N,).
+        """Return the answers of `annotators` to their questions, all (N,).
 
         answered: number of earlier answers of each. last: the question's newest answer, -1 for
         none.
         """
-        accuracy = np.where(questions.hard, self.hard_accuracy[who], self.accuracy[who])
-        right = chance.random(len(who)) < accuracy
-        kind = self.kind[who]
+        accuracy = np.where(
+            questions.hard, self.hard_accuracy[annotators], self.accuracy[annotators]
+        )
+        right = chance.random(len(annotators)) < accuracy
+        kind = self.kind[annotators]
         guesses = (kind == RANDOM) | (kind == COPIER)
         replies = np.where(right, questions.truth, self._mistakes(questions, guesses, chance))
         copies = (kind == COPIER) & (last >= 0)
@@ -246,13 +248,13 @@ def gather(crowd: Crowd, chance: np.random.Generator) -> SimulatedPeople:
     kind = np.full(crowd.people, HONEST)
     order = chance.permutation(crowd.people)
     start = 0
-    for which, share in (
+    for behaviour, share in (
         (RANDOM, crowd.random),
         (SLEEPER, crowd.sleepers),
         (COPIER, crowd.copiers),
     ):
         end = start + round(share * crowd.people)
-        kind[order[start:end]] = which
+        kind[order[start:end]] = behaviour
         start = end
     if crowd.accuracy is None:
         skill = chance.normal(0, crowd.person_sd, crowd.people)

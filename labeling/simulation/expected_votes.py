@@ -7,7 +7,7 @@ from labeling.estimators.stated_error import TYPICAL, settled_margins
 from labeling.kinds import policies
 from labeling.kinds.deciding import clip, gains_of_accuracy
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import votes_wanted
+from labeling.kinds.votes import votes_needed
 from labeling.simulation.crowd import Crowd
 
 
@@ -53,7 +53,7 @@ def _mean_length(policy: WholePolicy, accuracy: float) -> float:
 
 def _open(votes: int, lead: int, policy: WholePolicy) -> bool:
     able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
-    return votes_wanted(able, 0, policy) > 0
+    return votes_needed(able, 0, policy) > 0
 
 
 def _unsure(votes: int, lead: int, policy: WholePolicy) -> bool:

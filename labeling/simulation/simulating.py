@@ -22,7 +22,7 @@ from labeling.estimators.stated_error import (
     settled_margins,
 )
 from labeling.kinds import policies
-from labeling.kinds.votes import votes_wanted
+from labeling.kinds.votes import votes_needed
 from labeling.simulation.crowd import HONEST, Crowd, Flags, Floats, Ints, ask, gather
 
 # A safeguard: a crowd that cannot finish, because everybody is blocked, stops long before.
@@ -70,7 +70,7 @@ class _Run:
         self.rights: list[list[bool]] = [[] for _ in range(count)]
         self.tested = [annotator_checks.GoldTestResult()] * count
         # Votes: who, question, answer, in the order they came.
-        self.who = np.empty(0, np.int64)
+        self.annotators = np.empty(0, np.int64)
         self.question = np.empty(0, np.int64)
         self.answer = np.empty(0, np.int64)
         self.classes = crowd.classes
@@ -139,21 +139,23 @@ class _Run:
 
     def _give_gold(self, workers: Ints) -> Ints:
         """Give gold on this page and return the number for each person."""
-        met = self.chance.binomial(
+        gold_counts = self.chance.binomial(
             self.policy["page_size"], [self._gold_share(person) for person in workers]
         )
-        who = np.repeat(workers, met)
+        annotators = np.repeat(workers, gold_counts)
         # Real campaigns also balance gold between answers.
-        gold = ask(self.crowd, len(who), self.chance, balanced=True)
+        gold = ask(self.crowd, len(annotators), self.chance, balanced=True)
         replies = self.people.answers(
-            who, gold, self.answered[who], np.full(len(who), -1), self.chance
+            annotators, gold, self.answered[annotators], np.full(len(annotators), -1), self.chance
         )
-        self.gold = np.concatenate([self.gold, np.column_stack([who, gold.truth, replies])])
-        for person, right in zip(who.tolist(), (gold.truth == replies).tolist(), strict=True):
+        self.gold = np.concatenate([self.gold, np.column_stack([annotators, gold.truth, replies])])
+        for person, right in zip(
+            annotators.tolist(), (gold.truth == replies).tolist(), strict=True
+        ):
             self.rights[person].append(right)
-        for person in np.unique(who):
+        for person in np.unique(annotators):
             self.tested[person] = annotator_checks.fold(self.test, self.rights[person])
-        return met
+        return gold_counts
 
     def _gold_share(self, person: int) -> float:
         share = annotator_checks.gold_share(self.tested[person].accepted, self.policy)
@@ -165,26 +167,30 @@ class _Run:
         seats = self.chance.permutation(np.repeat(open_questions, self.free[open_questions]))
         slots = self.chance.permutation(np.repeat(workers, room))
         size = min(len(seats), len(slots))
-        who, question = slots[:size], seats[:size]
-        unseen = self._unseen(who, question)
-        who, question = who[unseen], question[unseen]
+        annotators, question = slots[:size], seats[:size]
+        unseen = self._unseen(annotators, question)
+        annotators, question = annotators[unseen], question[unseen]
         replies = self.people.answers(
-            who, self.questions[question], self.answered[who], self._latest(question), self.chance
+            annotators,
+            self.questions[question],
+            self.answered[annotators],
+            self._latest(question),
+            self.chance,
         )
-        self.who = np.concatenate([self.who, who])
+        self.annotators = np.concatenate([self.annotators, annotators])
         self.question = np.concatenate([self.question, question])
         self.answer = np.concatenate([self.answer, replies])
         np.subtract.at(self.free, question, 1)
-        np.add.at(self.answered, who, 1)
-        return len(who)
+        np.add.at(self.answered, annotators, 1)
+        return len(annotators)
 
-    def _unseen(self, who: Ints, question: Ints) -> Flags:
+    def _unseen(self, annotators: Ints, question: Ints) -> Flags:
         """Return which of these pairs are new, each at most once."""
-        keys = who * self.crowd.questions + question
+        keys = annotators * self.crowd.questions + question
         _, first = np.unique(keys, return_index=True)
         fresh = np.zeros(len(keys), bool)
         fresh[first] = True
-        return fresh & ~np.isin(keys, self.who * self.crowd.questions + self.question)
+        return fresh & ~np.isin(keys, self.annotators * self.crowd.questions + self.question)
 
     def _latest(self, question: Ints) -> Ints:
         latest = np.full(self.crowd.questions, -1)
@@ -197,14 +203,14 @@ class _Run:
         if self.is_measured:
             # A small crowd calibrates every night.
             due = min(due, self.crowd.questions)
-        if len(self.who) - self.calibrated >= due:
+        if len(self.annotators) - self.calibrated >= due:
             self._calibrate()
             self._measure()
-        self.posterior = self._posterior(~self.void[self.who])
+        self.posterior = self._posterior(~self.void[self.annotators])
 
     def _posterior(self, counted: Flags) -> Floats:
         return posterior(
-            self.who[counted],
+            self.annotators[counted],
             self.question[counted],
             self.answer[counted],
             n_items=self.crowd.questions,
@@ -216,11 +222,11 @@ class _Run:
         """Fit the error model on the known questions, which no calibration used as known."""
         if not self.is_measured:
             return
-        counted = ~self.void[self.who] & self.known[self.question]
+        counted = ~self.void[self.annotators] & self.known[self.question]
         at = np.flatnonzero(counted)
         at = at[np.argsort(self.question[at], kind="stable")]
         questions = self.question[at]
-        rank = np.zeros(len(self.who), np.int64)
+        rank = np.zeros(len(self.annotators), np.int64)
         rank[at] = np.arange(len(at)) - np.searchsorted(questions, questions) + 1
         rows = []
         for size in range(self.first_votes, int(rank.max(initial=0)) + 1):
@@ -236,8 +242,8 @@ class _Run:
 
     def _calibrate(self) -> None:
         """Estimate confusion matrices and the share of yes from all counted answers and gold."""
-        self.calibrated = len(self.who)
-        counted = ~self.void[self.who]
+        self.calibrated = len(self.annotators)
+        counted = ~self.void[self.annotators]
         questions = self.crowd.questions
         # Gold is added as one extra item for each class.
         known = np.full(questions + self.classes, -1)
@@ -245,7 +251,7 @@ class _Run:
         confusion_prior = np.full((self.classes, self.classes), WRONG / (self.classes - 1))
         np.fill_diagonal(confusion_prior, RIGHT)
         estimate = dawid_skene(
-            np.concatenate([self.who[counted], self.gold[:, 0]]),
+            np.concatenate([self.annotators[counted], self.gold[:, 0]]),
             np.concatenate([self.question[counted], questions + self.gold[:, 1]]),
             np.concatenate([self.answer[counted], self.gold[:, 2]]),
             n_annotators=self.crowd.people,
@@ -282,7 +288,7 @@ class _Run:
         The same as annotator_checks.agreement, for all people at once.
         """
         agreement = agreement_beyond_chance(
-            self.who,
+            self.annotators,
             self.question,
             self.answer,
             n_annotators=self.crowd.people,
@@ -298,8 +304,8 @@ class _Run:
 
     def _long_runs(self) -> Flags:
         """Return (P,) whether the longest run of one answer is too long for chance."""
-        order = np.argsort(self.who, kind="stable")
-        bounds = np.searchsorted(self.who[order], np.arange(self.crowd.people + 1))
+        order = np.argsort(self.annotators, kind="stable")
+        bounds = np.searchsorted(self.annotators[order], np.arange(self.crowd.people + 1))
         pool = [("", str(word)) for word in self.answer[-POOL:]]
         long = np.zeros(self.crowd.people, bool)
         for person in np.flatnonzero(self.active):
@@ -312,16 +318,16 @@ class _Run:
             )
         return long
 
-    def _act(self, who: Ints, action: str) -> None:
-        if not len(who) or action == "none":
+    def _act(self, annotators: Ints, action: str) -> None:
+        if not len(annotators) or action == "none":
             return
         if action == "train":
-            self.introductions += self.policy["training_questions"] * len(who)
+            self.introductions += self.policy["training_questions"] * len(annotators)
             return
-        self.active[who] = False
+        self.active[annotators] = False
         if action == "block":
-            self.void[who] = True
-            self._replay(np.unique(self.question[np.isin(self.who, who)]))
+            self.void[annotators] = True
+            self._replay(np.unique(self.question[np.isin(self.annotators, annotators)]))
 
     def _replay(self, questions: Ints) -> None:
         """Reopen the questions that a blocked person answered, for _settle."""
@@ -331,7 +337,7 @@ class _Run:
             self._weigh()
 
     def _settle(self) -> None:
-        counted = ~self.void[self.who]
+        counted = ~self.void[self.annotators]
         counts = vote_counts(
             self.question[counted], self.answer[counted], self.crowd.questions, self.classes
         )
@@ -372,21 +378,21 @@ class _Run:
         """Return (Q,) the votes that each question still needs, at least one if it is tied."""
         rows, places = np.unique(counts, axis=0, return_inverse=True)
         wants = [
-            votes_wanted(Counter({str(label): n for label, n in enumerate(row)}), 0, self.policy)
+            votes_needed(Counter({str(label): n for label, n in enumerate(row)}), 0, self.policy)
             or int(row.count(max(row)) > 1)
             for row in rows.tolist()
         ]
         return np.array(wants)[places.reshape(-1)]
 
-    def _decide(self, which: Flags, label: Ints) -> None:
-        self.settled |= which
-        self.label[which] = label[which]
+    def _decide(self, chosen: Flags, label: Ints) -> None:
+        self.settled |= chosen
+        self.label[chosen] = label[chosen]
 
-    def _review(self, which: Flags) -> None:
+    def _review(self, chosen: Flags) -> None:
         if self.policy["undecided"] == "keep":
-            which = which & self.known
-        self.reviewed += int(which.sum())
-        self._decide(which, self._trusted(np.arange(self.crowd.questions)))
+            chosen = chosen & self.known
+        self.reviewed += int(chosen.sum())
+        self._decide(chosen, self._trusted(np.arange(self.crowd.questions)))
 
     def _trusted(self, questions: Ints) -> Ints:
         """Return a trusted person's answers to these questions."""
@@ -399,7 +405,7 @@ class _Run:
         labeled = self.label >= 0
         wrong, audited = self._audit()
         counts = {
-            "votes": len(self.who),
+            "votes": len(self.annotators),
             "gold": len(self.gold),
             "training": int(self.introductions),
             "audits": audited + int(self.known.sum()),

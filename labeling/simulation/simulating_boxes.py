@@ -18,7 +18,14 @@ from labeling.boxes.chain import CHECK, COMPLETE, COVER, DRAW, PROPOSED, Chain
 from labeling.boxes.rules import GOOD, BoxRules
 from labeling.errors import Refusal
 from labeling.geometry.boxes import Box
-from labeling.simulation.box_crowd import MEND, BoxCrowd, SimulatedPair, World, matched, without_box
+from labeling.simulation.box_crowd import (
+    CORRECTION,
+    BoxCrowd,
+    SimulatedPair,
+    World,
+    matched,
+    without_box,
+)
 
 # When proposals are shown: never, always, or for classes whose acceptance rate saves time.
 NEVER, ALWAYS, LEARNED = ("never", "always", "learned")
@@ -76,7 +83,7 @@ class Pairs:
         for number, pair in enumerate(self.world.pairs):
             shows_proposals = proposals != NEVER and not is_unassisted(str(number))
             if proposals == LEARNED:
-                shows_proposals = self.learned.pays(pair.topic) and shows_proposals
+                shows_proposals = self.learned.should_show_next(pair.topic) and shows_proposals
             self._pair(str(number), pair, pair.proposals if shows_proposals else ())
         return self.found
 
@@ -121,11 +128,11 @@ class Pairs:
         if chain.came != PROPOSED:
             return chains.CheckedBox(verdict), len(votes)
         self.learned.learn(pair.topic, verdict == GOOD)
-        return chains.CheckedBox(verdict, box=self._mend(pair, chain, boxes, votes, verdict)), len(
-            votes
-        )
+        return chains.CheckedBox(
+            verdict, box=self._mean_correction(pair, chain, boxes, votes, verdict)
+        ), len(votes)
 
-    def _mend(
+    def _mean_correction(
         self,
         pair: SimulatedPair,
         chain: Chain,
@@ -139,12 +146,12 @@ class Pairs:
         assert chain.box is not None
         if verdict != GOOD:
             return None
-        tried = [self.world.mended(pair, boxes, chain.box) for _ in range(votes.count(GOOD))]
-        mended = [box for box in tried if box is not None]
-        self.found.steps[MEND] += len(mended)
-        if not mended:
+        tried = [self.world.corrected(pair, boxes, chain.box) for _ in range(votes.count(GOOD))]
+        corrected = [box for box in tried if box is not None]
+        self.found.steps[CORRECTION] += len(corrected)
+        if not corrected:
             return None
-        x0, y0, x1, y1 = np.mean(mended, axis=0).tolist()
+        x0, y0, x1, y1 = np.mean(corrected, axis=0).tolist()
         return x0, y0, x1, y1
 
     def _spent(self, step: str, times: int) -> float:
@@ -219,7 +226,10 @@ def accepted(run: BoxRun) -> dict[str, object]:
 
 
 def per_box(
-    run: BoxRun, crowd: BoxCrowd, slow: bool = False, steps: Sequence[str] = (*chains.STEPS, MEND)
+    run: BoxRun,
+    crowd: BoxCrowd,
+    slow: bool = False,
+    steps: Sequence[str] = (*chains.STEPS, CORRECTION),
 ) -> float:
     """Return the seconds per finished box: for each step, answers per box times their
     median time.
@@ -232,4 +242,4 @@ def boxing(run: BoxRun, crowd: BoxCrowd) -> float:
     """Return the seconds per finished box without the looks for more, which always cost
     the same.
     """
-    return per_box(run, crowd, steps=(DRAW, CHECK, MEND))
+    return per_box(run, crowd, steps=(DRAW, CHECK, CORRECTION))

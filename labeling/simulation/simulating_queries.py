@@ -136,11 +136,11 @@ def _truthful(graph: QuestionGraph, setting: Setting) -> Floats | None:
         elif len(parents) > most:
             return None
         else:
-            question_shares[position] = _all_there(leaves[list(parents)], absent)
+            question_shares[position] = _probability_all_present(leaves[list(parents)], absent)
     return question_shares
 
 
-def _all_there(sets: Bools, absent: float) -> float:
+def _probability_all_present(sets: Bools, absent: float) -> float:
     """Return the probability that each of the sets has a present leaf, by inclusion and
     exclusion.
     """
@@ -285,7 +285,7 @@ def step(
         was_asked[rows, positions] = True
         label[rows, positions] = yes
         if sorter.model is not None:
-            evidence[rows] += sorter.model.says[yes.astype(np.intp), positions]
+            evidence[rows] += sorter.model.answer_weights[yes.astype(np.intp), positions]
         open_now[rows[yes]] |= children[positions[yes]]
         close(label, rows[~yes], positions[~yes])
         open_now[rows] &= label[rows] < 0

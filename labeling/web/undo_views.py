@@ -13,7 +13,7 @@ from labeling.datasets.datasets import check_may_add
 from labeling.db.lookups import get_or_404
 from labeling.removal import privacy
 from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo, Undo
-from labeling.web.forms.common import NAME_HELP, WordedForm, carried_out, refusals_shown
+from labeling.web.forms.common import NAME_HELP, WordedForm, refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, done, own_campaign
 
 ARCHIVED = "Archived. To find it again, follow “Archived” below the list."
@@ -73,7 +73,9 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
             message += f" Earlier releases have its labels: {', '.join(published)}."
         return done(request, message, "dataset_undo", dataset.name)
 
-    response = carried_out(privacy_form, remove) if is_private else carried_out(form, delete)
+    response = (
+        respond_if_valid(privacy_form, remove) if is_private else respond_if_valid(form, delete)
+    )
     if response:
         return response
     context = {
@@ -137,7 +139,7 @@ def undo_page(request: SignedIn, undo: Undo, page: str) -> HttpResponse:
     acts = {"rename": (name_form, rename), "delete": (form, delete)}
     if may_clone:
         acts["clone"] = (name_form, clone)
-    if action in acts and (response := carried_out(*acts[action])):
+    if action in acts and (response := respond_if_valid(*acts[action])):
         return response
     context = {
         "undo": undo,

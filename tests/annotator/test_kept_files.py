@@ -135,7 +135,7 @@ def test_a_file_that_is_gone_is_asked_for_again(as_alice, alice, pond):
 
     answer = as_alice.post(page, {"files_kept": f"{'0' * 32}:lake.zip"})
 
-    assert answer.context["form"].errors["files"] == [kept_files.GONE]
+    assert answer.context["form"].errors["files"] == [kept_files.DELETED]
 
 
 def test_a_selection_leads_to_a_competition_with_what_was_typed(as_alice, pond, wordnet):

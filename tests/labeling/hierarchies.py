@@ -128,7 +128,9 @@ def standing_labels(
     rows = image_state.questions_of(campaign.pk, items)
     values: dict[tuple[int, str], tuple[str, str | None]] = {}
     for pk in items:
-        settled = planning.stand(graph, rows.get(pk, ()), mode, labels_of_items.get(pk)).settled
+        settled = planning.replay_current(
+            graph, rows.get(pk, ()), mode, labels_of_items.get(pk)
+        ).settled
         for key, node in graph.by_key.items():
             values[pk, key] = settled.get(node, ("unknown", None))
     return values

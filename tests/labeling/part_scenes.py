@@ -20,7 +20,7 @@ from labeling.parts.model import (
     Part,
     PartedObject,
     Photograph,
-    of_merges,
+    merge_fields,
 )
 
 DOG = "n02084071"
@@ -100,7 +100,7 @@ def parts(draw: st.DrawFn) -> Part:
         return Part(key, state=state, origin="explicit", name=name)
     fields: dict[str, Any] = {}
     if draw(st.booleans()):
-        fields = of_merges(draw(st.lists(merges(), max_size=2)))
+        fields = merge_fields(draw(st.lists(merges(), max_size=2)))
     elif draw(st.booleans()):
         fields = {"radius": draw(st.floats(0, 99)), "pieces": (draw(regions()),), "apart": True}
     origin = draw(st.sampled_from(["explicit", "given", "made"]))

@@ -13,7 +13,7 @@ from PIL import Image
 from evaluation.readers.wsol_folders import MAX_PIXELS
 from labeling import image_files
 from labeling.files import BadInput
-from labeling.release_files.frozen import ahead
+from labeling.release_files.frozen import map_ahead
 
 # Upright as people see it, or pixels as stored, ignoring EXIF.
 ORIENTATIONS = ("upright", "stored")
@@ -50,7 +50,7 @@ def read(
             )
         return name, pixels
 
-    yield from ahead(read_image, names)
+    yield from map_ahead(read_image, names)
 
 
 def pixels_of(path: Path, orientation: str) -> NDArray[np.uint8]:

@@ -161,20 +161,20 @@ class MemberViewSet(CampaignViewSet):
     def _about(self, page: Sequence[Membership]) -> dict[str, object]:
         return {"accuracies": progress.accuracies_of(self.campaign(RESEARCHER), page)}
 
-    def _said(self, row: Membership) -> Response:
+    def _member_response(self, row: Membership) -> Response:
         return self.answer(MemberSerializer, row, 200, **self._about([row]))
 
     @extend_schema(responses=MemberSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
         """Return one member."""
-        return self._said(self._member(pk))
+        return self._member_response(self._member(pk))
 
     @extend_schema(request=RoleSerializer, responses=MemberSerializer)
     def partial_update(self, request: Request, campaign: str, pk: int) -> Response:
         """Change a member's role. The last researcher keeps theirs."""
         member = self._member(pk)
         role = self.read(RoleSerializer)["role"]
-        return self._said(memberships.change_role(member, self.user, role))
+        return self._member_response(memberships.change_role(member, self.user, role))
 
     @extend_schema(responses=QuotasSerializer)
     @action(detail=True)

@@ -203,7 +203,7 @@ class PilotViewSet(CampaignViewSet):
         sample changes nothing.
         """
         row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
-        return self.answer(JobSerializer, piloting.ask(row, self.user, **body), 202)
+        return self.answer(JobSerializer, piloting.enqueue_pilot(row, self.user, **body), 202)
 
 
 class AuditViewSet(CampaignViewSet):

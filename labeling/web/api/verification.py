@@ -87,7 +87,7 @@ class VerificationViewSet(CampaignViewSet):
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
         """Check the classes in the background and stop those that meet a stop rule."""
-        return self.answer(JobSerializer, verifying.ask(self._campaign(RESEARCHER)), 202)
+        return self.answer(JobSerializer, verifying.enqueue_check(self._campaign(RESEARCHER)), 202)
 
     @extend_schema(responses=VerificationSerializer)
     def retrieve(self, request: Request, campaign: str, key: str) -> Response:

@@ -36,7 +36,7 @@ from labeling.web.forms.graph import (
     graph_file,
     price_field,
     read_graph,
-    say_faults,
+    show_faults,
     words,
 )
 from labeling.web.forms.kept import KeptFileInput
@@ -267,10 +267,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         kinds = KINDS.values()
         return [(kind.picture, radio) for kind, radio in zip(kinds, self["kind"], strict=True)]
 
-    def rule_faults(self) -> bool:
+    def has_rule_faults(self) -> bool:
         """Return whether a folded field has an error, so that all of them must be visible."""
         keys = ("instructions", "policy_file", "expected", *VOTE_COST_KEYS, *COST_KEYS)
-        return self.fine_faults() or any(self.has_error(key) for key in keys if self.is_bound)
+        return self.has_fine_faults() or any(self.has_error(key) for key in keys if self.is_bound)
 
     def contains_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("questions_file", "questions")]
@@ -398,7 +398,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         try:
             return build(read_graph(file))
         except Refusal as refusal:
-            say_faults(self, refusal, "graph_file")
+            show_faults(self, refusal, "graph_file")
             return None
 
     def estimate(self) -> forecasts.CostEstimate:
@@ -420,9 +420,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             rows.append(PresetRow(preset.title, forecasts.answers_each(rules), cost, error))
         return rows
 
-    def _understood(self) -> dict[str, object]:
+    def _policy_content(self) -> dict[str, object]:
         """Return the rules: changed fields win over the file, and the file over the preset."""
-        content = super()._understood()
+        content = super()._policy_content()
         kind = KINDS.get(self.cleaned_data.get("kind", ""))
         preset = PRESETS.get(self.cleaned_data.get("preset") or "")
         base = preset.rules(kind) if preset and kind else {}

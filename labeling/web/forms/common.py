@@ -53,13 +53,13 @@ class refusals_shown:
         if not isinstance(error, Refusal):
             return False
         if isinstance(self.where, WordedForm):
-            self.where.say(error)
+            self.where.show_refusal(error)
         else:
             messages.error(self.where, error.message)
         return True
 
 
-def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResponse | None:
+def respond_if_valid(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResponse | None:
     """Return the response of act() if the form is valid, else None.
 
     None also if act() raises Refusal, which the form then shows. Uploaded files are kept for the
@@ -79,7 +79,7 @@ def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResp
 class WordedForm(forms.Form):
     """A form whose "required" errors name the field."""
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         """Show a refusal of the domain, by default at the field it names."""
         add_refusal(self, refusal)
 

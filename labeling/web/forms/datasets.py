@@ -34,7 +34,7 @@ class DatasetForm(WordedForm):
     )
 
 
-class Coming(TypedDict):
+class ImportDefaults(TypedDict):
     """Options of an import; against: datasets to compare with, None for no comparison."""
 
     licence: str
@@ -42,7 +42,7 @@ class Coming(TypedDict):
     against: list[Dataset] | None
 
 
-class ComingForm(WordedForm):
+class ImportDefaultsForm(WordedForm):
     """Default licence and source of images, and the near-duplicate filter.
 
     user: whose datasets are offered for comparison.
@@ -78,7 +78,7 @@ class ComingForm(WordedForm):
         if not others.exists():
             del self.fields["against"]
 
-    def import_options(self) -> Coming:
+    def import_options(self) -> ImportDefaults:
         """Return licence, source and the datasets to compare with."""
         data = self.cleaned_data
         chosen = list(data.get("against") or ())
@@ -87,7 +87,7 @@ class ComingForm(WordedForm):
         return {"licence": data["licence"], "source": data["source"], "against": against}
 
 
-class UploadForm(ComingForm, KeepsFiles):
+class UploadForm(ImportDefaultsForm, KeepsFiles):
     # mypy takes `files` for the form's attribute of uploaded files, which a field does not hide.
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
@@ -100,7 +100,7 @@ class UploadForm(ComingForm, KeepsFiles):
     field_order = ["files", "licence", "source", "near", "against"]
 
 
-class ImportForm(ComingForm):
+class ImportForm(ImportDefaultsForm):
     path = forms.CharField(
         label="Path in the import folder",
         max_length=1000,

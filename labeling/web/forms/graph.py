@@ -79,7 +79,7 @@ def read_graph(file: Any, text: str = "") -> dict[str, object]:
     return replaying.parse(text, name)
 
 
-def say_faults(form: forms.Form, refusal: Refusal, field: str | None) -> None:
+def show_faults(form: forms.Form, refusal: Refusal, field: str | None) -> None:
     """Add each fault of a graph as a separate error."""
     for fault in getattr(refusal, "faults", None) or [refusal.message]:
         form.add_error(field, fault)
@@ -109,9 +109,9 @@ class GraphForm(KeepsFiles, WordedForm):
             self.raw = read_graph(file, data.get("graph", ""))
             replaying.build(self.raw)
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         """Add each fault as a separate error, at the file or the text that was sent."""
-        say_faults(self, refusal, "graph_file" if self.cleaned_data.get("graph_file") else "graph")
+        show_faults(self, refusal, "graph_file" if self.cleaned_data.get("graph_file") else "graph")
 
 
 class NodeForm(WordedForm):
@@ -166,5 +166,5 @@ class NodeForm(WordedForm):
             (candidate.id, f"{candidate.title} ({candidate.id})") for candidate in offered
         ]
 
-    def say(self, refusal: Refusal) -> None:
-        say_faults(self, refusal, None)
+    def show_refusal(self, refusal: Refusal) -> None:
+        show_faults(self, refusal, None)

@@ -88,7 +88,7 @@ class KeepsFiles(forms.Form):
         super().full_clean()
         for name in gone:
             self.errors.pop(name, None)
-            self.add_error(name, kept_files.GONE)
+            self.add_error(name, kept_files.DELETED)
 
     def keep_files(self) -> None:
         """Keep the uploaded files for the next submission, unless the disk is full."""

@@ -267,21 +267,21 @@ class PolicyForm(WordedForm):
         """Return the groups of rules that do not affect the cost."""
         return self.groups((*VOTE_COST_KEYS, *COST_KEYS))
 
-    def fine_faults(self) -> bool:
+    def has_fine_faults(self) -> bool:
         """Return whether one of these groups has errors, so that all must be visible."""
         return any(group.faulty or group.rare_faulty for group in self.fine_groups())
 
     def policy(self) -> policies.WholePolicy:
         """Return the policy of the valid fields, with defaults for the others."""
         try:
-            return policies.clean(self._understood())
+            return policies.clean(self._policy_content())
         except Refusal:
             return policies.clean_new(None)
 
     def clean(self) -> None:
         super().clean()
         try:
-            policies.clean(self._understood())
+            policies.clean(self._policy_content())
         except Refusal as refusal:
             add_refusal(self, refusal)
 
@@ -289,7 +289,7 @@ class PolicyForm(WordedForm):
         """Return the `asks` of the campaign's kind."""
         return self.asks or ""
 
-    def _understood(self) -> dict[str, object]:
+    def _policy_content(self) -> dict[str, object]:
         content: dict[str, object] = {
             key: self.cleaned_data[key]
             for key in (*policies.DEFAULTS, *policies.RULES_OF.get(self.kind_asks(), ()))

@@ -125,7 +125,7 @@ class GoldDrawingForm(WordedForm):
         except (ValueError, RecursionError) as error:
             raise forms.ValidationError("This is not a valid drawing. Draw it again.") from error
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         # There is only one row, so its number is confusing.
         self.add_error("answer", refusal.message.removeprefix("Row 1: "))
 
@@ -154,7 +154,7 @@ class GoldListForm(ListsForm):
             read = partial(lists.read_gold, kind=self.kind)
             self.cleaned_data["rows"] = self.read_list("gold", read)
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         self.add_error("gold_file", refusal.message)
 
 

@@ -11,7 +11,7 @@ from labeling.vocabulary.checks import MOST_PARTS
 from labeling.vocabulary.reading import LONGEST
 from labeling.vocabulary.types import Category, PartName, PartVocabulary, VocabularyFault
 from labeling.web.forms.common import LIST, WordedForm, refusals_shown
-from labeling.web.forms.graph import say_faults, version_field
+from labeling.web.forms.graph import show_faults, version_field
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_BYTES = 4 * LONGEST
@@ -52,9 +52,9 @@ class VocabularyForm(KeepsFiles, WordedForm):
         with refusals_shown(self):
             self.vocabulary = reading.parse(_text_of(file) if file is not None else text)
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         """Add each fault as a separate error, at the file or the text that was sent."""
-        say_faults(self, refusal, "file" if self.cleaned_data.get("file") else "text")
+        show_faults(self, refusal, "file" if self.cleaned_data.get("file") else "text")
 
 
 def _text_of(file: Any) -> str:
@@ -261,7 +261,7 @@ class CategoryForms:
         rows[position : position + 1] = [entry]
         return content
 
-    def say(self, refusal: Refusal) -> None:
+    def show_refusal(self, refusal: Refusal) -> None:
         """Show each fault at its field."""
         faults = getattr(refusal, "found", None) or [VocabularyFault((), refusal.message)]
         count = len(self.vocabulary.categories) if self.vocabulary else 0
@@ -270,12 +270,12 @@ class CategoryForms:
             if fault.path[:2] != mine:
                 self.category.add_error(None, str(fault))
             elif len(fault.path) > 3 and fault.path[2] == "parts":
-                _say(part_rows(self.parts)[int(fault.path[3])], fault, fault.path[4:])
+                _show_fault(part_rows(self.parts)[int(fault.path[3])], fault, fault.path[4:])
             else:
-                _say(self.category, fault, fault.path[2:])
+                _show_fault(self.category, fault, fault.path[2:])
 
 
-def _say(form: forms.Form, fault: VocabularyFault, path: tuple[str | int, ...]) -> None:
+def _show_fault(form: forms.Form, fault: VocabularyFault, path: tuple[str | int, ...]) -> None:
     field = str(path[0]) if path and path[0] in form.fields else None
     message = fault.message[:1].upper() + fault.message[1:]
     form.add_error(field, message if message.endswith(".") else f"{message}.")

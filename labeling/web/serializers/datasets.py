@@ -10,7 +10,7 @@ from labeling.models import (
 )
 from labeling.reports.image_browser import ORDER_WORDS, OUTCOME_WORDS, STATE_WORDS
 from labeling.web.api.base import Body, SentFile
-from labeling.web.forms.datasets import ComingForm, DatasetForm
+from labeling.web.forms.datasets import DatasetForm, ImportDefaultsForm
 from labeling.web.serializers.common import Plain
 from labeling.web.serializers.derived import FormBody, body_of
 
@@ -156,7 +156,7 @@ class NewImagesSerializer(FormBody):
     With `near` it is always an import (202).
     """
 
-    form, only = ComingForm, ("licence", "source", "near")
+    form, only = ImportDefaultsForm, ("licence", "source", "near")
     files = serializers.ListField(
         child=serializers.FileField(), required=False, max_length=100, allow_empty=False
     )

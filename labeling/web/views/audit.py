@@ -14,7 +14,7 @@ from labeling.kinds.base import CHAINS
 from labeling.models import Audit, Campaign
 from labeling.quality import auditing, box_audit
 from labeling.reports import boxes_picture, question_page
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choices
 from labeling.web.views.shared import (
     SignedIn,
@@ -30,7 +30,7 @@ def audit(request: SignedIn, name: str) -> HttpResponse:
     """Show the next question of the audit and its progress; a post draws a sample."""
     campaign = watched_campaign(request, name)
     form = AuditForm(request.POST if request.method == "POST" else None)
-    return carried_out(form, lambda: _draw(request, campaign, form)) or _page(
+    return respond_if_valid(form, lambda: _draw(request, campaign, form)) or _page(
         request, campaign, form
     )
 

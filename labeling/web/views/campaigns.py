@@ -30,7 +30,7 @@ from labeling.reports import campaign_page, campaigns_page, quality_page
 from labeling.reports.forecasts import CostEstimate
 from labeling.web import attachments
 from labeling.web.forms.campaigns import NewCampaignForm, SettingsForm
-from labeling.web.forms.common import WordedForm, carried_out, refusals_shown
+from labeling.web.forms.common import WordedForm, refusals_shown, respond_if_valid
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
@@ -97,7 +97,7 @@ def campaign_new(request: SignedIn) -> HttpResponse:
         form.is_valid()
         form.keep_files()
         return _new(request, form, form.estimate())
-    made = carried_out(
+    made = respond_if_valid(
         form, lambda: done(request, DRAFTED, "campaign", _create(request, form).name)
     )
     return made or _new(request, form, form.estimate())
@@ -280,7 +280,7 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         message = "Saved. Annotators see the new texts on their next page."
         return done(request, message, "campaign_edit", campaign.name)
 
-    if saved := carried_out(form, save):
+    if saved := respond_if_valid(form, save):
         return saved
     latest = vocabulary_store.current(campaign.dataset) if campaign.vocabulary_id else None
     return render_campaign(
@@ -334,7 +334,7 @@ def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
         messages.success(request, f"Saved: {count_of(len(kept), 'language')}.")
         return redirect("labeling:campaign_texts", campaign.name)
 
-    if saved := carried_out(form, save):
+    if saved := respond_if_valid(form, save):
         return saved
     rows = [
         {"row": row, "named": row.missing[:NAMED], "more": len(row.missing[NAMED:])}

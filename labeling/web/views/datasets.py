@@ -13,7 +13,7 @@ from labeling.db.cached import cached
 from labeling.db.lookups import get_or_404
 from labeling.models import Dataset, GivenLabel, Job
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.datasets import DatasetForm
 from labeling.web.views.imports import imports_shown
 from labeling.web.views.shared import (
@@ -63,7 +63,9 @@ def dataset_new(request: SignedIn) -> HttpResponse:
         dataset = pools.create(request.user, **form.cleaned_data)
         return done(request, "Dataset created. Now add images.", "dataset_upload", dataset.name)
 
-    return carried_out(form, create) or render(request, "labeling/dataset_new.html", {"form": form})
+    return respond_if_valid(form, create) or render(
+        request, "labeling/dataset_new.html", {"form": form}
+    )
 
 
 @login_required

@@ -12,7 +12,7 @@ from labeling.kinds import KINDS
 from labeling.models import Campaign, GivenLabel, Gold, Item, Question
 from labeling.quality.gold import add_gold
 from labeling.reports import parts_picture
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.questions import GoldDrawingForm
 from labeling.web.views.shared import (
     SignedIn,
@@ -64,7 +64,7 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
         message = f"{item.name} on {item.image.name} is gold now."
         return done(request, message, "gold", campaign.name)
 
-    if added := carried_out(form, add):
+    if added := respond_if_valid(form, add):
         return added
     current = gold.answer if gold and "parts" in gold.answer else None
     return render_campaign(

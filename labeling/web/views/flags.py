@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.answers import flagging
 from labeling.models import Campaign
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.people import ReplyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
@@ -35,7 +35,7 @@ def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
         message = "Reply saved. The person who flagged the image can read it."
         return done(request, message, "flags", campaign.name)
 
-    return carried_out(form, reply) or _flags(request, campaign, pk, form)
+    return respond_if_valid(form, reply) or _flags(request, campaign, pk, form)
 
 
 def _flags(

@@ -19,7 +19,7 @@ from labeling.plurals import count_of
 from labeling.quality import auditing, qualifying, recounting, stated_errors
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, missing_gold, retire_gold
 from labeling.reports import gold_page, topics_page
-from labeling.web.forms.common import ListsForm, carried_out, list_file
+from labeling.web.forms.common import ListsForm, list_file, respond_if_valid
 from labeling.web.forms.questions import (
     ExampleForm,
     GoldForm,
@@ -67,7 +67,7 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
         add_gold(campaign, request.user, [row], replace=replace)
         return done(request, f"{form.cleaned_data['image']} is gold now.", "gold", campaign.name)
 
-    return carried_out(form, add) or render_campaign(
+    return respond_if_valid(form, add) or render_campaign(
         request, "labeling/gold_add.html", campaign, "gold", form=form, **_picker(request, campaign)
     )
 
@@ -85,7 +85,7 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
         message = count_of(count, "gold question was added.", "gold questions were added.")
         return done(request, message, "gold", campaign.name)
 
-    return carried_out(form, add) or _gold(request, campaign, form)
+    return respond_if_valid(form, add) or _gold(request, campaign, form)
 
 
 @login_required
@@ -101,7 +101,7 @@ def gold_random(request: SignedIn, name: str) -> HttpResponse:
         message = f"{count_of(n, 'image was', 'images were')} drawn. Answer them as you see them."
         return done(request, message, "audit", campaign.name)
 
-    return carried_out(form, draw) or _gold(request, campaign, random_form=form)
+    return respond_if_valid(form, draw) or _gold(request, campaign, random_form=form)
 
 
 @login_required
@@ -225,7 +225,9 @@ def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
         lifecycle.change_topic(campaign, topic.key, request.user, **form.cleaned_data)
         return done(request, "Saved.", "topic", campaign.name, topic.pk)
 
-    return carried_out(form, change) or _topic_page(request, campaign, topic, form, ExampleForm())
+    return respond_if_valid(form, change) or _topic_page(
+        request, campaign, topic, form, ExampleForm()
+    )
 
 
 @login_required
@@ -244,7 +246,7 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
         return done(request, message, "topic", campaign.name, topic.pk)
 
     words = TopicForm(initial=_words(topic))
-    return carried_out(form, add) or _topic_page(request, campaign, topic, words, form)
+    return respond_if_valid(form, add) or _topic_page(request, campaign, topic, words, form)
 
 
 @login_required

@@ -18,7 +18,7 @@ from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphContent
 from labeling.reports import graph_outline, graph_price_page
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.graph import GraphForm, NodeForm, PriceForm
 from labeling.web.views.shared import (
     SignedIn,
@@ -46,7 +46,7 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
         message = f"Version {made.version} of the graph is now active."
         return done(request, message, "graph", campaign.name)
 
-    return carried_out(form, replace) or _page(request, campaign, form)
+    return respond_if_valid(form, replace) or _page(request, campaign, form)
 
 
 @login_required
@@ -86,7 +86,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
         message = f"Saved, as version {made.version} of the graph."
         return done(request, message, "graph", campaign.name)
 
-    return carried_out(form, change) or render_campaign(
+    return respond_if_valid(form, change) or render_campaign(
         request,
         "labeling/graph_node.html",
         campaign,
@@ -155,7 +155,7 @@ def graph_price(request: SignedIn, name: str) -> HttpResponse:
         message = "Saved. All images are being re-evaluated."
         return done(request, message, "graph_price", campaign.name)
 
-    return carried_out(form, change) or render_campaign(
+    return respond_if_valid(form, change) or render_campaign(
         request,
         "labeling/graph_price.html",
         campaign,

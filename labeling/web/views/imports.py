@@ -16,7 +16,7 @@ from labeling.datasets import imports
 from labeling.datasets.datasets import check_may_add, may_add
 from labeling.errors import Refusal, TooLarge
 from labeling.models import Dataset, Import, Job
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.datasets import ImportForm, UploadForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
@@ -30,14 +30,14 @@ Form = TypeVar("Form", UploadForm, ImportForm)
 @require_http_methods(["GET", "POST"])
 def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     """Upload images: a few are added immediately, more by an import."""
-    dataset = _own(request, name)
+    dataset = _own_dataset(request, name)
     if request.method == "GET":
-        return _upload(request, dataset, _fresh(UploadForm, request, dataset), None)
+        return _upload(request, dataset, _unbound_form(UploadForm, request, dataset), None)
     form = UploadForm(request.POST, request.FILES, user=request.user, dataset=dataset)
     try:
         _check_size(request)
         if form.is_valid():
-            return _take(request, dataset, form)
+            return _import_files(request, dataset, form)
     except Refusal as refusal:
         form.add_error("files" if "files" in form.fields else None, refusal.message)
     form.keep_files()
@@ -48,16 +48,16 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
 @require_POST
 def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     """Import images from the server's import folder."""
-    dataset = _own(request, name)
+    dataset = _own_dataset(request, name)
     form = ImportForm(request.POST, user=request.user, dataset=dataset)
 
-    def bring() -> HttpResponse:
+    def start_import() -> HttpResponse:
         path = form.cleaned_data["path"]
         row = imports.of_path(dataset, request.user, path, **form.import_options())
         return redirect("labeling:import_report", dataset.name, row.pk)
 
-    fresh = _fresh(UploadForm, request, dataset)
-    return carried_out(form, bring) or _upload(request, dataset, fresh, form)
+    fresh = _unbound_form(UploadForm, request, dataset)
+    return respond_if_valid(form, start_import) or _upload(request, dataset, fresh, form)
 
 
 @login_required
@@ -97,7 +97,7 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @require_POST
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Retry a failed import."""
-    row = imports.import_for(_own(request, name), pk)
+    row = imports.import_for(_own_dataset(request, name), pk)
     with refusals_shown(request):
         imports.retry(row, request.user)
     return redirect("labeling:import_report", name, pk)
@@ -115,7 +115,7 @@ def _with_jobs(dataset: Dataset) -> QuerySet[Import]:
     return rows.defer("report", "uploads").order_by("-pk")
 
 
-def _own(request: SignedIn, name: str) -> Dataset:
+def _own_dataset(request: SignedIn, name: str) -> Dataset:
     """Return the dataset, if the user owns it or is staff."""
     dataset = dataset_for(request.user, name)
     check_may_add(request.user, dataset)
@@ -133,7 +133,7 @@ def _check_size(request: SignedIn) -> None:
         )
 
 
-def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse:
+def _import_files(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse:
     """Return the report of a few files, or a redirect to the import of many."""
     data = form.cleaned_data
     files = [
@@ -153,14 +153,14 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     return redirect("labeling:import_report", dataset.name, row.pk)
 
 
-def _fresh(kind: type[Form], request: SignedIn, dataset: Dataset) -> Form:
+def _unbound_form(kind: type[Form], request: SignedIn, dataset: Dataset) -> Form:
     return kind(user=request.user, dataset=dataset)
 
 
 def _upload(
     request: SignedIn, dataset: Dataset, form: UploadForm, import_form: ImportForm | None
 ) -> HttpResponse:
-    import_form = import_form or _fresh(ImportForm, request, dataset)
+    import_form = import_form or _unbound_form(ImportForm, request, dataset)
     return render(
         request,
         "labeling/dataset_upload.html",

@@ -15,7 +15,7 @@ from labeling.formats.reading import skipped_sentence
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
 from labeling.releases import freezing
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, query_of, render_campaign
 
@@ -32,7 +32,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
     check_may_add(request.user, dataset)
     form = _form(request, dataset, request.POST, request.FILES)
 
-    def bring() -> HttpResponse:
+    def start_import() -> HttpResponse:
         data = form.cleaned_data
         made = label_files.import_upload(
             dataset,
@@ -48,7 +48,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
         messages.info(request, "The labels are being imported. You can leave this page.")
         return redirect("labeling:dataset_labels", dataset.name)
 
-    return carried_out(form, bring) or _known(request, dataset, form)
+    return respond_if_valid(form, start_import) or _known(request, dataset, form)
 
 
 @login_required
@@ -143,7 +143,7 @@ def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpRe
             for job in jobs
         ],
         "busy": any(job.state not in Job.ENDED for job in jobs),
-        "may_bring": may_add(request.user, dataset),
+        "may_import": may_add(request.user, dataset),
     }
     fragment = "fragment" in request.GET
     template = "labeling/_dataset_labels.html" if fragment else "labeling/dataset_labels.html"

@@ -49,7 +49,7 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
         "page_obj": page,
         "query": query_of(request),
         "tiles": objects_page.tiles(dataset, list(page.object_list)),
-        "may_bring": may_add(request.user, dataset),
+        "may_import": may_add(request.user, dataset),
     }
     return render(request, "labeling/objects.html", context)
 
@@ -149,7 +149,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, objec
         "shown": view,
         "view_box": svg.view_box(view),
         "outline": svg.path_data(parted.outline or ()),
-        "may_bring": may_add(request.user, dataset),
+        "may_import": may_add(request.user, dataset),
         "neighbours": _neighbours(dataset, item),
         **_merge(request, parted),
     }

@@ -11,7 +11,7 @@ from labeling.datasets.datasets import check_may_add, may_add
 from labeling.exchange import part_imports
 from labeling.models import Dataset, Job
 from labeling.reports.objects_page import name_of
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.parts import PartsImportForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
@@ -24,18 +24,18 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
     """Upload a file of objects with parts; show earlier imports."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
-        return _coming(request, dataset, PartsImportForm(user=request.user))
+        return _imports_page(request, dataset, PartsImportForm(user=request.user))
     check_may_add(request.user, dataset)
     form = PartsImportForm(request.POST, request.FILES, user=request.user)
 
-    def bring() -> HttpResponse:
+    def start_import() -> HttpResponse:
         file, format_name = form.cleaned_data["file"], form.cleaned_data["format"]
         job = part_imports.import_upload(
             dataset, request.user, file, format_name=format_name, how=form.how()
         )
         return redirect("labeling:parts_report", dataset.name, job.pk)
 
-    return carried_out(form, bring) or _coming(request, dataset, form)
+    return respond_if_valid(form, start_import) or _imports_page(request, dataset, form)
 
 
 @login_required
@@ -46,7 +46,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     job = part_imports.job_for(dataset, pk)
     ended = job.state in Job.ENDED
     report = part_imports.report_of(job)
-    may_bring = may_add(request.user, dataset)
+    may_import = may_add(request.user, dataset)
     vocabulary = vocabulary_store.of(dataset)
     context = {
         "dataset": dataset,
@@ -56,8 +56,8 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "unknown_parts": [
             row | {"of": name_of(vocabulary, row["category"])} for row in report.unknown_parts
         ],
-        "may_bring": may_bring,
-        "can_repeat": may_bring and ended and part_imports.is_kept(job),
+        "may_import": may_import,
+        "can_repeat": may_import and ended and part_imports.is_kept(job),
     }
     page, progress = "labeling/parts_report.html", "labeling/_parts_progress.html"
     return report_page(request, page, progress, ended, context)
@@ -75,7 +75,7 @@ def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:parts_report", dataset.name, job.pk)
 
 
-def _coming(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpResponse:
+def _imports_page(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpResponse:
     page = page_of(request, part_imports.jobs_of(dataset), PAGE)
     context = {
         "dataset": dataset,
@@ -85,7 +85,7 @@ def _coming(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpR
         "rows": [{"job": job, "report": part_imports.report_of(job)} for job in page.object_list],
         "busy": any(job.state not in Job.ENDED for job in page.object_list),
         "vocabulary": vocabulary_store.current(dataset),
-        "may_bring": may_add(request.user, dataset),
+        "may_import": may_add(request.user, dataset),
     }
     fragment = "fragment" in request.GET
     template = "labeling/_parts_imports.html" if fragment else "labeling/parts_import.html"

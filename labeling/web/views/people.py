@@ -21,7 +21,7 @@ from labeling.plurals import count_of
 from labeling.quality import blocking, memberships, monitoring, recounting
 from labeling.reports import person_page, progress
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.people import (
     InvitationForm,
     InvitationsForm,
@@ -63,7 +63,7 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
         link = request.build_absolute_uri(reverse("join", args=[secret]))
         return _people(request, campaign, link=link, made=invitation)
 
-    return carried_out(form, invite) or _people(request, campaign, form)
+    return respond_if_valid(form, invite) or _people(request, campaign, form)
 
 
 @login_required
@@ -82,7 +82,7 @@ def invitations_new(request: SignedIn, name: str) -> HttpResponse:
         ]
         return attachments.csv([("name", "link"), *rows], f"{campaign.name}-invitations.csv")
 
-    return carried_out(form, invite) or _people(request, campaign, many=form)
+    return respond_if_valid(form, invite) or _people(request, campaign, many=form)
 
 
 @login_required
@@ -162,7 +162,7 @@ ACTIONS = {
 def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one member: stage with reasons, decisions and latest answers."""
     campaign = own_campaign(request, name)
-    membership = _anybody(campaign, pk)
+    membership = _any_member(campaign, pk)
     rows = quotas.of(membership)
     form = QuotasForm(rows) if len(rows) <= MOST_QUOTAS else None
     return _person(request, campaign, membership, form)
@@ -173,7 +173,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Set the member's quotas by topic."""
     campaign = own_campaign(request, name)
-    membership = _anybody(campaign, pk)
+    membership = _any_member(campaign, pk)
     form = QuotasForm(quotas.of(membership), request.POST)
     if not form.is_valid():
         return _person(request, campaign, membership, form)
@@ -219,14 +219,16 @@ def _person(
 def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Show the consequences of an action; a post with a reason carries it out."""
     campaign = own_campaign(request, name)
-    membership = _anybody(campaign, pk)
+    membership = _any_member(campaign, pk)
     form = ReasonForm(request.POST or None)
 
     def do() -> HttpResponse:
-        message = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
+        message = _carry_out(
+            action, campaign, membership, request.user, form.cleaned_data["reason"]
+        )
         return done(request, message, "person", campaign.name, membership.pk)
 
-    return carried_out(form, do) or render_campaign(
+    return respond_if_valid(form, do) or render_campaign(
         request,
         "labeling/person_action.html",
         campaign,
@@ -234,12 +236,14 @@ def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpRes
         membership=membership,
         person=membership.user,
         action=ACTIONS[action],
-        undoes=_undoes(action, campaign, membership),
+        undoes=_consequences(action, campaign, membership),
         form=form,
     )
 
 
-def _do(action: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
+def _carry_out(
+    action: str, campaign: Campaign, membership: Membership, actor: User, reason: str
+) -> str:
     """Carry out the action and return a sentence about it."""
     message = ACTIONS[action].done.format(name_of(membership))
     if action == "pause":
@@ -258,7 +262,7 @@ def _do(action: str, campaign: Campaign, membership: Membership, actor: User, re
     )
 
 
-def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str]:
+def _consequences(action: str, campaign: Campaign, membership: Membership) -> list[str]:
     """Return the consequences of the action, with numbers if it affects answers."""
     if action == "pause":
         return [
@@ -298,7 +302,7 @@ def _actions_for(membership: Membership) -> list[PersonAction]:
     return [action for action in ACTIONS.values() if membership.stage in action.stages]
 
 
-def _anybody(campaign: Campaign, pk: int) -> Membership:
+def _any_member(campaign: Campaign, pk: int) -> Membership:
     """Return a current or former member by id. Raises NotYours."""
     return get_or_404(
         campaign.memberships.select_related("user", "campaign"),

@@ -11,7 +11,7 @@ from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import asking_more, monitoring
 from labeling.reports import target_advice
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.policy import PolicyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
@@ -51,7 +51,7 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
             message += f" It was applied to {count_of(count, 'open question')} without answers."
         return done(request, message, "campaign_policy", campaign.name)
 
-    return carried_out(form, change) or _page(request, campaign, form)
+    return respond_if_valid(form, change) or _page(request, campaign, form)
 
 
 def _page(

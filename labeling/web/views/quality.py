@@ -17,7 +17,7 @@ from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, gold_results, piloting, stated_errors
 from labeling.reports import gold_page, quality_page, question_page
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
     SignedIn,
@@ -116,13 +116,13 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
             # Keep the seed in the form, so that the priced sample is the one that is asked.
             seed = secrets.randbelow(2**31)
         if "confirmed" in request.POST:
-            piloting.ask(campaign, request.user, per_topic, seed)
+            piloting.enqueue_pilot(campaign, request.user, per_topic, seed)
             message = "The pilot is being created. See Jobs for progress."
             return done(request, message, "pilot", campaign.name)
         priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
         return _pilot(request, campaign, priced, piloting.plan(campaign, per_topic, seed))
 
-    return carried_out(form, price_or_ask) or _pilot(request, campaign, form)
+    return respond_if_valid(form, price_or_ask) or _pilot(request, campaign, form)
 
 
 def _pilot(

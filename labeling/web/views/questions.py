@@ -14,7 +14,7 @@ from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.quality import asking_more
 from labeling.reports import pair_history, parts_picture, question_page, questions_page
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.questions import AskMoreForm, QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
     SignedIn,
@@ -112,7 +112,7 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionsForm(*data, asks=KINDS[campaign.kind].asks, user=request.user)
-    response = carried_out(
+    response = respond_if_valid(
         form, lambda: done(request, _ask(campaign, form), "questions", campaign.name)
     )
     return response or render_campaign(

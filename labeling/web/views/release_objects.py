@@ -75,7 +75,7 @@ class ReleaseTile:
     small: the thumbnail suffices. text: font size of numbers. rest: path of what no part covers.
     """
 
-    thing: PartedObject
+    parted: PartedObject
     category: str
     item: Item | None
     small: bool
@@ -196,25 +196,25 @@ def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, s
 
 
 def _tile(
-    thing: PartedObject, unknown: list[str], item: Item | None, release_info: ExportContext
+    parted: PartedObject, unknown: list[str], item: Item | None, release_info: ExportContext
 ) -> ReleaseTile:
-    places, names = places_of(thing, release_info), release_info.parts.get(thing.category, {})
-    crop = thing.crop or thing.box
+    places, names = places_of(parted, release_info), release_info.parts.get(parted.category, {})
+    crop = parted.crop or parted.box
     longest = max(item.image.width, item.image.height) if item else 1
     seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
-    parts = [_part(part, places[part.key], names) for part in thing.parts if part.key in places]
+    parts = [_part(part, places[part.key], names) for part in parted.parts if part.key in places]
     unknown_parts = [
         TilePart(places[key] + 1, names.get(key, key), WORDS[UNKNOWN]) for key in unknown
     ]
     return ReleaseTile(
-        thing=thing,
-        category=release_info.classes.get(thing.category, thing.category),
+        parted=parted,
+        category=release_info.classes.get(parted.category, parted.category),
         item=item,
         small=seen >= TILE_PX,
         view=view_box(crop),
         # A sixteenth of the tile, in pixels of the image.
         text=f"{max(crop[2] - crop[0], crop[3] - crop[1]) / 16:g}",
-        rest="".join(path_data(p.polygons) for p in thing.parts if p.key == REST_OBJECT),
+        rest="".join(path_data(p.polygons) for p in parted.parts if p.key == REST_OBJECT),
         shapes=[part for part in parts if part.path],
         parts=parts + unknown_parts,
     )

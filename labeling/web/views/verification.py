@@ -12,7 +12,7 @@ from labeling.models import Campaign, Job
 from labeling.quality import verifying
 from labeling.reports import verification_page
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.verification import StopRulesForm
 from labeling.web.views.shared import (
     SignedIn,
@@ -41,11 +41,11 @@ def verification(request: SignedIn, name: str) -> HttpResponse:
 
     def change() -> HttpResponse:
         lifecycle.change(campaign, request.user, settings=form.cleaned_data)
-        verifying.ask(campaign)
+        verifying.enqueue_check(campaign)
         message = "Saved. Precision is being recomputed with these rules."
         return done(request, message, "verification", campaign.name)
 
-    return carried_out(form, change) or _page(request, campaign, form)
+    return respond_if_valid(form, change) or _page(request, campaign, form)
 
 
 def _fitting(campaign: Campaign) -> Campaign:
@@ -85,7 +85,7 @@ def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpRes
 def verification_look(request: SignedIn, name: str) -> HttpResponse:
     """Check the classes in the background."""
     campaign = _fitting(own_campaign(request, name))
-    verifying.ask(campaign)
+    verifying.enqueue_check(campaign)
     message = "Precision is being computed. See Jobs for progress."
     return done(request, message, "verification", campaign.name)
 

@@ -19,7 +19,7 @@ from labeling.models import Vocabulary as Version
 from labeling.vocabulary.changes import changes, counted
 from labeling.vocabulary.types import PartVocabulary
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
 from labeling.web.views.shared import RESEARCHER, SignedIn, done, key_of, sent
 
@@ -42,7 +42,7 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
         made = vocabulary_store.add_version(dataset, form.vocabulary, request.user, instead_of=base)
         return _saved(request, dataset, made)
 
-    return carried_out(form, replace) or _page(request, dataset, form)
+    return respond_if_valid(form, replace) or _page(request, dataset, form)
 
 
 @login_required
@@ -192,7 +192,7 @@ def _category(
                 instead_of=forms.category.cleaned_data["version"],
             )
         except Refusal as refusal:
-            forms.say(refusal)
+            forms.show_refusal(refusal)
         else:
             return _saved(request, dataset, made)
     count = (

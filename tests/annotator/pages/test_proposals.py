@@ -126,7 +126,8 @@ def test_bad_requests_are_sentences(as_bob, bob, seat, fields, code):
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(workers.Busy("4 wait"), "busy"), (workers.Broken("hangs"), "no_answer")]
+    ("error", "code"),
+    [(workers.NetworkBusy("4 wait"), "busy"), (workers.NetworkBroken("hangs"), "no_answer")],
 )
 def test_a_model_that_gives_nothing_is_a_503_with_a_sentence(
     as_bob, bob, seat, monkeypatch, error, code
@@ -143,7 +144,7 @@ def test_a_model_that_gives_nothing_is_a_503_with_a_sentence(
 
 
 def test_too_many_questions_are_a_429_with_a_sentence(as_bob, bob, seat, monkeypatch):
-    monkeypatch.setattr(asking, "MOST_A_MINUTE", 0)
+    monkeypatch.setattr(asking, "MOST_PER_MINUTE", 0)
 
     response = ask(as_bob, bob, seat)
 

@@ -154,7 +154,7 @@ def verified(alice, bob, charlie, dataset):
             question=question, campaign=campaign, sample=1, settlement=settlement
         )
         auditing.answer(audit, alice, "no" if index in (10, 12) else "yes")
-    verifying.look(campaign)
+    verifying.check_classes(campaign)
     verifying.stop(campaign, "k3", alice, "the queries were wrong")
     return campaign
 

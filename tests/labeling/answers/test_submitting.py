@@ -345,7 +345,7 @@ def _stop(campaign, member, actor, stop):
 def _lift(campaign, member, actor, stop):
     member.refresh_from_db()
     if stop == "pause":
-        qualifying.move(member, "working", actor, "fine", expected="paused")
+        qualifying.move_to_stage(member, "working", actor, "fine", expected="paused")
     else:
         blocking.unblock(campaign, member, actor, "fine")
 

@@ -148,12 +148,12 @@ def test_a_file_that_is_no_json_names_its_line():
 def test_a_file_with_what_is_no_text_is_refused_on_its_page(as_alice, coots, german, text):
     page = as_alice.post(PAGE, {"texts": upload("texts.json", text)})
 
-    assert "is no text" in text_of(page) or "Texts are strings" in text_of(page)
+    assert "is not a text" in text_of(page) or "Texts are strings" in text_of(page)
     assert texts.of(coots) == german
 
 
 def test_a_class_takes_name_definition_and_guidance_alone(coots, alice, key):
-    with pytest.raises(Refusal, match=r"Give: name, definition, guidance\.$"):
+    with pytest.raises(Refusal, match=r"Use one of: name, definition, guidance\.$"):
         texts.replace(coots, alice, {"de": {"classes": {key: {"colour": "red"}}}})
 
 
@@ -195,4 +195,4 @@ def test_texts_go_up_and_down_by_the_api(alice, coots, key):
     assert put.json()["texts"] == {"de": {"title": "V"}}
     assert put.json()["coverage"] == [{"language": "de", "given": 1, "missing": [f"classes.{key}"]}]
     assert bad.status_code == 400
-    assert "xx is no language" in bad.json()["detail"]
+    assert "xx is not a language" in bad.json()["detail"]

@@ -63,8 +63,8 @@ def test_a_name_is_a_relative_path_in_one_form(raw, clean):
 @for_each(
     ("name", "why"),
     [
-        ("../coot.jpg", "leaves its folder"),
-        ("birds/../../coot.jpg", "leaves its folder"),
+        ("../coot.jpg", "leaves the folder"),
+        ("birds/../../coot.jpg", "leaves the folder"),
         ("/etc/passwd", "absolute"),
         ("C:/coot.jpg", "absolute"),
         ("c:coot.jpg", "absolute"),
@@ -120,7 +120,7 @@ def test_links_count_by_where_they_lead(tmp_path):
 
     assert names(entries) == ["a.jpg", "inside.jpg"]
     assert set(refusals(entries)) == {"leak.jpg", "folder", "loop", "nowhere.jpg", "circle"}
-    assert "leads out" in refusals(entries)["leak.jpg"]
+    assert "outside its folder" in refusals(entries)["leak.jpg"]
     assert "no such file" in refusals(entries)["nowhere.jpg"]
 
 
@@ -301,9 +301,9 @@ def test_rows_that_lead_nowhere_or_out_are_told_with_their_line(tmp_path):
     assert names(entries) == ["a.jpg"]
     why = refusals(entries)
     assert "no such file" in why["missing.jpg (line 2)"]
-    assert "leaves its folder" in why["../secret.jpg (line 3)"]
+    assert "leaves the folder" in why["../secret.jpg (line 3)"]
     assert "absolute" in why["/etc/passwd (line 4)"]
-    assert "leads out" in why["leak.jpg (line 5)"]
+    assert "outside its folder" in why["leak.jpg (line 5)"]
     assert "no name" in why["no file (line 6)"]
     assert "more cells" in why["a.jpg (line 7)"]
 

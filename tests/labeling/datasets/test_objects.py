@@ -146,7 +146,7 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
         ({"name": "n" * 81}, "has 81 characters"),
         ({"category": ""}, "'' cannot be the key"),
         ({"parts": (Part("object"),)}, "'object' cannot be the key"),
-        ({"parts": (HEAD, HEAD)}, "The part 'head' is there twice"),
+        ({"parts": (HEAD, HEAD)}, "The part 'head' occurs twice"),
         (
             {"parts": (Part("head", square(61, 10)),)},
             "The head extends beyond the image of 64 x 48",
@@ -176,8 +176,8 @@ def test_where_faults_are_told_the_other_objects_are_put(pond):
     result = put(pond, bad, TABBY, on_fault=lambda parted, why: faults.append((parted, str(why))))
 
     assert result["objects"] == 1
-    assert faults == [(bad, "The image is not in pond. Add the image first, or remove the object "
-                          "out.")]  # fmt: skip
+    assert faults == [(bad, "The image is not in pond. Add the image first, or remove "
+                          "the object.")]  # fmt: skip
 
 
 def test_queries_grow_neither_with_objects_nor_with_parts(pond, django_assert_max_num_queries):

@@ -22,7 +22,7 @@ STATE = re.compile(r"^(Question\.)?State\.|^state$")
 # Gold has no seats that are counted, and stays gold; what is written aside is content alone; the
 # others are states of a run and of a class.
 COUNTS_NOTHING = {
-    "labeling/quality/gold.py _put_away",
+    "labeling/quality/gold.py _move_to_own_round",
     "labeling/follow_ups/chaining.py _save_aside",
     "labeling/quality/verifying.py _stop",
     "evaluation/benchmarks/runs.py _finish",

@@ -58,7 +58,7 @@ def test_a_drawing_in_the_pixels_of_the_file_is_refused(campaign):
 
     refused = boxers.answer(person, seat, box(LYING))
 
-    assert "its upright image of 48 × 64 pixels" in refused.message
+    assert "the upright image of 48 × 64 pixels" in refused.message
     assert boxers.answer(person, seat, box(UPRIGHT)).status == "accepted"
 
 

@@ -47,7 +47,7 @@ def test_the_same_source_replaces_what_it_said(home):
     ("row", "words"),
     [
         ({"image": "9.png", "key": DOG}, r"Row 2: 9.png is not in pond. Add the image"),
-        ({"image": "", "key": DOG}, "Row 2 names no image"),
+        ({"image": "", "key": DOG}, "Row 2 has no image name"),
         ({"image": "1.png", "key": ""}, "Row 2: the class '' has 0 characters"),
         ({"image": "1.png", "key": "n" * 65}, "has 65 characters"),
         ({"image": "1.png", "key": DOG, "value": "maybe"}, "Row 2: n02084071 is 'maybe'"),
@@ -65,7 +65,7 @@ def test_a_bad_row_refuses_all_of_them_by_its_number(home, row, words):
     ("row", "words"),
     [
         ({"image": "1.png", "key": "n02084072"}, r"Row 2: class 'n02084072'.*did you mean"),
-        ({"image": "1.png", "key": "unheard of"}, r"Row 2: class 'unheard of'.*take the row out"),
+        ({"image": "1.png", "key": "unheard of"}, r"Row 2: class 'unheard of'.*remove the row"),
         ({"image": "0.png", "key": "animal", "value": "no"}, r"Row 1: dog of 0.png is yes"),
     ],
 )

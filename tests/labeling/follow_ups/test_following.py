@@ -348,7 +348,7 @@ def test_retired_gold_is_asked_after_all(alice, dataset, run_jobs):
 
 
 def test_questions_are_opened_and_withdrawn_by_the_graph_alone(home, alice):
-    with pytest.raises(Refusal, match="follow its graph"):
+    with pytest.raises(Refusal, match="come from its graph"):
         asking.add_questions(home, [("0.png", "dog")])
     with pytest.raises(Refusal, match="from the graph instead"):
         asking.withdraw_questions(home, [question(home, "animal").pk], alice, "no animals")

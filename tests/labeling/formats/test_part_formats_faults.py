@@ -12,7 +12,7 @@ from labeling.files import BadInput
 from labeling.formats import coco_parts, indexed_png, json_stream, label_studio_parts
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.reading import LabelReading
-from labeling.parts.model import Merge, Part, PartedObject, Photograph, of_merges
+from labeling.parts.model import Merge, Part, PartedObject, Photograph, merge_fields
 from tests.cases import for_each
 from tests.labeling.part_scenes import rectangle, written
 
@@ -119,7 +119,7 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
             "leaves its folder",
         ),
         ({"images": [{"id": 1, "file_name": 7, "width": 9, "height": 9}]}, "name is 7"),
-        ({"images": [{"id": n, "file_name": "a"} for n in (1, 2)]}, "image 2: 'a' comes again"),
+        ({"images": [{"id": n, "file_name": "a"} for n in (1, 2)]}, "image 2: 'a' occurs twice"),
         (
             {"images": [{"id": n, "file_name": f"caf{e}"} for n, e in ((1, "é"), (2, "e\u0301"))]},
             "image 2: 'café' comes again",
@@ -237,7 +237,7 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
         ({**LABELS, "image": "../a.jpg"}, "leaves its folder"),
         ({"objects": "dog"}, "no list of objects"),
         ({"objects": [LABELS, LABELS]}, "uses an index for two objects"),
-        ({**LABELS, "object": {}, "over": [{"file": "../../x.png"}]}, "not beside it"),
+        ({**LABELS, "object": {}, "over": [{"file": "../../x.png"}]}, "not in its folder"),
         ({**LABELS, "object": {}, "over": [{"file": "gone.png"}]}, "is missing"),
         ({**LABELS, "object": {"parts": [{"part": "x", "index": 1}]}, "over": []}, "in no mask"),
     ],
@@ -383,7 +383,7 @@ def places(value, path=()):
 def test_nothing_odd_in_json_does_more_than_be_refused(name, tmp_path):
     merge = Merge((rectangle(1, 1, 5, 5),), 2.0, instance="left", names=("lleg",))
     parts = (
-        Part("leg", rectangle(10, 10, 20, 20), **of_merges((merge,))),
+        Part("leg", rectangle(10, 10, 20, 20), **merge_fields((merge,))),
         Part("ear", rectangle(15, 15, 25, 25)),
         Part("tail", state="occluded", origin="explicit"),
     )

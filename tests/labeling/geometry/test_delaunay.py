@@ -80,7 +80,7 @@ def test_fractions_that_floats_cannot_tell_apart_are_sorted_all_the_same():
     big = 10**17
     fractions = {(big, big + 1), (big - 1, big), (big + 1, big + 2), (1, 3)}
 
-    assert delaunay._rising(fractions) == [
+    assert delaunay._sorted_fractions(fractions) == [
         (1, 3),
         (big - 1, big),
         (big, big + 1),

@@ -100,7 +100,7 @@ def test_guidance_written_on_a_topics_page_stays_until_the_node_changes(draft, a
 @for_each(
     ("raw", "words"),
     [
-        (changed(animal={"parents": ["dog"]}), "circle"),
+        (changed(animal={"parents": ["dog"]}), "is a cycle"),
         (changed(dog={"parents": ["beast"]}), "beast is not in the graph"),
         (changed(dog={"class": "n02121620"}), "n02121620"),
         ({"nodes": []}, "no nodes"),

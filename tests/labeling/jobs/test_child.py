@@ -98,7 +98,7 @@ def test_the_row_tells_while_the_child_lives_and_keeps_the_lease(job, tmp_path, 
         if seen[-1].last_line == "half, then ***":
             (tmp_path / "go").touch()
 
-    monkeypatch.setattr(child, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(child, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(queue, "renew_child", renew)
     monkeypatch.setenv("RAY_AUTH_TOKEN", "of-the-cluster")
     code = """
@@ -218,7 +218,7 @@ def test_a_child_dies_with_all_it_started_once_the_lease_is_lost(job, tmp_path, 
             pids.extend(map(int, (tmp_path / "pids").read_text().split()))
             raise queue.LeaseLost
 
-    monkeypatch.setattr(child, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(child, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(queue, "renew_child", look)
 
     with pytest.raises(queue.LeaseLost):
@@ -229,7 +229,7 @@ def test_a_child_dies_with_all_it_started_once_the_lease_is_lost(job, tmp_path, 
 
 
 def test_a_row_that_another_worker_claimed_is_a_lost_lease(job, tmp_path, monkeypatch):
-    monkeypatch.setattr(child, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(child, "POLL_SECONDS", 0.05)
     Job.objects.filter(pk=job.pk).update(claim="another's")
 
     with pytest.raises(queue.LeaseLost):

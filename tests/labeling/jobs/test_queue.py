@@ -298,7 +298,7 @@ def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
 @pytest.mark.parametrize(
     ("waited", "pause"),
     [
-        (timedelta(), queue.AWAY_PAUSE),
+        (timedelta(), queue.UNREACHABLE_PAUSE),
         (timedelta(minutes=5), timedelta(minutes=5)),
         (timedelta(hours=5), queue.MAX_PATIENCE),
     ],
@@ -316,7 +316,7 @@ def test_work_without_its_store_waits_ever_longer_and_spends_no_attempt(db, wait
 
 
 def test_work_without_its_store_is_given_up_after_a_day_until_a_person_asks(db, alice):
-    job = make(kind="without_engine", waits_since=timezone.now() - queue.MOST_AWAY)
+    job = make(kind="without_engine", waits_since=timezone.now() - queue.LONGEST_OUTAGE)
 
     queue.run(job.pk)
     job.refresh_from_db()
@@ -330,7 +330,7 @@ def test_work_without_its_store_is_given_up_after_a_day_until_a_person_asks(db, 
 
 
 def test_a_store_that_was_back_in_between_is_waited_for_anew(db):
-    job = make(kind="crash", waits_since=timezone.now() - queue.MOST_AWAY)
+    job = make(kind="crash", waits_since=timezone.now() - queue.LONGEST_OUTAGE)
 
     queue.run(job.pk)
     job.refresh_from_db()

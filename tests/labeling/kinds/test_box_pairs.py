@@ -6,7 +6,7 @@ import pytest
 
 from labeling.boxes.chain import COMPLETE
 from labeling.boxes.rules import BoxRules
-from labeling.kinds.box_pairs import PairQuestion, Wanted, first, replay
+from labeling.kinds.box_pairs import PairQuestion, Wanted, first_question, replay
 
 RULES = BoxRules(second_looks=0)
 A, B = [0.0, 0.0, 10.0, 10.0], [20.0, 0.0, 30.0, 10.0]
@@ -17,7 +17,7 @@ class Story:
 
     def __init__(self, rules=RULES, proposals=()):
         self.rules = rules
-        question = first("a.jpg n1", rules, proposals)
+        question = first_question("a.jpg n1", rules, proposals)
         self.rows = [PairQuestion(1, question.step, "open", question.content, rules)]
 
     def answered(self, value, *people, state="settled"):

@@ -34,7 +34,7 @@ def test_settings_have_defaults():
         ({"order": ["depth"]}, "order", "give one of: breadth, depth, learned"),
         ({"vocabulary": []}, "settings", "has no setting 'vocabulary'"),
         ({"price": 0.01}, "price", "requires the learned order and the safe mode"),
-        ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "in safe mode"),
+        ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "the safe mode"),
         ({"price": 0, "order": "learned"}, "price", "give 0.0001 to 1"),
         ({"price": "dear", "order": "learned"}, "price", "give a number"),
     ],
@@ -53,7 +53,7 @@ def test_its_three_answers_pass(value):
 
 @for_each("value", ["not_photo", "", None, 1, ["yes"], {"key": "yes"}])
 def test_another_answer_is_refused(value):
-    with pytest.raises(Refusal, match="give yes, no or hard") as refused:
+    with pytest.raises(Refusal, match="use yes, no or hard") as refused:
         hierarchy.clean(value, {})
 
     assert refused.value.code == "bad_value"

@@ -48,7 +48,7 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
         ({"parts": {}, "who": 1}, "no 'who'"),
         ({"skip": "tired"}, "too_small, no_part or under_half"),
         ({"skip": ["too_small"]}, "too_small, no_part or under_half"),
-        ({"skip": "too_small", "parts": {}}, "either skips"),
+        ({"skip": "too_small", "parts": {}}, "either skip"),
         ({"parts": {}, "half": False}, "under_half"),
         ({"parts": {}, "half": 1}, "half is true"),
         ({"parts": {"wing": {"state": "occluded"}}}, "Cat has no part 'wing'; it has head, leg"),

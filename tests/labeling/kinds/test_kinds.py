@@ -6,7 +6,7 @@ import pytest
 from labeling.errors import Refusal
 from labeling.kinds import KINDS, Verdict, policies
 from labeling.kinds.mistake import TAGS
-from labeling.kinds.votes import plurality, votes_wanted
+from labeling.kinds.votes import plurality, votes_needed
 from tests.cases import for_each
 
 contains, naming, mistake = KINDS["contains"], KINDS["naming"], KINDS["mistake"]
@@ -225,7 +225,7 @@ def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes,
                 assert {(result.state, result.value)} == ends(cast)
             elif size < votes:
                 able = Counter(word for word in cast if word is not None)
-                missing = votes_wanted(able, size - able.total(), early)
+                missing = votes_needed(able, size - able.total(), early)
                 assert result == Verdict("open", more=missing)
                 assert missing == _fewest(cast, words, votes, early)
             else:

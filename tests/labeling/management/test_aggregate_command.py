@@ -193,7 +193,7 @@ BAD = {
     "twice after a cell of two lines": (HEADER + 'a,1,"x\ny"\na,1,x\n', 4, "first on line 2"),
     "unknown column": ("annotator,image,answer,time\na,1,x,3\n", 1, "unknown column 'time'"),
     "missing column": ("annotator,image\na,1\n", 1, "the column 'answer' is missing"),
-    "doubled column": ("annotator,image,answer,image\n", 1, "the column 'image' comes twice"),
+    "doubled column": ("annotator,image,answer,image\n", 1, "the column 'image' occurs twice"),
     "no header": ("a,1,x\nb,1,x\n", 1, "unknown column 'a'"),
     "short row": (HEADER + "a,1,x\nb,1\n", 3, "the row has 2 cells, the header 3"),
     "long row": (HEADER + "a,1,x,y\n", 2, "the row has 4 cells, the header 3"),
@@ -227,7 +227,7 @@ def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
 @for_each(
     ("text", "line", "message"),
     [
-        ("image,answer\na,y\na,y\n", 3, "image 'a' comes again"),
+        ("image,answer\na,y\na,y\n", 3, "image 'a' occurs twice"),
         ("image,answer\na,\n", 2, "the answer is empty"),
         ("image,answer\n,y\n", 2, "the image is empty"),
         ("image,label\na,y\n", 1, "unknown column 'label'"),

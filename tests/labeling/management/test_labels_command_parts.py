@@ -60,7 +60,7 @@ def there(dataset: Dataset) -> dict[tuple[str, str], PartedObject]:
 
 def frozen_objects(release: Release) -> list[PartedObject]:
     read = freezing.read(release)
-    return [background.without(thing) for _, parted in read.objects() for thing in parted]
+    return [background.without_rest(thing) for _, parted in read.objects() for thing in parted]
 
 
 WITH_OPTIONS = [

@@ -74,7 +74,7 @@ def test_every_format_comes_back_the_same(meadow, capsys, tmp_path, format_name)
 
 def test_the_vocabulary_may_come_with_it(alice, cows, capsys, tmp_path):
     dataset = files.meadow(alice, vocabulary=False)
-    with pytest.raises(BadInput, match=r"has no vocabulary yet.*or give --vocabulary"):
+    with pytest.raises(BadInput, match=r"has no vocabulary.*or give --vocabulary"):
         run(capsys, cows, "--parts")
 
     assert run(capsys, cows, "--parts", "--vocabulary", "shipped")["objects"] == 2
@@ -99,7 +99,7 @@ def test_what_is_refused_ends_with_one_and_the_others_come_in(meadow, shell, tmp
     error = json.loads(line)
     assert error["error"].startswith("1 object was refused, the first is Annotation 5: no.jpg")
     assert error["file"] == str(path)
-    assert "import the file again: the others are in" in error["cure"]
+    assert "import the file again; the others are imported" in error["cure"]
     assert (json.loads(out)["objects"], json.loads(out)["refused_count"]) == (1, 1)
     assert GivenLabel.objects.exists()
 
@@ -154,7 +154,7 @@ def test_a_release_of_ours_comes_back_with_who_said_what(
 
     assert (result["objects"], result["unknown"], result["refused"]) == (3, [], [])
     back = next(iter(objects.described(objects.of(goal)).values()))
-    frozen = background.without(next(release.objects())[1][0])
+    frozen = background.without_rest(next(release.objects())[1][0])
     order = [part.key for part in back.parts]
     assert [(part.key, part.polygons, part.state, part.merges) for part in back.parts] == [
         (part.key, part.polygons, part.state, part.merges)

@@ -262,7 +262,7 @@ def test_an_empty_image_is_asked_the_roots(shell, tmp_path):
         (["--images", "1"], "2 or more"),
         (["--seed", "-1"], "0 or more"),
         (["--order", "best"], "invalid choice"),
-        (["--correlated", "scenes-20x8"], "goes with --order learned"),
+        (["--correlated", "scenes-20x8"], "requires --order learned"),
         (["--order", "learned", "--correlated", "scenes-20x8"], "a graph of 8 classes"),
     ],
 )

@@ -64,20 +64,20 @@ def test_without_an_outline_the_objects_share_is_empty_and_said_to_be_unknown():
     assert not rest.known
     assert rest.object == ()
     assert same(rest.background, box(*CROP, box(10, 10, 50, 50)))
-    assert [part.key for part in background.made(rest)] == [REST_BACKGROUND]
+    assert [part.key for part in background.rest_parts(rest)] == [REST_BACKGROUND]
 
 
 def test_a_covered_object_and_a_crop_without_background_leave_nothing():
     rest = background.rest([box(*CROP)], box(10, 10, 50, 50), CROP)
 
-    assert (rest.object, rest.background, background.made(rest)) == ((), (), ())
+    assert (rest.object, rest.background, background.rest_parts(rest)) == ((), (), ())
 
 
 def test_an_object_without_parts_is_all_rest():
     rest = background.rest([], box(10, 10, 50, 50), CROP)
 
     assert same(rest.object, box(10, 10, 50, 50))
-    assert [(part.key, part.origin) for part in background.made(rest)] == [
+    assert [(part.key, part.origin) for part in background.rest_parts(rest)] == [
         (REST_OBJECT, "made"),
         (REST_BACKGROUND, "made"),
     ]

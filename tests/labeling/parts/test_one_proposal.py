@@ -6,7 +6,7 @@ import pytest
 
 from labeling.kinds import KINDS, policies
 from labeling.parts import joining
-from labeling.parts.joining import one_proposal, shares
+from labeling.parts.joining import is_same_proposal, shares
 from tests.labeling.parted import drawn, square
 
 MINE, NEAR, FAR = ("m", (0, 0, 40, 40)), ("m", (1, 0, 41, 40)), ("m", (30, 0, 70, 40))
@@ -36,11 +36,11 @@ def settle(values, **policy):
 
 
 def test_outlines_in_nearly_the_same_box_by_one_network_are_one_proposal():
-    assert one_proposal(MINE, NEAR)
-    assert not one_proposal(MINE, FAR)
-    assert not one_proposal(MINE, OTHER)
-    assert not one_proposal(MINE, ())
-    assert not one_proposal((), ())
+    assert is_same_proposal(MINE, NEAR)
+    assert not is_same_proposal(MINE, FAR)
+    assert not is_same_proposal(MINE, OTHER)
+    assert not is_same_proposal(MINE, ())
+    assert not is_same_proposal((), ())
 
 
 def test_they_share_one_vote():

@@ -125,7 +125,7 @@ def test_a_name_again_is_one_more_where_the_vocabulary_has_several():
 def test_a_name_again_is_refused_where_the_vocabulary_has_one():
     heads = [Part("head", box(0, 0, 9, 9)), Part("Head", box(20, 0, 29, 9))]
 
-    with pytest.raises(Refusal, match=r"The part 'head' is there 2 times \(head, Head\)"):
+    with pytest.raises(Refusal, match=r"The part 'head' occurs 2 times \(head, Head\)"):
         simple(cow(*heads))
 
 

@@ -56,7 +56,7 @@ def test_a_click_marks_what_is_of_its_colour(files):
 
     mask, score = decoder.decode(encoder.embed(picture()), prompts, (100, 60), encoder.preparation)
 
-    (outline,) = outline_of(mask, (100, 60), prompts.on_it())
+    (outline,) = outline_of(mask, (100, 60), prompts.points_on_part())
     assert regions.iou((outline,), ((((20, 10), (60, 10), (60, 50), (20, 50)),),)) > 0.9
     assert score == pytest.approx(0.9)
 
@@ -221,7 +221,7 @@ def test_an_outline_has_no_more_corners_than_a_hand_mends():
         ({"mask": []}, "Prompts are an object"),
         ({}, "Show something of the part"),
         ({"points": [[1, 1, 0]]}, "Show something of the part"),
-        ({"points": [[1, 1, 2]]}, "A point is"),
+        ({"points": [[1, 1, 2]]}, "A point must be"),
         ({"points": [[1, True, 1]]}, "A place is"),
         ({"points": [[100.5, 1, 1]]}, "lies outside the image of 100 × 60 pixels"),
         ({"points": [[float("nan"), 1, 1]]}, "lies outside"),

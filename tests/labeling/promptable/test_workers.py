@@ -12,7 +12,7 @@ from PIL import Image
 
 from labeling.promptable import workers
 from labeling.promptable.network import Encoder
-from labeling.promptable.workers import Broken, Busy, DecoderPool
+from labeling.promptable.workers import DecoderPool, NetworkBroken, NetworkBusy
 from tests.labeling.promptable import made_up
 
 pytest.importorskip("onnxruntime")
@@ -73,7 +73,7 @@ def test_a_process_that_hangs_is_ended_and_the_next_request_served(pool, request
     os.kill(process, signal.SIGSTOP)
     monkeypatch.setattr(workers, "DECODE_SECONDS", 0.2)
 
-    with pytest.raises(Broken, match="gave no answer"):
+    with pytest.raises(NetworkBroken, match="gave no answer"):
         pool.decode(**request_of)
 
     monkeypatch.setattr(workers, "DECODE_SECONDS", 5.0)
@@ -84,7 +84,7 @@ def test_a_process_that_hangs_is_ended_and_the_next_request_served(pool, request
 def test_a_network_that_cannot_be_opened_is_a_sentence(pool, request_of):
     request_of["decoder"].write_bytes(b"no network")
 
-    with pytest.raises(Broken, match=r"cannot be (opened|read) as ONNX"):
+    with pytest.raises(NetworkBroken, match=r"cannot be (opened|read) as ONNX"):
         pool.decode(**request_of)
 
 
@@ -92,14 +92,14 @@ def test_a_network_that_was_cut_is_a_sentence(pool, request_of):
     content = request_of["decoder"].read_bytes()
     request_of["decoder"].write_bytes(content[: len(content) // 2])
 
-    with pytest.raises(Broken, match=r"cannot be (opened|read) as ONNX"):
+    with pytest.raises(NetworkBroken, match=r"cannot be (opened|read) as ONNX"):
         pool.decode(**request_of)
 
 
 def test_more_memory_than_the_limit_ends_the_process_alone(pool, request_of, monkeypatch):
     monkeypatch.setattr(workers, "MEMORY_BYTES", 8 << 20)
 
-    with pytest.raises(Broken):
+    with pytest.raises(NetworkBroken):
         pool.decode(**request_of)
 
 
@@ -114,7 +114,7 @@ def test_so_many_wait_and_no_more(pool, request_of, monkeypatch):
     while not pool._waiting:
         pass
 
-    with pytest.raises(Busy, match="1 requests wait"):
+    with pytest.raises(NetworkBusy, match="1 requests wait"):
         pool.decode(**request_of)
 
     os.kill(process, signal.SIGCONT)

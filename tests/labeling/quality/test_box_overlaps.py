@@ -231,7 +231,7 @@ def test_what_changed_meanwhile_is_not_decided(alice, campaign, crowd):
     [finding] = box_overlaps.find(campaign).findings
     box_overlaps.decide(campaign, alice, finding.item, finding.key, "first")
 
-    with pytest.raises(Conflict, match="meanwhile"):
+    with pytest.raises(Conflict, match="The boxes changed"):
         box_overlaps.decide(campaign, alice, finding.item, finding.key, "second")
     assert Decision.objects.filter(kind="review").count() == 1
 

@@ -353,7 +353,7 @@ def test_a_policy_that_stops_everybody_must_be_confirmed(pond, alice, bob, golde
     strict = policies.of(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
 
     assert monitoring.would_block_everyone(pond, strict)
-    with pytest.raises(Conflict, match="everybody") as caught:
+    with pytest.raises(Conflict, match="all current annotators") as caught:
         monitoring.check_policy(pond, strict)
     assert caught.value.code == "blocks_everyone"
     monitoring.check_policy(pond, strict, confirmed=True)

@@ -160,8 +160,8 @@ def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
 
 
 def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, alice, run_jobs):
-    job = piloting.ask(pond, alice, 4, 7)
-    assert piloting.ask(pond, alice, 4, 7) == job
+    job = piloting.enqueue_pilot(pond, alice, 4, 7)
+    assert piloting.enqueue_pilot(pond, alice, 4, 7) == job
     run_jobs()
 
     assert piloting.state(pond).questions == 8
@@ -179,7 +179,7 @@ def test_a_campaign_where_classes_are_named_has_no_pilot(alice, dataset):
 
     for action in (
         lambda: piloting.plan(campaign, 1, 0),
-        lambda: piloting.ask(campaign, alice, 1, 0),
+        lambda: piloting.enqueue_pilot(campaign, alice, 1, 0),
         lambda: piloting.ask_pilot(campaign, alice, 1, 0),
     ):
         with pytest.raises(Refusal, match="yes and no"):

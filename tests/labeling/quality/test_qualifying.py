@@ -202,7 +202,7 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
     open_one = golden[1].seats.create(
         annotator=bob, subject=golden[1].pk, leased_until="2099-01-01T00:00Z"
     )
-    qualifying.move(member(school, bob), "training", None, "again", expected="working")
+    qualifying.move_to_stage(member(school, bob), "training", None, "again", expected="working")
 
     feedback = qualifying.feedback(
         bob,

@@ -65,7 +65,7 @@ def states(campaign, key=CAT):
 def test_each_class_is_counted_by_itself_and_its_cost_follows_its_answers(pets):
     make_gold(pets, pets.created_by, ["yes"], topic=CAT)
 
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     cat, dog = of(pets), of(pets, DOG)
     assert (cat.candidates, cat.asked, cat.yes, cat.no) == (6, 4, 3, 1)
@@ -89,12 +89,12 @@ def test_answers_to_gold_cost_their_class_and_count_as_no_candidate(pets, bob):
 
 
 def test_what_is_stated_follows_the_table_of_the_class_in_force(pets):
-    verifying.look(pets)
+    verifying.check_classes(pets)
     # Before there is a table, what the settlements state.
     assert of(pets).by_table == pytest.approx(0.999)
 
     put_table(pets, CAT, [[0.5, 0.1], [0.8]])
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     cat = of(pets)
     assert (cat.by_table, cat.precision, cat.low) == (pytest.approx(0.8), None, None)
@@ -119,7 +119,7 @@ def test_an_audit_of_other_classes_moves_what_is_stated(pets, alice, bob):
     settle(pets, bob, dogs, "yes")
     audit(pets, alice, ["yes", "hard", "yes", "no"])
 
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     cat, dog = of(pets), of(pets, DOG)
     # The fourth is of the dog; "too hard" says nothing.
@@ -151,7 +151,7 @@ def test_only_settled_yes_count_as_audited_and_the_last_audit_of_a_question(pets
 
 
 def test_a_class_whose_precision_is_reached_is_stopped_and_the_others_go_on(pets):
-    looked = verifying.look(pets)
+    looked = verifying.check_classes(pets)
 
     assert looked.stopped == [CAT]
     cat = of(pets)
@@ -162,7 +162,7 @@ def test_a_class_whose_precision_is_reached_is_stopped_and_the_others_go_on(pets
     assert decision.content["stopped"] == "precision"
     assert decision.actor is None
     assert "3 images at a stated precision of 99.90%" in decision.reason
-    assert verifying.look(pets).stopped == []
+    assert verifying.check_classes(pets).stopped == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_class_whose_precision_is_reached_is_stopped_and_the_others_go_on(pets
 def test_the_rules_say_when_a_class_is_stopped(pets, alice, rules, stopped):
     lifecycle.change(pets, alice, settings=RULES | rules)
 
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     assert of(pets).reason == stopped
 
@@ -187,7 +187,7 @@ def test_the_rules_say_when_a_class_is_stopped(pets, alice, rules, stopped):
 def test_a_stop_waits_for_the_audit_that_the_rules_want(pets, alice):
     lifecycle.change(pets, alice, settings=RULES | {"audited": 3, "precision": 0.6})
     audit(pets, alice, ["yes", "yes"])
-    assert verifying.look(pets).stopped == []
+    assert verifying.check_classes(pets).stopped == []
 
     audit_third = pets.questions.filter(settlements__value="yes").order_by("pk")[2]
     row = Audit.objects.create(
@@ -198,7 +198,7 @@ def test_a_stop_waits_for_the_audit_that_the_rules_want(pets, alice):
     )
     auditing.answer(row, alice, "yes")
 
-    assert verifying.look(pets).stopped == [CAT]
+    assert verifying.check_classes(pets).stopped == [CAT]
 
 
 def test_resumed_questions_come_back_with_their_answers_and_the_rule_is_waived(pets, alice, bob):
@@ -207,7 +207,7 @@ def test_resumed_questions_come_back_with_their_answers_and_the_rule_is_waived(p
     eve = pets.memberships.get(user__username="eve").user
     seats = [s for s in claiming.next_page(eve, pets, 9).seats if s.question_id == open_cat.pk]
     answer(eve, pets, seats)
-    verifying.look(pets)
+    verifying.check_classes(pets)
     assert states(pets).count("withdrawn") == 2
 
     verifying.resume(pets, CAT, alice, "more of them")
@@ -219,9 +219,9 @@ def test_resumed_questions_come_back_with_their_answers_and_the_rule_is_waived(p
     # One of the two votes that the policy asks for is there.
     assert open_cat.seats_free == 1
     assert pets.decisions.filter(kind="class").latest("pk").content["resumed"] == 2
-    assert verifying.look(pets).stopped == []
+    assert verifying.check_classes(pets).stopped == []
     lifecycle.change(pets, alice, settings=RULES | {"budget": 0.001})
-    assert verifying.look(pets).stopped == [CAT]
+    assert verifying.check_classes(pets).stopped == [CAT]
 
 
 def test_a_class_is_stopped_by_hand_and_the_rules_hold_once_it_is_resumed(pets, alice):
@@ -265,7 +265,7 @@ def test_candidates_that_come_to_a_stopped_class_wait_for_it(pets, alice, datase
     candidate_lists.ask(pets, rows(dataset, DOG, 7))
     assert states(pets, DOG).count("open") == 3 + 4
 
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     assert states(pets, DOG) == ["withdrawn"] * 7
     verifying.resume(pets, DOG, alice)
@@ -282,7 +282,7 @@ def test_a_stop_or_a_resumption_that_was_cut_short_is_finished_by_the_next_look(
         verifying.stop(pets, DOG, alice)
     assert (of(pets, DOG).state, states(pets, DOG)) == ("stopped", ["open"] * 4)
     monkeypatch.setattr(asking, "withdraw_in_states", action)
-    verifying.look(pets)
+    verifying.check_classes(pets)
     assert states(pets, DOG) == ["withdrawn"] * 4
 
     action = asking.reopen
@@ -290,22 +290,22 @@ def test_a_stop_or_a_resumption_that_was_cut_short_is_finished_by_the_next_look(
     with pytest.raises(ZeroDivisionError):
         verifying.resume(pets, DOG, alice)
     monkeypatch.setattr(asking, "reopen", action)
-    verifying.look(pets)
+    verifying.check_classes(pets)
     assert states(pets, DOG) == ["open"] * 4
     assert of(pets, DOG).withdrawn == []
 
 
 def test_other_campaigns_and_closed_ones_stop_no_class(pets, alice, dataset):
     contains = factories.make_campaign(alice, dataset, "coots", images=1)
-    for action in (verifying.look, verifying.ask):
-        with pytest.raises(Refusal, match="asks about no candidates"):
+    for action in (verifying.check_classes, verifying.enqueue_check):
+        with pytest.raises(Refusal, match="has no candidates"):
             action(contains)
     with pytest.raises(NotYours):
         verifying.stop(pets, "n99", alice)
 
     lifecycle.change_state(pets, alice, "close")
 
-    assert verifying.look(pets).stopped == []
+    assert verifying.check_classes(pets).stopped == []
     assert of(pets).yes == 3
     for change in (verifying.stop, verifying.resume):
         with pytest.raises(Conflict, match="closed"):
@@ -332,7 +332,7 @@ def test_classes_are_looked_at_by_their_job_every_night_and_after_a_calibration_
 
 
 def test_queries_do_not_grow_with_the_questions_of_a_chunk(pets, alice, bob, dataset):
-    verifying.look(pets)
+    verifying.check_classes(pets)
     few = query_count(lambda: class_figures.read(pets))
     more = [row._replace(topic=DOG) for row in rows(dataset, CAT, 30)]
     candidate_lists.ask(pets, more)
@@ -355,7 +355,7 @@ def test_a_pilot_gives_each_class_its_table_and_votes_then_count_by_it(alice, da
         vote(person, campaign, truth)
     calibrating.calibrate(campaign)
 
-    verifying.look(campaign)
+    verifying.check_classes(campaign)
 
     assert Calibration.objects.latest("pk").content["tables"].keys() == {CAT}
     row = of(campaign)

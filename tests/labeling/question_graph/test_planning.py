@@ -73,7 +73,7 @@ def test_plans_come_to_rest_and_then_ask_what_the_graph_asks(image):
     else:
         raise AssertionError("the plans never come to rest")
 
-    replay = planning.stand(graph, rows, mode)
+    replay = planning.replay_current(graph, rows, mode)
     undecided = [row for row in rows if row.state in ("open", "review")]
     if mode == "strict" and any(row.value for row in undecided):
         # An answer that may come back keeps closing what it closed.
@@ -90,8 +90,8 @@ def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
     graph, rows, _ = image
     backwards = [row._replace(first=-row.first) for row in rows]
 
-    assert planning.stand(graph, rows, "safe").settled == (
-        planning.stand(graph, backwards, "safe").settled
+    assert planning.replay_current(graph, rows, "safe").settled == (
+        planning.replay_current(graph, backwards, "safe").settled
     )
 
 
@@ -181,7 +181,7 @@ def histories(draw: Any) -> _Image:
 
 @given(histories())
 def test_a_finished_image_has_every_class_asked_inherited_or_given(image):
-    settled = planning.stand(image.graph, image.rows, image.mode, image.known).settled
+    settled = planning.replay_current(image.graph, image.rows, image.mode, image.known).settled
     answered = {row.node for row in image.rows if row.decided}
 
     for leaf in image.graph.leaves:

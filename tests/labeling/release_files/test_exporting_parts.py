@@ -43,7 +43,7 @@ def release(row) -> Frozen:
 
 def drawn(release: Frozen) -> list[PartedObject]:
     """What people or files told of, without the rest."""
-    return [background.without(thing) for _, objects in release.objects() for thing in objects]
+    return [background.without_rest(thing) for _, objects in release.objects() for thing in objects]
 
 
 def test_an_export_counts_objects_and_parts_by_origin_and_state(release, tmp_path):
@@ -172,7 +172,7 @@ def test_reading_our_own_export_gives_equal_vertices_states_and_origins(release,
 
     read = exporting.OBJECT_FORMATS[name].read(LabelReading(tmp_path / "out" / "parts.json"))
     back = sorted(
-        (background.without(thing) for thing in read),
+        (background.without_rest(thing) for thing in read),
         key=lambda parted: (parted.image, parted.name),
     )
 
@@ -239,7 +239,9 @@ def test_pictures_show_every_object_with_a_legend(row, release, tmp_path):
 
 
 def test_pictures_need_the_photographs(release, tmp_path):
-    with pytest.raises(BadInput, match=r"the photograph cats/0.png is not at hand; say where"):
+    with pytest.raises(
+        BadInput, match=r"the photograph cats/0.png is not at hand; name the folder"
+    ):
         exporting.export(release, "pictures", tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
@@ -247,7 +249,7 @@ def test_pictures_need_the_photographs(release, tmp_path):
 
 def test_a_format_of_another_kind_is_refused_with_those_there_are(alice, release, row, tmp_path):
     release.meta["campaign"]["kind"] = "contains"
-    with pytest.raises(BadInput, match="not written as pictures; choose one of: csv"):
+    with pytest.raises(BadInput, match="cannot be exported as pictures; choose one of: csv"):
         exporting.export(release, "pictures", tmp_path / "out")
 
     with pytest.raises(Refusal, match="Choose one of: coco, pascal-part, png"):

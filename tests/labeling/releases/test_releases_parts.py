@@ -51,7 +51,7 @@ def test_every_settled_object_has_a_line_by_image_and_name(release):
 
 
 def test_given_and_answered_parts_stand_together_in_the_vocabularys_order(release):
-    first = parts_of(background.without(objects_of(release)[0]))
+    first = parts_of(background.without_rest(objects_of(release)[0]))
 
     assert [(key, part.origin, part.state) for key, part in first.items()] == [
         ("head", "given", "drawn"),

@@ -217,7 +217,7 @@ HEAD = "category 1 (dog), part 1 (head): "
             lambda r: r["categories"][1].update(like="cat"),
             "category 2 (cat): is like cat, which li",
         ),
-        (lambda r: r["categories"][0].update(like="cat"), "category 1 (dog): says both"),
+        (lambda r: r["categories"][0].update(like="cat"), "category 1 (dog): has both"),
         (lambda r: r["categories"][1].pop("like"), "category 2 (cat): has no parts"),
         (
             lambda r: r["categories"][1].update(name="Hound"),
@@ -357,7 +357,7 @@ def test_a_fault_in_a_text_is_named_with_its_line():
 
     (fault,) = refused.value.found
     assert fault.line == 8
-    assert str(fault).startswith("line 8, category 1 (dog), part 2 (leg): the name head means")
+    assert str(fault).startswith("line 8, category 1 (dog), part 2 (leg): the name head is also")
 
 
 @for_each(

@@ -26,7 +26,7 @@ def pets(alice, bob, dataset):
 
 
 def test_classes_are_listed_with_their_figures(pets, as_alice):
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     cat, dog = as_alice.get(f"{API}classes/").json()["results"]
 

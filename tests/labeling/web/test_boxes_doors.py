@@ -21,7 +21,7 @@ FAULTS = {
     "outside": (("0.png", DOG, [1, 1, 90, 20]), "extends beyond its upright image of 64 × 48"),
     "no area": (("0.png", DOG, [1, 1, 1, 20]), "no area of a pixel"),
     "inverted": (("0.png", DOG, [20, 1, 1, 20]), "no area of a pixel"),
-    "pixels of a turned file": (("0.png", DOG, [2, 40, 40, 60]), "as people see it"),
+    "pixels of a turned file": (("0.png", DOG, [2, 40, 40, 60]), "its upright image of"),
     "a class that is not asked for": (("0.png", "n1", SIDES), "does not ask for 'n1'"),
     "an image of another dataset": (("far.png", DOG, SIDES), "Are the proposals of another"),
 }

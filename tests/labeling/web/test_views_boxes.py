@@ -160,7 +160,7 @@ def test_a_decision_about_nothing_is_a_sentence(overlapping, campaign, as_alice,
 
     page = as_alice.post(address, form, follow=True)
 
-    assert "Something changed here meanwhile" in text_of(page)
+    assert "The boxes changed" in text_of(page)
     assert len(pair_of(campaign).chain.boxes) == 2
 
 

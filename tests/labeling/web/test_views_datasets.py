@@ -151,7 +151,7 @@ def test_upload_over_the_limit_is_refused(desk, dataset, settings):
 
     page = text_of(desk.post("/datasets/pond/upload/", {"files": [picture(1, "coot.png")]}))
 
-    assert "the limit is 10." in page
+    assert "the limit per request is 10." in page
     assert not dataset.images.exists()
 
 

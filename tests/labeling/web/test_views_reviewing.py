@@ -127,7 +127,7 @@ def test_what_was_decided_meanwhile_is_said(cats, alice, bob, as_alice):
 
     page = as_alice.post(url("question_accept", question.pk), {"seen": seen}, follow=True)
 
-    assert "Another reviewer was quicker" in page.content.decode()
+    assert "Another reviewer decided first" in page.content.decode()
     question.refresh_from_db()
     assert question.state == "review"
 
@@ -257,5 +257,5 @@ def test_gold_rows_name_their_object(cats, alice):
         gold.add_gold(
             cats, alice, [row | {"object": "cat-1", "answer": drawn(tail=square(0, 0, 0, 9))}]
         )
-    with pytest.raises(Conflict, match="being asked already"):
+    with pytest.raises(Conflict, match="exists already"):
         gold.add_gold(cats, alice, [row | {"object": "cat-1"}])

@@ -66,7 +66,7 @@ def test_the_page_has_every_class_with_its_precision_cost_and_state(pets, as_ali
 
 def test_classes_are_searched_and_put_in_order(pets, as_alice, bob):
     settle(pets, bob, list(pets.questions.filter(topic=DOG)[:1]), "yes", ms=90_000)
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     def names(**query):
         rows = as_alice.get(page(pets, **query)).context["rows"]
@@ -99,7 +99,7 @@ def test_a_class_is_stopped_and_resumed_with_its_reason_in_the_decisions(pets, a
 def test_a_class_that_fell_below_the_target_says_so(pets, as_alice, alice):
     lifecycle.change(pets, alice, settings={"precision": 0.9999, "wanted": 1, "audited": 0})
     pets.questions.filter(state="open", topic=CAT).update(state="dropped", seats_free=0)
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     assert "all finished, below the target" in words_of(as_alice.get(page(pets)))
 
@@ -130,7 +130,7 @@ def test_looking_is_asked_for_on_the_page(pets, as_alice):
 
 def test_every_class_leaves_as_csv(pets, as_alice):
     pets.topics.filter(key=DOG).update(name="=whippet()")
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     response = as_alice.get(reverse("labeling:verification_csv", args=[pets.name]))
 
@@ -150,14 +150,14 @@ def test_every_class_leaves_as_csv(pets, as_alice):
 def test_the_page_costs_the_same_however_many_questions_and_classes_there_are(
     pets, as_alice, dataset, alice
 ):
-    verifying.look(pets)
+    verifying.check_classes(pets)
     few = query_count(lambda: as_alice.get(page(pets)))
 
     topics = [{"key": f"k{number}", "name": f"class {number}"} for number in range(20)]
     image = dataset.images.first().name
     more = [candidate_lists.CandidateRow(image, topic["key"]) for topic in topics]
     candidate_lists.ask(pets, more, topics)
-    verifying.look(pets)
+    verifying.check_classes(pets)
 
     assert len(as_alice.get(page(pets)).context["rows"]) == 22
     assert query_count(lambda: as_alice.get(page(pets))) == few

@@ -219,7 +219,7 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
     [
         ({"parts-1-merge": "left: leg"}, "Merges into itself: leg is a piece of left"),
         ({"parts-1-merge": "luleg"}, "Line 1 has no colon"),
-        ({"parts-1-merge": "left: a\nleft: b"}, "Line 2 says left again"),
+        ({"parts-1-merge": "left: a\nleft: b"}, "Line 2 repeats left"),
         ({"parts-1-aliases": "head"}, "The name head means the part head already"),
         ({"parts-1-mirror": "wing"}, "Its mirror wing is no part of this category"),
         ({"parts-1-several": ""}, "Merge makes 2 instances"),

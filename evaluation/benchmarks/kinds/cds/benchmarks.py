@@ -168,7 +168,7 @@ def add_predictions(
     classifiers.
     """
     history = SequenceHistory.of(benchmark)
-    with kept_files.called(name):
+    with kept_files.naming_file(name):
         missing = _check_predictions(history, path)
     with converting_disk_full(), scratch() as folder:
         parts = _split(path, folder)

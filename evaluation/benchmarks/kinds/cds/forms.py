@@ -114,7 +114,7 @@ class CDSForm(FollowingBenchmarkForm):
             if file is None:
                 continue
             try:
-                with kept_files.called(file.name):
+                with kept_files.naming_file(file.name):
                     data[field] = read(self.path(field))
             except (BadInput, Refusal, WordNetMissing) as error:
                 self.add_error(field, str(error))

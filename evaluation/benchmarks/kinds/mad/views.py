@@ -17,7 +17,7 @@ from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
 from labeling.plurals import count_of
 from labeling.web import attachments
-from labeling.web.forms.common import carried_out
+from labeling.web.forms.common import respond_if_valid
 from labeling.web.views.shared import SignedIn, key_of
 
 GALLERY_PAGE = 60
@@ -118,7 +118,7 @@ def tags(request: SignedIn, name: str) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("evaluation:failure_tags", row.name)
 
-    if form.is_bound and (response := carried_out(form, change)):
+    if form.is_bound and (response := respond_if_valid(form, change)):
         return response
     counts = failure_tags.COUNTS.page_context(failure_tags.counts(row))
     context = {"benchmark": row, "form": form, "counts": counts}

@@ -212,7 +212,7 @@ def test_a_manifest_may_have_other_columns_and_lists_what_is_missing(tmp_path, l
     ("header", "lines", "line", "message"),
     [
         ("file", ["a.jpg"], 1, "the column 'image' is missing"),
-        ("image", ["a.jpg", "../b.jpg"], 3, "its name leaves its folder"),
+        ("image", ["a.jpg", "../b.jpg"], 3, "its name leaves the folder"),
         ("image", ["/etc/passwd"], 2, "its name is an absolute path"),
         ("image", ["a.jpg", "c.jpg", "./a.jpg"], 4, "the image 'a.jpg' is repeated"),
         ("image", ['""'], 2, "it has no name"),
