@@ -78,7 +78,7 @@ def import_upload(
 ) -> Job:
     """Return the job that imports the uploaded file.
 
-    format_name: one of part_reading.NAMES, by default detected. Raises Refusal for users without
+    format_name: one of part_reading.FORMAT_NAMES, by default detected. Raises Refusal for users without
     the right, datasets without a vocabulary, and uploads that are too large.
     """
     how = how or ImportOptions()
@@ -118,7 +118,7 @@ def import_again(job: Job, dataset: Dataset, actor: User) -> Job:
 
 
 def continue_import(job: Job, dataset: Dataset, actor: User) -> Job:
-    """Continue a failed job and return it; for a finished one, return again()'s new job."""
+    """Continue a failed job and return it; for a finished one, return a new job."""
     check_may_add(actor, dataset)
     return (
         queue.retry(job, actor)

@@ -386,7 +386,10 @@ def _patience(job: Job, now: datetime) -> timedelta:
 
 
 def _wait_for_store(job: Job, fault: StoreUnreachable) -> None:
-    """Queue the job again without losing an attempt, doubling its wait; fail it after LONGEST_OUTAGE."""
+    """Queue the job again without losing an attempt, doubling its wait.
+
+    Fail it after LONGEST_OUTAGE.
+    """
     now = timezone.now()
     since = job.waits_since or now
     if now - since >= LONGEST_OUTAGE:
