@@ -49,8 +49,8 @@ class PersonAdmin(UserAdmin):
         if deleted[-1]:
             messages.warning(
                 request,
-                "Answers and rights of this person are kept. To end their access, open the person "
-                "and switch off Active.",
+                "Answers and roles of this person are kept. To end their access, open the person "
+                "and uncheck Active.",
             )
         return deleted
 

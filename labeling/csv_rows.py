@@ -50,7 +50,7 @@ def rows(
                         f"the row has {len(row)} cells, the header {width}",
                         path,
                         line_cell[0],
-                        "quote cells that hold a comma",
+                        "quote cells that contain a comma",
                     )
                 cells = [row[at] if at >= 0 else "" for at in order]
                 for at, cell in enumerate(cells if as_nfc else ()):
@@ -99,7 +99,7 @@ def _lines(file: TextIO, path: Path, line_cell: list[int]) -> Iterator[str]:
             row, size = line_cell[0], 0
         size += len(line)
         if "\0" in line:
-            raise BadInput("holds a NUL character", path, number, "save it as plain UTF-8 text")
+            raise BadInput("contains a NUL character", path, number, "save it as plain UTF-8 text")
         if len(line) == LONGEST_LINE:
             raise BadInput(
                 f"the line is longer than {LONGEST_LINE} characters", path, number, "is it a CSV?"

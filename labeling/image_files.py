@@ -220,7 +220,7 @@ def _check_header(image: Image.Image, max_pixels: int) -> None:
     if width < 1 or height < 1:
         raise BadImage("The image has no pixels.")
     if width * height > max_pixels:
-        raise BadImage(f"{_too_many_pixels(max_pixels)} It says {width} × {height}.")
+        raise BadImage(f"{_too_many_pixels(max_pixels)} It has {width} × {height}.")
     frames = getattr(image, "n_frames", 1)
     if frames > 1 and image.format == "TIFF":
         raise BadImage(f"It has {frames} pages. Save each page as an image of its own.")
@@ -231,7 +231,7 @@ def _is_animated(image: Image.Image) -> bool:
 
 
 def _too_many_pixels(max_pixels: int) -> str:
-    return f"It has more than {max_pixels:,} pixels, the limit here (a decompression bomb?)."
+    return f"It has more than {max_pixels:,} pixels, the limit of this site."
 
 
 def _not_an_image(file: IO[bytes]) -> str:

@@ -136,7 +136,7 @@ class _OnnxCheck:
             raise _refused(
                 self.path,
                 f"has the operator {operator[:80]!r} of {domain[:80]!r}, which is not ONNX's",
-                "export it with standard operators alone",
+                "export it with standard operators only",
             )
         for attribute in _messages(fields, NODE["attribute"]):
             self.attribute(attribute, depth)

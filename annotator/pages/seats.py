@@ -77,7 +77,7 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Seat:
     seat = _seat(user, token, campaign)
     if seat is None or not is_viewable(user, seat):
         raise NotYours(
-            gettext("This image is not assigned to you, or no longer. Continue with the next one.")
+            gettext("This image is not, or no longer, assigned to you. Continue with the next one.")
         )
     return seat
 

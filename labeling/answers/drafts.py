@@ -33,8 +33,8 @@ class Outdated(Conflict):
 
     def __init__(self, draft: Draft | None) -> None:
         super().__init__(
-            "This was changed on another device meanwhile. Choose which one to go on with; "
-            "neither is lost.",
+            "This was changed on another device. Choose the version to continue with; both are "
+            "kept.",
             field="base",
         )
         self.draft = draft
@@ -91,8 +91,8 @@ def check(content: object) -> dict[str, object]:
     if size > MAX_BYTES:
         raise TooLarge(
             gettext(
-                "This drawing takes %(size)s KiB, and the server keeps %(most)s. It stays in your "
-                "browser; remove corners where the outline is smooth."
+                "This drawing has %(size)s KiB; the server saves at most %(most)s. It is kept in "
+                "your browser. Remove corners where the outline is smooth."
             )
             % {"size": f"{size // 1024:,}", "most": f"{MAX_BYTES // 1024:,}"},
             field="content",

@@ -57,7 +57,7 @@ def reply(campaign: Campaign, key: UUID, user: User, text: str) -> Flag:
 
     Raises NotYours or Refusal.
     """
-    text = _text(text, "reply", "Say what came of it")
+    text = _text(text, "reply", "Write a reply")
     changed = campaign.flags.filter(pk=key).update(
         reply=text, replied_by=user, replied_at=timezone.now(), read_at=None
     )

@@ -42,7 +42,7 @@ def check_batch(answers: Sequence[Any]) -> None:
     """Raise TooLarge for too many answers at once."""
     if len(answers) > MAX_BATCH:
         raise TooLarge(
-            f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
+            f"The request has {len(answers)} answers; send at most {MAX_BATCH}.", field="answers"
         )
 
 

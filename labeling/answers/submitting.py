@@ -64,7 +64,7 @@ MESSAGES = {
         "This answer was sent before with different content. The first one counts; to change it, "
         "send a new answer for the same image."
     ),
-    "question_closed": _("This question is no longer asked, so this answer is not kept."),
+    "question_closed": _("This question was withdrawn, so this answer was not saved."),
     "revision_closed": (
         _(
             "It is too late to change this answer. Your earlier answer counts; continue with the "
@@ -77,7 +77,7 @@ MESSAGES = {
             "kept."
         )
     ),
-    "bad_id": _("The answer has no proper id; give a UUID made for this answer alone."),
+    "bad_id": _("The answer has no valid id. Send a new UUID for each answer."),
 }
 
 

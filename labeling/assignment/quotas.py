@@ -111,6 +111,6 @@ def _check(membership: Membership, images_by_topic: Mapping[str, int]) -> None:
             )
         if isinstance(images, bool) or not isinstance(images, int) or not 1 <= images <= MOST:
             raise Refusal(
-                f"The quota of {topic} is {images!r}; give a whole number from 1 to {MOST:,}.",
+                f"The quota of {topic} is {images!r}; expected a whole number from 1 to {MOST:,}.",
                 field="images",
             )

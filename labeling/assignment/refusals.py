@@ -5,12 +5,10 @@ from django.utils.translation import gettext_noop
 from labeling.models import Campaign, Membership
 
 NOT_YOUR_SEAT = gettext_noop(
-    "This image is not assigned to you, or no longer. Continue with the next one."
+    "This image is not, or no longer, assigned to you. Continue with the next one."
 )
 CLOSED = {
-    Campaign.State.DRAFT: gettext_noop(
-        "This campaign has not been opened yet. Come back when it has."
-    ),
+    Campaign.State.DRAFT: gettext_noop("This campaign is not open yet. Please come back later."),
     Campaign.State.PAUSED: (
         gettext_noop("This campaign is paused. Your answers are kept; come back later.")
     ),
@@ -30,7 +28,8 @@ NOT_WORKING = {
     Stage.FAILED: (
         "not_qualified",
         gettext_noop(
-            "Thank you for taking the test. It was not passed, so there is no work for you here."
+            "Thank you for taking the test. You did not pass it, so you get no questions in this "
+            "campaign."
         ),
     ),
     Stage.PAUSED: (

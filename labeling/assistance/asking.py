@@ -98,7 +98,7 @@ def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
     if settings.get("ask_outline"):
         known.add("object")
     if part not in known:
-        raise Refusal(f"There is no part {str(part)[:80]!r} here.", field="part")
+        raise Refusal(f"This object has no part {str(part)[:80]!r}.", field="part")
 
 
 def _check_rate(seat: Seat) -> None:

@@ -50,7 +50,8 @@ def name(
     size_of_one = try_out(opened, Decoder(decoder))
     if budget < size_of_one:
         raise Refusal(
-            f"The budget is {budget:,} bytes, and one image takes {size_of_one:,}. Give more.",
+            f"The budget is {budget:,} bytes, but one image needs {size_of_one:,}. Raise the "
+            "budget.",
             field="budget",
         )
     hashes = file_sha256(encoder), file_sha256(decoder)
@@ -116,7 +117,7 @@ def file_of(digest: str) -> Path:
     """
     path = hashed_files.find(_stored(digest))
     if path is None:
-        raise Refusal("A file of the network is gone. Remove the network and name it again.")
+        raise Refusal("A file of the network is missing. Remove the network and add it again.")
     return path
 
 

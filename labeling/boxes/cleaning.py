@@ -41,7 +41,7 @@ def clean_point(value: object, width: int, height: int) -> tuple[float, float]:
         raise refusal("A point is a list of two numbers.")
     x, y = _number(value[0], "A point"), _number(value[1], "A point")
     if not (0 <= x <= width and 0 <= y <= height):
-        raise refusal("A point lies outside of the image.")
+        raise refusal("A point is outside the image.")
     return x, y
 
 

@@ -94,14 +94,14 @@ def check_name(name: str) -> None:
 def check_campaign_active(campaign: Campaign) -> None:
     """Raise Conflict for an archived campaign, which takes no invitations and releases."""
     if campaign.archived_at:
-        raise Conflict(f"{campaign.title} is archived. Take it out of the archive first.")
+        raise Conflict(f"{campaign.title} is archived. Restore it from the archive first.")
 
 
 def check_dataset_active(dataset: Dataset) -> None:
     """Raise Conflict for an archived dataset, on which no campaign can be created."""
     if dataset.archived_at:
         raise Conflict(
-            f"The dataset {dataset.name} is archived. Take it out of the archive first.",
+            f"The dataset {dataset.name} is archived. Restore it from the archive first.",
             field="dataset",
         )
 
@@ -114,8 +114,8 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
     allowed = {"title", "instructions", "settings", "nightly_audit", "deadline"}
     if unknown := set(fields) - allowed:
         raise Refusal(
-            f"A campaign's {sorted(unknown)[0]} cannot be changed; only "
-            f"{', '.join(sorted(allowed))} can.",
+            f"The field {sorted(unknown)[0]} of a campaign cannot be changed; you can change "
+            f"{', '.join(sorted(allowed))}.",
             field=sorted(unknown)[0],
         )
     if "title" in fields and not str(fields["title"]).strip():
@@ -282,7 +282,7 @@ def change_state(campaign: Campaign, actor: User | None, action: str) -> Campaig
             if current.state not in origins:
                 raise Conflict(f"The campaign is {current.state}; you cannot {action} it now.")
             if current.archived_at and target == State.OPEN:
-                raise Conflict("The campaign is archived. Take it out of the archive first.")
+                raise Conflict("The campaign is archived. Restore it from the archive first.")
             if action == "launch" and not current.questions.for_consensus().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target

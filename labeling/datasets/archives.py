@@ -93,4 +93,4 @@ def _unpack_one(entry: SourceFile, folder: Path, left: int, limits: ZipLimits) -
 
 
 def _damaged(entry: SourceFile) -> Refusal:
-    return Refusal(f"{entry.name} is damaged. Pack the zip again.", field="file")
+    return Refusal(f"{entry.name} is damaged. Create the zip again.", field="file")

@@ -28,5 +28,6 @@ def check_may_add(user: User, dataset: Dataset) -> None:
     """Raise NotAllowed unless this person may add images and labels."""
     if not may_add(user, dataset):
         raise NotAllowed(
-            "Only the dataset's owner adds images and labels. Ask them, or make your own."
+            "Only the dataset's owner can add images and labels. Ask the owner, or create your own "
+            "dataset."
         )

@@ -171,7 +171,7 @@ def _with_queries(
     except UnicodeDecodeError:
         raise BadSource(f"{CANDIDATES} is not UTF-8. Save it as CSV in UTF-8.") from None
     except csv.Error as error:
-        raise BadSource(f"{CANDIDATES} is no CSV: {error}.", line=rows.line_num) from None
+        raise BadSource(f"{CANDIDATES} is not valid CSV: {error}.", line=rows.line_num) from None
 
     def own_of(name: str) -> tuple[Query, ...]:
         try:
@@ -293,13 +293,13 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
         tiny += size < SMALLEST_IMAGE_BYTES and not is_folder
         if count > most:
             raise BadSource(
-                f"The zip has more than {most:,} files and folders. Pack only what is needed, or "
+                f"The zip has more than {most:,} files and folders. Include only the images, or "
                 "split it."
             )
         if tiny > MAX_TINY:
             raise BadSource(
                 f"The zip has more than {MAX_TINY:,} files that are empty or too small for an "
-                "image. Pack the images alone."
+                "image. Include only the images."
             )
     _check_ratio(unpacked, file.seek(0, io.SEEK_END))
     return count
@@ -380,7 +380,7 @@ def in_manifest(path: Path) -> Iterator[SourceFile | Refused]:
     except UnicodeDecodeError:
         raise BadSource("The manifest is not UTF-8. Save it as CSV in UTF-8.") from None
     except csv.Error as error:
-        raise BadSource(f"The manifest is no CSV: {error}.", line=rows.line_num) from None
+        raise BadSource(f"The manifest is not valid CSV: {error}.", line=rows.line_num) from None
 
 
 def _joined(rows: Iterable[SourceFile | Refused]) -> Iterator[SourceFile | Refused]:

@@ -406,7 +406,7 @@ def _reading(entry: SourceFile) -> Iterator[IO[bytes]]:
         with entry.open() as file:
             yield file
     except DAMAGED as error:
-        raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None
+        raise Refusal(f"It is damaged in the zip ({error}). Create the zip again.") from None
     except (NotImplementedError, RuntimeError):
         raise Refusal("It is encrypted or has another compression. Use plain zip.") from None
     except OSError as error:
@@ -415,7 +415,7 @@ def _reading(entry: SourceFile) -> Iterator[IO[bytes]]:
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"It is larger than {limit:,} bytes, the limit here.", field="file")
+    return TooLarge(f"It has more than {limit:,} bytes, the limit of this site.", field="file")
 
 
 # Derivatives
@@ -546,7 +546,7 @@ def _open(kind: str, image: Image) -> OpenPicture:
         _derive(image)
     except FileNotFoundError:
         raise Refusal(
-            "The file of this image is missing on the server. Tell whoever runs the campaign.",
+            "The file of this image is missing on the server. Tell a researcher of the campaign.",
             code="file_missing",
         ) from None
     made = getattr(image, kind)

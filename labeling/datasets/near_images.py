@@ -142,7 +142,7 @@ def _opened(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str
     if isinstance(entry, Refused):
         return entry.why
     if entry.bytes > settings.ASSAY_MAX_IMAGE_BYTES:
-        return f"It is larger than {settings.ASSAY_MAX_IMAGE_BYTES:,} bytes, the limit here."
+        return f"It has more than {settings.ASSAY_MAX_IMAGE_BYTES:,} bytes, the limit of this site."
     try:
         with entry.open() as file:
             return _fingerprint_and_pixels(file.read(settings.ASSAY_MAX_IMAGE_BYTES))

@@ -411,8 +411,8 @@ def _check(parted: PartedObject) -> None:
     """Raise Refusal for names that are too long or parts that occur twice."""
     if len(parted.name) > LONGEST["name"]:
         raise Refusal(
-            f"The name {parted.name[:80]!r}… has {len(parted.name)} characters; "
-            f"give at most {LONGEST['name']}.",
+            f"The name {parted.name[:80]!r}… has {len(parted.name)} characters; use at most "
+            f"{LONGEST['name']}.",
             field="name",
         )
     keys = [part.key for part in parted.parts]

@@ -76,7 +76,8 @@ def add_version(
     """
     if actor is not None and not may_edit(actor, dataset):
         raise NotAllowed(
-            "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
+            "Only the dataset's owner can change its vocabulary. Ask the owner, or create your own "
+            "dataset."
         )
     vocabulary = content if isinstance(content, PartVocabulary) else reading.build(content)
     # Lock the dataset: version numbers are consecutive.

@@ -74,7 +74,7 @@ class VoteTable:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])
             images = int(content["images"])
         except (KeyError, TypeError) as error:
-            raise ValueError(f"this is no vote table: {error}") from error
+            raise ValueError(f"this is not a vote table: {error}") from error
         if [len(row) for row in cells] != list(range(len(cells), 0, -1)) or not cells:
             raise ValueError("row y of a vote table for V votes has V + 1 - y cells")
         if not all(0 <= p <= 1 for row in cells for p in row):

@@ -226,9 +226,7 @@ def _release_or_file(folder: Path) -> Path:
     while not (folder / "release.json").exists():
         entries = list(folder.iterdir())
         if not entries:
-            raise Refusal(
-                "The zip holds no file of labels. Pack the XML, JSON or CSV files.", field="file"
-            )
+            raise Refusal("The zip has no label files. Add XML, JSON or CSV files.", field="file")
         if len(entries) > 1 or entries[0].name == "Annotations":
             return folder
         if entries[0].is_file():

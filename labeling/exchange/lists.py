@@ -154,7 +154,7 @@ def _read_drawings(content: str | bytes) -> list[GoldListRow]:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or not is_storable(answer):
-            raise _fault(number, "answer is no drawing in JSON", "gold")
+            raise _fault(number, "answer is not a drawing in JSON", "gold")
         drawings.append(GoldListRow(**{**row, "topic": "", "answer": answer}))  # type: ignore[typeddict-item]
     return drawings
 
@@ -236,7 +236,9 @@ def _text(content: str | bytes, field: str) -> str:
     except UnicodeDecodeError as error:
         raise Refusal("The file is not UTF-8 text. Save it as UTF-8.", field=field) from error
     if "\0" in text:
-        raise Refusal("The list has NUL bytes, so it is no text. Save it as UTF-8.", field=field)
+        raise Refusal(
+            "The list contains NUL bytes, which are not valid text. Save it as UTF-8.", field=field
+        )
     return text
 
 
@@ -271,7 +273,7 @@ def _cell(value: object, name: str, number: int, field: str) -> object:
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]
     for word in words:
         if not isinstance(word, str):
-            raise _fault(number, f"{name} is no text", field)
+            raise _fault(number, f"{name} is not a text", field)
         if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in word):
             raise _fault(number, f"{name} contains a NUL or a lone surrogate", field)
         if len(word) > LONGEST.get(name, len(word)):

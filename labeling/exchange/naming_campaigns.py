@@ -58,7 +58,9 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
     if not examples:
         return
     if not campaign.settings.get("most"):
-        raise Refusal("Only where an answer lists several classes: set “most”.", field="examples")
+        raise Refusal(
+            "Example images require answers with several classes. Set “most”.", field="examples"
+        )
     known = KINDS[campaign.kind].class_names(campaign.settings)
     if unknown := sorted({key for _, key in examples} - set(known)):
         raise Refusal(f"The vocabulary has no class {unknown[0][:64]!r}.", field="examples")

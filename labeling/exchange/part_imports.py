@@ -78,7 +78,7 @@ def import_upload(
 ) -> Job:
     """Return the job that imports the uploaded file.
 
-    format_name: one of part_reading.FORMAT_NAMES, by default detected. Raises Refusal for users without
+    format_name: one of part_reading.FORMAT_NAMES, by default detected. Raises Refusal for users
     the right, datasets without a vocabulary, and uploads that are too large.
     """
     how = how or ImportOptions()
@@ -405,7 +405,8 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
         entries = list(folder.iterdir())
         if not entries:
             raise Refusal(
-                "The zip holds no objects. Pack the .mat, .json, .png or .csv files.", field="file"
+                "The zip has no files of objects. Add .mat, .json, .png or .csv files.",
+                field="file",
             )
         if len(entries) > 1 or entries[0].is_file():
             break

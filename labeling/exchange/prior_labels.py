@@ -220,8 +220,8 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
         raise Refusal(f"{prefix} has no image name. Add it.", field="image")
     if not 0 < len(key) <= LONGEST["key"]:
         raise Refusal(
-            f"{prefix}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
-            f"{LONGEST['key']}, a wnid for example.",
+            f"{prefix}: the class {key[:80]!r} has {len(key)} characters; use 1 to "
+            f"{LONGEST['key']}, such as a wnid.",
             field="key",
         )
     if value not in (replaying.YES, replaying.NO):

@@ -107,8 +107,8 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
     known = set(campaign.topics.values_list("key", flat=True))
     if unknown := sorted(keys - known):
         raise Refusal(
-            f"The campaign has no class {unknown[0]!r} ({len(unknown)} such). "
-            "Define classes before you ask about them.",
+            f"The campaign lacks {len(unknown)} of the classes, such as {unknown[0]!r}. Define "
+            "them first.",
             field="topic",
         )
 

@@ -112,8 +112,9 @@ def _define(
     described = known | topics_by_key.keys() | from_glossary.keys()
     if nameless := next((row for row in rows if row.topic not in described), None):
         raise Refusal(
-            f"{_place(nameless)}nothing describes the class {nameless.topic!r}: it is no noun of "
-            "WordNet 3.0 that this site knows. Correct it, or describe it in the list of classes.",
+            f"{_place(nameless)}the class {nameless.topic!r} has no description: it is neither in "
+            "the list of classes nor a noun of WordNet 3.0. Correct it, or add it to the list of "
+            "classes.",
             field="candidates",
             code="unknown_class",
         )

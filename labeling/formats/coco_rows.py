@@ -236,7 +236,7 @@ def _indexed(file: CocoFile) -> CocoFile:
         count[key] += 1
         entry = f"{key.removesuffix('s').replace('ie', 'y')} {count[key]}"
         if key not in lists or not isinstance(value, dict):
-            raise reading.bad(f"{entry} is no object", f"write {key} as a list of objects")
+            raise reading.bad(f"{entry} is not an object", f"write {key} as a list of objects")
         if key == "images":
             _add_image(file, value, entry)
         elif key == "categories":
@@ -245,7 +245,7 @@ def _indexed(file: CocoFile) -> CocoFile:
             _add_annotation(file, value, text, count[key])
     if not {"images", "categories"} <= lists:
         cure = "it needs images (id, file_name) and categories (id, name)"
-        raise reading.bad("is no COCO file", cure)
+        raise reading.bad("is not a COCO file", cure)
     _add_categories(file, categories)
     for image, places in file.places.items():
         if image not in file.images:
@@ -315,7 +315,7 @@ def _category(
         return CocoCategory(reading.name(row["part"], f"{entry}'s part"), name, wnid)
     above = row.get("supercategory") or ""
     if not isinstance(above, str):
-        raise reading.bad(f"{entry}'s supercategory is no text", "write a name")
+        raise reading.bad(f"{entry}'s supercategory is not text", "write a name")
     if above.lower() in GROUPS or above == name or "wnid" in row:
         return CocoCategory(wnid, name, "")
     return CocoCategory(wnid, name, reading.name(above, f"{entry}'s supercategory"))

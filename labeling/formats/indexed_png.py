@@ -290,7 +290,9 @@ class _Mask:
             raise BadInput("is missing", file=path, cure="export it again") from None
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             # Pillow calls a broken PNG a SyntaxError.
-            raise BadInput("is no PNG, or a damaged one", file=path, cure="save it again") from None
+            raise BadInput(
+                "is not a PNG file, or a damaged one", file=path, cure="save it again"
+            ) from None
 
     def _check_image(
         self, mode: str, size: tuple[int, int], path: Path, expected: tuple[int, int] | None

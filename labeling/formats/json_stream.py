@@ -24,7 +24,7 @@ def elements(path: StrPath) -> Iterator[Any]:
     """Yield the elements of a JSON list. Raises BadInput with the line, also for other values."""
     with _Text.open(path) as text:
         if text.peek() != "[":
-            raise BadInput("is no JSON list", file=path, cure="export it again")
+            raise BadInput("is not a JSON list", file=path, cure="export it again")
         for _, value in text.list():
             yield value
         text.end()
@@ -39,7 +39,7 @@ def members(path: StrPath) -> Iterator[Row]:
     """
     with _Text.open(path) as text:
         if text.peek() != "{":
-            raise BadInput("is no JSON object", file=path, cure="export it again")
+            raise BadInput("is not a JSON object", file=path, cure="export it again")
         text.skip("{")
         while text.peek() != "}":
             _, key = text.value()

@@ -28,7 +28,7 @@ def check_base(base: str) -> str:
     """Return the base of image addresses. Raises BadInput if it is invalid."""
     if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
-            f"the image base {base[:80]!r} is no address",
+            f"the image base {base[:80]!r} is not an address",
             cure="use an address such as https://host/images/, s3://bucket/folder/ or "
             f"{LOCAL_FILES}folder/",
         )

@@ -261,7 +261,7 @@ class LabelStudioTask:
     def _object(self, region: Region, row: dict[str, object]) -> PartedObject | None:
         for labeled in (region, *_descendants(region)):
             if len(labeled.labels) > 1:
-                raise self.reading.bad(f"{labeled.entry} has not one label", "give it one label")
+                raise self.reading.bad(f"{labeled.entry} has not one label", "use one label")
         shape = self.instance([region])
         if shape is None:
             return None
@@ -388,7 +388,8 @@ class LabelStudioTask:
         numbers = [value for value in values if is_number(value) and math.isfinite(value)]
         if len(numbers) != 5 or min(numbers[2:4]) < 0:
             raise self.reading.bad(
-                f"{region.entry} is no {region.shape}", f"write {', '.join(keys)} in per cent"
+                f"{region.entry} is not a valid {region.shape}",
+                f"write {', '.join(keys)} in per cent",
             )
         x, y, a, b, turned = numbers
         width, height = region.size[0] / 100, region.size[1] / 100

@@ -120,7 +120,7 @@ def _polygons(outline: Any, reading: LabelReading) -> Polygons:
         value = as_json(polygons_in(outline))
     except (TypeError, ValueError, KeyError):
         raise reading.bad(
-            "has a polygon that is no ring of x, y pairs, three corners or more", GEOMETRY
+            "has a polygon that is not a ring of three or more x, y pairs", GEOMETRY
         ) from None
     return reading.polygons(value, None, "The polygon")
 

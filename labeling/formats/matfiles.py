@@ -140,7 +140,7 @@ class _Tree:
             if element.kind == MATRIX and self._head(inside, element).name == name.encode():
                 return self._matrix(inside, element, 0)
         raise BadInput(
-            f"holds no variable {name}", file=self.path, cure=f"save it under the name {name}"
+            f"has no variable {name}", file=self.path, cure=f"save it under the name {name}"
         )
 
     def _element(self, raw: bytes, at: int, limit: int) -> _Element:

@@ -176,7 +176,7 @@ def read(reading: LabelReading) -> Iterator[PartedObject]:
     files = list(sidecar.files_in(root, ".mat"))
     # An export of ours may have only images without objects.
     if not files and not (root / FOLDER).is_dir():
-        raise reading.bad("holds no .mat files", "give the folder Annotations_Part")
+        raise reading.bad("has no .mat files", "give the folder Annotations_Part")
     seen: dict[str, Path] = {}
     for file in files:
         with reading.collecting_faults():
@@ -287,7 +287,7 @@ class _PascalImage:
             return value.rows
         if isinstance(value, np.ndarray) and value.size == 0:
             return []
-        raise self.reading.bad(f"{entry} is no struct", "save it as PASCAL-Part does")
+        raise self.reading.bad(f"{entry} is not a struct", "save it as PASCAL-Part does")
 
     def _field(self, row: dict[str, Value], name: str, entry: str) -> Value:
         if name not in row:
@@ -298,12 +298,14 @@ class _PascalImage:
         value = self._field(row, name, entry)
         if isinstance(value, str):
             return self.reading.text(value, f"{entry}.{name}", most=400)
-        raise self.reading.bad(f"{entry}.{name} is no text", "save it as PASCAL-Part does")
+        raise self.reading.bad(f"{entry}.{name} is not text", "save it as PASCAL-Part does")
 
     def _mask(self, row: dict[str, Value], entry: str) -> Polygons:
         value = self._field(row, "mask", entry)
         if not (isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "buif"):
-            raise self.reading.bad(f"{entry}.mask is no matrix of numbers", "save a logical mask")
+            raise self.reading.bad(
+                f"{entry}.mask is not a matrix of numbers", "save a logical mask"
+            )
         size = (value.shape[1], value.shape[0])
         if self.size is None:
             if not 0 < value.size <= MOST_PIXELS:

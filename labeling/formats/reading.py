@@ -217,7 +217,7 @@ class LabelReading:
                 )
             cut = cut_box(box, size)
             if cut is None:
-                self.skip("object", "it lies outside its image", entry)
+                self.skip("object", "it is outside its image", entry)
                 return None
             self.tell(f"{entry[0].upper()}{entry[1:]}: the box was cut at the edges of its image.")
             box = cut
@@ -258,7 +258,7 @@ class LabelReading:
             **fields,
         )
         if polygons and part.state == "not_visible":
-            raise self.bad(f"{entry} is not visible and has an outline", "take one of them out")
+            raise self.bad(f"{entry} is not visible and has an outline", "remove one of them")
         return part
 
     def _merge(self, row: object, size: Size | None, entry: str) -> Merge:
@@ -291,7 +291,7 @@ class LabelReading:
     def _list(self, row: Mapping[str, object], key: str, entry: str) -> list[Any]:
         items = row.get(key, [])
         if not isinstance(items, list):
-            raise self.bad(f"{entry} has {key} that are no list", "write a list")
+            raise self.bad(f"the {key} of {entry} are not a list", "write a list")
         return items
 
     def _length(self, value: object, entry: str) -> float | None:
@@ -346,7 +346,7 @@ class LabelReading:
         if NO_TEXT.search(value):
             raise self.bad(
                 f"{entry} contains a NUL or a lone surrogate, which is not valid text",
-                "take it out",
+                "remove it",
             )
         return value
 

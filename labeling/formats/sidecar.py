@@ -26,7 +26,7 @@ def read(path: Path) -> dict[str, object]:
         raise BadInput("has over 64 MiB", file=path, cure="export it again")
     content = read_json(path)
     if not isinstance(content, dict):
-        raise BadInput("is no JSON object", file=path, cure="export it again")
+        raise BadInput("is not a JSON object", file=path, cure="export it again")
     return content
 
 
@@ -96,6 +96,6 @@ def single_file(path: StrPath, name: str) -> Path:
     candidates = [file for file in sorted(folder.glob("*.json")) if file.name != "release.json"]
     if len(candidates) != 1:
         raise BadInput(
-            f"holds {len(candidates)} .json files", file=path, cure="name the one that is meant"
+            f"has {len(candidates)} .json files", file=path, cure="name the one that is meant"
         )
     return candidates[0]

@@ -178,7 +178,7 @@ def read(reading: LabelReading) -> Pages:
     folder = root / "Annotations" if (root / "Annotations").is_dir() else root
     files = sorted(folder.rglob("*.xml")) if folder.is_dir() else [folder]
     if not files:
-        raise reading.bad("holds no XML files", "give the folder with Annotations/")
+        raise reading.bad("has no XML files", "give the folder with Annotations/")
     for file in files:
         below = file.relative_to(folder).parent if folder.is_dir() else Path()
         yield _page(reading.of(file), file, below)
@@ -249,7 +249,7 @@ def _root(reading: LabelReading, file: Path) -> ET.Element:
         ) from None
     if root.tag != "annotation":
         raise reading.bad(
-            f"is no file of PASCAL VOC: its root is <{root.tag[:40]}>, not <annotation>",
+            f"is not a PASCAL VOC file: its root is <{root.tag[:40]}>, not <annotation>",
             "export it as PASCAL VOC",
         )
     return root

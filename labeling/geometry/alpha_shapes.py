@@ -114,7 +114,9 @@ def merge(
     if method not in METHODS:
         raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
     if radius is not None and not radius > 0:
-        raise Refusal(f"The radius is {radius}; give a number of pixels above 0.", field="radius")
+        raise Refusal(
+            f"The radius is {radius}; expected a number of pixels above 0.", field="radius"
+        )
     mask, (x0, y0) = _united(pieces)
     triangles, inside = _triangles(mask)
     ranked = delaunay.rank(triangles, inside)
@@ -144,7 +146,7 @@ def _united(pieces: Sequence[Polygons | NDArray[np.generic]]) -> tuple[Mask, tup
     shapes = {piece.shape for piece in pieces if isinstance(piece, np.ndarray)}
     if len(shapes) > 1:
         sizes = " and ".join(f"{width} × {height}" for height, width in sorted(shapes))
-        raise Refusal(f"The masks are {sizes} pixels; give masks of one photograph.")
+        raise Refusal(f"The masks have {sizes} pixels; use masks of one photograph.")
     if not pieces:
         raise ValueError("there are no pieces, expected one or more")
     placed = [_pixels(piece) for piece in pieces]
@@ -214,8 +216,8 @@ def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
         )
     if max(mask.shape) > delaunay.MOST_EXTENT:
         raise TooLarge(
-            f"The pieces reach over {max(mask.shape):,} pixels, and {delaunay.MOST_EXTENT:,} can "
-            "be merged. Make the masks smaller."
+            f"The pieces extend over {max(mask.shape):,} pixels; at most {delaunay.MOST_EXTENT:,} "
+            "can be merged. Use smaller masks."
         )
     triangles = delaunay.triangulate(np.stack([x, y], axis=1).astype(np.int64))
     # Each triangle lies in or outside the mask as a whole, so the pixel of its middle decides.
@@ -244,9 +246,9 @@ def _by_package(mask: Mask, points: Ints, radius: float) -> Polygons:
     """
     if len(points) > MOST_CORNERS_OF_PACKAGE:
         raise TooLarge(
-            f"The border of the pieces has {len(points):,} corners, and the alphashape package is "
-            f"given {MOST_CORNERS_OF_PACKAGE:,} at most, since it is slow. Take the method radius, "
-            "or smooth the masks."
+            f"The border of the pieces has {len(points):,} corners; the alphashape package "
+            f"supports at most {MOST_CORNERS_OF_PACKAGE:,}, because it is slow. Use the method "
+            "radius, or smooth the masks."
         )
     # Imported here: it loads 600 modules, and few merges use it.
     from alphashape import alphashape

@@ -227,7 +227,7 @@ def run(job_id: int) -> Job | None:
 
 def retry(job: Job, actor: User | None) -> Job:
     """Queue the failed job again with all attempts. Raises Conflict if it has not failed."""
-    conflict = Conflict("The same work is waiting or running already. Wait for it to end.")
+    conflict = Conflict("The same job is already queued or running. Wait until it ends.")
     with transaction.atomic():
         if Job.objects.filter(kind=job.kind, key=job.key, state=Job.State.QUEUED).exists():
             raise conflict

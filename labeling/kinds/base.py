@@ -293,7 +293,7 @@ def load(path: str) -> Kind:
     module, _, attribute = path.rpartition(".")
     cls = getattr(import_module(module), attribute)
     if not (isinstance(cls, type) and issubclass(cls, Kind)):
-        raise TypeError(f"{path} is no question kind: derive it from labeling.kinds.base.Kind.")
+        raise TypeError(f"{path} is not a question kind: derive it from labeling.kinds.base.Kind.")
     needed = (*REQUIRED, "options") if issubclass(cls, ChoiceKind) else REQUIRED
     missing = [key for key in needed if not hasattr(cls, key)] + sorted(cls.__abstractmethods__)
     if missing:

@@ -177,13 +177,13 @@ class DrawStep(Step):
                 value.get("points"), box, context.width, context.height
             )
         elif value.get("points") is not None:
-            raise refusal("Points belong to a box that was clicked; leave them out.")
+            raise refusal("Only a box from clicks has points. Remove them.")
         cleaned["flags"] = clean_flags(value.get("flags", []))
         if any(is_same(box, drawn_box) for drawn_box in context.content.get("boxes", ())):
             raise refusal(
                 gettext(
-                    "There is a box here already. Draw one around another instance, or say that "
-                    "nothing is left to draw."
+                    "This instance has a box already. Draw a box around another instance, or "
+                    "choose that nothing is left to draw."
                 )
             )
         return cleaned
@@ -334,7 +334,8 @@ class CoverStep(Step):
         points = value.get("missing") if isinstance(value, dict) and len(value) == 1 else None
         if not isinstance(points, list) or not 1 <= len(points) <= MOST_POINTS:
             raise refusal(
-                f'Say "{COMPLETE}", or point at what is missing: 1 to {MOST_POINTS} points.'
+                f'Answer "{COMPLETE}", or give 1 to {MOST_POINTS} points, one on each missing '
+                "instance."
             )
         return {
             "missing": [list(clean_point(point, context.width, context.height)) for point in points]

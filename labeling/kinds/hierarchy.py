@@ -67,7 +67,7 @@ class Hierarchy(ChoiceKind):
                 or not 0 < present <= MOST_PRESENT
             ):
                 raise Refusal(
-                    f"present is {present!r}; give how many classes an image has on average, above "
+                    f"present is {present!r}; expected the mean number of classes per image, above "
                     f"0 and at most {MOST_PRESENT:,}.",
                     field=PRESENT,
                 )
@@ -77,9 +77,9 @@ class Hierarchy(ChoiceKind):
 
 def _price(value: object, settings: Mapping[str, object]) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Refusal(f"price is {value!r}; give a number of missed labels.", field=PRICE)
+        raise Refusal(f"price is {value!r}; expected a number of missed labels.", field=PRICE)
     if not LOWEST_PRICE <= value <= 1:
-        raise Refusal(f"price is {value}; give {LOWEST_PRICE} to 1 missed labels.", field=PRICE)
+        raise Refusal(f"price is {value}; expected {LOWEST_PRICE} to 1 missed labels.", field=PRICE)
     if settings != {"mode": "safe", "order": "learned"}:
         raise Refusal(
             "A price requires the learned order and the safe mode. Choose both, or remove the "

@@ -99,7 +99,9 @@ class Mistake(ChoiceKind):
         word = super().clean(value.get(ANSWER), settings, context)
         raw_tags = value.get(TAGS_KEY, [])
         if set(value) - {ANSWER, TAGS_KEY} or not isinstance(raw_tags, list):
-            raise _bad("An answer with tags has answer and tags, a list, and nothing else.")
+            raise _bad(
+                "An answer with tags must be an object with only the keys answer and tags, a list."
+            )
         for tag in raw_tags:
             if tag not in TAG_WORDS:
                 raise _bad(f"{str(tag)[:40]!r} is not a tag; use some of {', '.join(TAG_WORDS)}.")

@@ -123,7 +123,10 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         "If finished without a label, releases still include the most probable answer.",
     ),
     "return_hours": PolicyRule(
-        48, 1, 1000, "For drawings that a reviewer sent back. After this, others may draw them too."
+        48,
+        1,
+        1000,
+        "Time to correct drawings that a reviewer sent back. After that, others may draw them too.",
     ),
     "agree_iou": PolicyRule(
         0.5, 0, 1, "Two drawings of a part agree from this IoU on; below it, more are requested."
@@ -277,8 +280,8 @@ def clean(content: Mapping[str, object] | None) -> WholePolicy:
     least, fewest = ("votes", policy["votes"]) if is_fixed else ("min_votes", policy["min_votes"])
     if policy["max_votes"] < fewest:
         raise Refusal(
-            f"max_votes is {policy['max_votes']} but {least} is {fewest}: "
-            "give max_votes at least as many.",
+            f"max_votes is {policy['max_votes']}, but {least} is {fewest}; max_votes must be at "
+            "least as large.",
             field="max_votes",
         )
     if policy["bad_accuracy"] >= policy["good_accuracy"]:

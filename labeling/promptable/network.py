@@ -136,17 +136,17 @@ class Encoder:
         if embedding.ndim != 4 or embedding.shape[0] != 1 or embedding.dtype != np.float32:
             raise _unfit(
                 self.path,
-                f"gives {embedding.dtype} of shape {list(embedding.shape)}, expected float32 of "
+                f"returns {embedding.dtype} of shape {list(embedding.shape)}, expected float32 of "
                 "[1, C, h, w]",
             )
         if embedding.nbytes > MOST_EMBEDDING:
             raise _unfit(
                 self.path,
-                f"gives {embedding.nbytes >> 20} MiB an image, "
-                f"at most {MOST_EMBEDDING >> 20} are kept",
+                f"returns {embedding.nbytes >> 20} MiB per image, at most {MOST_EMBEDDING >> 20} "
+                "are supported",
             )
         if not np.isfinite(embedding).all():
-            raise _unfit(self.path, "gives numbers that are not finite")
+            raise _unfit(self.path, "returns numbers that are not finite")
         return embedding
 
 
@@ -219,7 +219,7 @@ class Decoder:
         if not count or masks.shape[2:] != (height, width) or len(scores) != count:
             raise _unfit(
                 self.path,
-                f"gives masks of shape {list(masks.shape)} and {len(scores)} scores, expected "
+                f"returns masks of shape {list(masks.shape)} and {len(scores)} scores, expected "
                 f"[1, N, {height}, {width}] and N",
             )
         best = int(np.nanargmax(scores)) if np.isfinite(scores).any() else 0
@@ -235,7 +235,7 @@ def try_out(encoder: Encoder, decoder: Decoder) -> int:
     if not decoder.fits(embedding):
         raise _unfit(
             decoder.path,
-            f"takes embeddings of {list(decoder.embedding_shape)}, and the encoder gives "
+            f"takes embeddings of shape {list(decoder.embedding_shape)}, but the encoder returns "
             f"{list(embedding.shape)}",
             "use the encoder and the decoder of one network",
         )
@@ -284,7 +284,8 @@ def _preparation(
         sides = {side for side in axes[:2] if isinstance(side, int)}
         if sides:
             raise _unfit(
-                path, f"takes images of {axes}, expected free sides where it prepares them itself"
+                path,
+                f"takes images of {axes}, expected free sides, since it preprocesses images itself",
             )
         raw = True
     else:
@@ -298,7 +299,7 @@ def _preparation(
     if not SIDES[0] <= side <= SIDES[1]:
         raise _unfit(path, f"takes images of {side} pixels, expected {SIDES[0]} to {SIDES[1]}")
     if any(not math.isfinite(value) or value <= 0 for value in std):
-        raise BadInput("a deviation of colours is not above 0", cure="give --std R,G,B above 0")
+        raise BadInput("a deviation of colours is not above 0", cure="use --std R,G,B above 0")
     (r, g, b), (sr, sg, sb) = mean, std
     return EncoderPreparation(side, (r, g, b), (sr, sg, sb), raw)
 

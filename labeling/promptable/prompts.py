@@ -105,7 +105,7 @@ def _place(value: object, width: int, height: int) -> Point:
     x, y = value
     # The comparison also fails for NaN.
     if not (0 <= x <= width and 0 <= y <= height):
-        raise _refused(f"{x}, {y} lies outside the image of {width} × {height} pixels.")
+        raise _refused(f"{x}, {y} is outside the image of {width} × {height} pixels.")
     return round(x * TENTHS) / TENTHS, round(y * TENTHS) / TENTHS
 
 

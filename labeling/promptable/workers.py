@@ -100,7 +100,7 @@ class _Worker:
         first = self._read(START_SECONDS)
         if "ready" not in first:
             self.end()
-            raise NetworkBroken(first.get("broken", "cannot be opened here"))
+            raise NetworkBroken(first.get("broken", "cannot be opened"))
 
     def _read(self, seconds: float) -> Reply:
         """Return the next line of the process as JSON, within this many seconds."""

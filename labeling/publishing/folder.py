@@ -55,7 +55,7 @@ def publish(
     goal = Path(out)
     frozen.check_goal(goal)
     if with_images and open_image is None:
-        raise BadInput("the photographs are not here", cure="give their folder with --images")
+        raise BadInput("the photographs are missing", cure="name their folder with --images")
     if not release.meta["counts"]["images"]:
         raise BadInput("the release has no image", cure="label some, then freeze a release")
     facts = _facts(release, with_images, started)

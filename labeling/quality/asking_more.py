@@ -75,7 +75,7 @@ def ask_more(
     most = RULES["votes"]
     assert isinstance(most, PolicyRule)
     if not 1 <= more <= most.high:
-        raise Refusal(f"people is {more}; give 1 to {most.high:g}.", field="people")
+        raise Refusal(f"people is {more}; expected 1 to {most.high:g}.", field="people")
     if KINDS[campaign.kind].asks == CHAINS:
         raise Refusal(
             "The questions of this campaign depend on one another, so a single one cannot get more "
@@ -141,7 +141,7 @@ def _versions(
     too_many = max((votes for _, votes in groups), default=0) - most
     if too_many > 0:
         raise Refusal(
-            f"A question takes at most {most} answers. Ask {count_of(too_many, 'person')} fewer.",
+            f"A question can get at most {most} answers. Ask {count_of(too_many, 'person')} fewer.",
             field="people",
         )
     return [

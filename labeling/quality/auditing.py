@@ -45,7 +45,10 @@ NO_AUDITED_DRAWINGS = (
     "An audit is for questions with fixed answers. To check drawings, let a reviewer check "
     "everything (see Rules), and see Agreement."
 )
-NO_GOLD_DRAWINGS = "Only plain questions become gold at random; add known boxes and parts yourself."
+NO_GOLD_DRAWINGS = (
+    "Only questions with fixed answers can become gold at random. Add known boxes and parts "
+    "yourself."
+)
 TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
 
 
@@ -243,7 +246,7 @@ def check_auditor(user: User, campaign: Campaign) -> Membership:
     if member is None:
         raise NotYours("There is no such campaign, or you were not invited to it.")
     if member.role not in TRUSTED:
-        raise NotAllowed("Only researchers and reviewers of a campaign audit it.")
+        raise NotAllowed("Only researchers and reviewers of a campaign can audit it.")
     return member
 
 

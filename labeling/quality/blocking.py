@@ -112,7 +112,7 @@ def _change(
         member = _lock_member(campaign, membership)
         if void and member.role == Membership.Role.RESEARCHER:
             raise Refusal(
-                "This person is a researcher of the campaign. Give them another role first.",
+                "This person is a researcher of the campaign. Change their role first.",
                 field="person",
             )
         current = Campaign.objects.get(pk=campaign.pk)

@@ -195,7 +195,7 @@ def decide(
     changes nothing. Raises Conflict if the finding no longer exists.
     """
     if KINDS[campaign.kind].asks != CHAINS:
-        raise Refusal("Only boxes of a campaign of boxes overlap.")
+        raise Refusal("Overlaps exist only in box campaigns.")
     with writing():
         # Lock the pair: concurrent answers and decisions come before or after.
         lock_questions(campaign.questions.filter(item=item).values_list("pk", flat=True))

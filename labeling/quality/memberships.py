@@ -18,8 +18,8 @@ from labeling.models import Campaign, Decision, Invitation, Membership, User
 MAX_DAYS = 90
 MAX_USES = 1000
 REMOVED = gettext_noop(
-    "You were removed from this campaign after this invitation was made. "
-    "Ask whoever sent it for a new one."
+    "You were removed from this campaign after this invitation was created. Ask the person who "
+    "sent it for a new one."
 )
 
 
@@ -98,10 +98,10 @@ def explain(secret: str) -> str:
     if invitation is None:
         return gettext("This invitation does not exist. Check that the whole link was copied.")
     if invitation.revoked_at:
-        return gettext("This invitation was withdrawn. Ask whoever sent it for a new one.")
+        return gettext("This invitation was revoked. Ask the person who sent it for a new one.")
     if invitation.expires_at <= timezone.now():
-        return gettext("This invitation has expired. Ask whoever sent it for a new one.")
-    return gettext("This invitation has been used up. Ask whoever sent it for a new one.")
+        return gettext("This invitation has expired. Ask the person who sent it for a new one.")
+    return gettext("This invitation has been used up. Ask the person who sent it for a new one.")
 
 
 def accept(secret: str, user: User) -> Membership:

@@ -435,9 +435,9 @@ def pardon(membership: Membership, actor: User, reason: str) -> Membership:
     _check_annotator(membership)
     _check_reason(reason)
     if membership.stage == Stage.BLOCKED:
-        raise Conflict("This person is blocked. Lift the block: that brings their answers back.")
+        raise Conflict("This person is blocked. Lift the block, which restores their answers.")
     if membership.stage == Stage.WORKING:
-        raise Conflict("This person is at work already.")
+        raise Conflict("This person is working already.")
     stage = membership.stage
     if not qualifying.move_to_stage(
         membership, Stage.WORKING, actor, reason, expected=stage, attempts=0
@@ -448,7 +448,7 @@ def pardon(membership: Membership, actor: User, reason: str) -> Membership:
 
 def _check_annotator(membership: Membership) -> None:
     if membership.role != Membership.Role.ANNOTATOR:
-        raise NotAllowed("Only annotators are paused and let in; change the role instead.")
+        raise NotAllowed("Only annotators can be paused or let in. Change the role instead.")
 
 
 def _check_reason(reason: str) -> None:

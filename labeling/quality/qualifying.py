@@ -375,7 +375,7 @@ def _finish_test(membership: Membership, state: StageState) -> None:
     score = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
     needed = f"{policy['test_pass']:.0%} are needed"
     if not state.of and not membership.attempts:
-        stage, words = Stage.WORKING, "There was no gold to test with."
+        stage, words = Stage.WORKING, "There was no gold for the test."
     # A tolerance: 0.8 of 10 is not exactly 8 in binary.
     elif state.of and state.right >= policy["test_pass"] * state.of - 1e-9:
         stage, words = Stage.WORKING, f"{score}; {needed}."

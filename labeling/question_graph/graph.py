@@ -282,7 +282,7 @@ def parse(text: str, name: str = "") -> dict[str, object]:
 
 def _unreadable(prefix: str, form: str, problem: str, line: int | None) -> GraphError:
     where = f" in line {line}" if line else ""
-    return GraphError(f"{prefix}not {form}{where}: {problem}; mend the file", line=line)
+    return GraphError(f"{prefix}not {form}{where}: {problem}; correct the file", line=line)
 
 
 def read(path: StrPath) -> dict[str, object]:
@@ -381,7 +381,7 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
     if len(own_class) > ID_LENGTH:
         faults.append(f"{name}: its class has {len(own_class)} characters, at most 64 fit.")
     if not question:
-        faults.append(f"{name}: the question is empty; write what people are asked.")
+        faults.append(f"{name}: the question is empty; write its text.")
     lists = {}
     for part, value in (
         ("parents", row.get("parents")),

@@ -202,7 +202,7 @@ def export(
 
 def _copy_images(release: Frozen, open_image: Open | None, path_of: Callable[[str], Path]) -> None:
     if open_image is None:
-        raise BadInput("the photographs are not here", cure="give their folder with --images")
+        raise BadInput("the photographs are missing", cure="name their folder with --images")
     for line in release.images():
         goal = path_of(line["name"])
         goal.parent.mkdir(parents=True, exist_ok=True)
@@ -359,5 +359,5 @@ def guess(path: Path) -> str:
     raise BadInput(
         "does not show its format",
         file=path,
-        cure=f"give it (--format in the shell), one of: {', '.join(FORMATS)}",
+        cure=f"choose one of: {', '.join(FORMATS)} (--format in the shell)",
     )

@@ -118,7 +118,7 @@ class Frozen:
         name = self.meta["campaign"]["kind"]
         if name not in KINDS:
             raise BadInput(
-                f"is of a campaign of the kind {name!r}, which is unknown here",
+                f"is of a campaign of the kind {name!r}, which this site does not have",
                 file=self.folder,
                 cure="add the kind to ASSAY_QUESTION_KINDS",
             )

@@ -71,7 +71,7 @@ def remove(image: Image, actor: User, typed: str) -> list[str]:
     reads images of the dataset.
     """
     if not ImageUndo(image, actor).is_owner:
-        raise NotAllowed("Only the dataset's owner removes an image for privacy. Ask them.")
+        raise NotAllowed("Only the dataset's owner can remove an image for privacy. Ask the owner.")
     if typed.strip() != image.name:
         raise Refusal(f"Type {image.name} to remove its pixels everywhere.", field="typed")
     jobs = images.derivative_jobs(image.dataset) | Job.objects.filter(

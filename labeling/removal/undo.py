@@ -107,7 +107,9 @@ class Undo:
         Raises Refusal if the user is not the owner, the row must be archived first, or is in use.
         """
         if not self.is_owner:
-            raise NotAllowed(f"Only the owner of this {self.noun} may delete it. Archive it.")
+            raise NotAllowed(
+                f"Only the owner of this {self.noun} may delete it. Archive it instead."
+            )
         if typed.strip() != self.row.name:
             raise Refusal(
                 f"Type {self.row.name} to delete the {self.noun} of that name.", field="typed"

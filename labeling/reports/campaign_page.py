@@ -169,7 +169,8 @@ def decision_words(decision: Decision) -> str:
         return {
             "added": f"added {count_of(content.get('added', 0), 'gold question')}",
             "drawn": f"drew {count_of(content.get('drawn', 0), 'question')} to become gold",
-            "promoted": f"made gold of {count_of(content.get('promoted', 0), 'settled question')}",
+            "promoted": f"copied {count_of(content.get('promoted', 0), 'settled question')} as "
+            "gold",
             "retired": "retired a gold question",
         }.get(action, "changed the gold")
     if decision.kind == Decision.Kind.REVIEW:

@@ -20,8 +20,8 @@ WORDS = {
         ("leave", "Two objects: keep both", "l"),
     ),
     CLASSES: (
-        ("first", "The yellow one is no {first}", "1"),
-        ("second", "The blue one is no {second}", "2"),
+        ("first", "The yellow box is not a {first}", "1"),
+        ("second", "The blue box is not a {second}", "2"),
         ("leave", "Both are right: keep both", "l"),
     ),
     FINER: (

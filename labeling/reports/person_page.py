@@ -245,7 +245,7 @@ def _runs(kept: Mapping[str, Any]) -> str:
 
 
 def _runs_threshold(policy: policies.WholePolicy) -> str:
-    return f"{policy['run_length']} or more, unless others would give them too"
+    return f"{policy['run_length']} or more, unless the answers of others make that likely"
 
 
 def _chance(kept: Mapping[str, Any]) -> str:

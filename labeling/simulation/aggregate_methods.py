@@ -384,7 +384,7 @@ def _yes_class(task: AggregationTask) -> int:
     classes, chosen_class = task.answers.classes, task.options["yes"]
     if len(classes) > 2:
         raise BadInput(
-            f"there are {len(classes)} different answers, a vote table takes yes and no",
+            f"there are {len(classes)} different answers; a vote table needs exactly yes and no",
             task.path,
             None,
             "use --method dawid-skene",

@@ -137,7 +137,7 @@ def _clean_accuracy(value: Any) -> tuple[float, float]:
         or ends[0] > ends[1]
     ):
         raise Refusal(
-            f"accuracy is {value!r}; give one share or [low, high], each from 0 to 1.",
+            f"accuracy is {value!r}; expected one share or [low, high], each from 0 to 1.",
             field="accuracy",
         )
     return float(ends[0]), float(ends[1])

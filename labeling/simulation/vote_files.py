@@ -121,8 +121,8 @@ def read_truth(path: Path, answers: Collection[str] = ()) -> dict[str, str]:
             raise BadInput(f"image {image!r} occurs twice", path, line, "keep one row for an image")
         if answer not in answers and (nearest := near.get(spelling(answer))):
             raise BadInput(
-                f"the answer {answer!r} differs from people's {nearest!r} only in case, spaces or "
-                "normal form",
+                f"the answer {answer!r} differs from the annotators' {nearest!r} only in case, "
+                "spaces or normal form",
                 path,
                 line,
                 f"write {nearest!r}",

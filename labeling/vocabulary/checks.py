@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 def build(raw: Any) -> PartVocabulary:
     """Return the vocabulary of a file's content. Raises VocabularyError with every fault."""
     if not isinstance(raw, Mapping):
-        raise VocabularyError("holds no keys; write title: and categories:")
+        raise VocabularyError("has no keys; write title: and categories:")
     check = _VocabularyCheck()
     check.known(raw, ABOUT, ())
     title = check.text(raw, "title", ()) or "Parts"
@@ -190,7 +190,7 @@ def _check_size(check: _VocabularyCheck, parts: list[Any]) -> None:
 
 def _category(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> Category:
     check.known(row, OF_CATEGORY, path)
-    key = check.key(row, path, "give the wnid, such as n02084071")
+    key = check.key(row, path, "use the wnid, such as n02084071")
     parts = []
     for n, part in enumerate(check.rows(row, "parts", path, MOST_PARTS)):
         at = (*path, "parts", n)
@@ -265,7 +265,7 @@ def _borrow(
 
 def _part(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> PartName:
     check.known(row, OF_PART, path)
-    key = check.key(row, path, "give one such as left-wing")
+    key = check.key(row, path, "use one such as left-wing")
     if key == "object" or key.startswith(RESERVED):
         check.fault(
             (*path, "key"), f"{key} is reserved for parts that Assay creates; use another key"
@@ -382,7 +382,9 @@ def _check_mirrors(
             continue
         mirrored = keys.get(part.mirror)
         if mirrored is None:
-            message = f"its mirror {part.mirror} is no part of this category; name a part's key"
+            message = (
+                f"its mirror {part.mirror} is not a part of this category; use the key of a part"
+            )
             check.fault((*path, "mirror"), message)
         elif mirrored.mirror not in ("", part.key):
             message = (
@@ -400,5 +402,7 @@ def _check_holds(
                 message = f"holds itself; name the parts that may lie on the {part.name}"
                 check.fault((*path, "holds"), message)
             elif key not in keys:
-                message = f"it holds {key}, no part of this category; name a part's key"
+                message = (
+                    f"it holds {key}, which is not a part of this category; use the key of a part"
+                )
                 check.fault((*path, "holds"), message)

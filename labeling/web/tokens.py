@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 MAX_DAYS = 365
 MAX_SECRET = 200
-INVALID = "This token is unknown, expired or revoked. Make a new one."
+INVALID = "This token is unknown, expired or revoked. Create a new one."
 
 
 def create_token(
@@ -145,7 +145,7 @@ def _digest(secret: str) -> str:
 class ScopeCoversMethod(BasePermission):
     """Allows reads with scope `read`; changes need scope `write` or a session."""
 
-    message = "This token may only read. Make one with the scope write for this."
+    message = "This token may only read. Create one with the scope write."
     code = "scope"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
@@ -158,7 +158,7 @@ class ScopeCoversMethod(BasePermission):
 class LoggedInBySession(BasePermission):
     """Requires a session to create tokens, so that a leaked token cannot create others."""
 
-    message = "Tokens are made and revoked while logged in with a password, not by a token."
+    message = "To create or revoke tokens, log in with a password instead of a token."
     code = "session_needed"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:

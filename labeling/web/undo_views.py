@@ -16,7 +16,7 @@ from labeling.removal.undo import CampaignUndo, DatasetUndo, ImageUndo, Undo
 from labeling.web.forms.common import NAME_HELP, WordedForm, refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, done, own_campaign
 
-ARCHIVED = "Archived. To find it again, follow “Archived” below the list."
+ARCHIVED = "Archived. It is now listed under “Archived” below the list."
 
 
 class NameForm(WordedForm):

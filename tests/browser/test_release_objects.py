@@ -128,7 +128,7 @@ def test_a_release_is_taken_out_with_options(browser_as, alice, release, site, l
     page.get_by_label("Where the images are").fill("here")
     looked_at(page, "label-options")
     page.get_by_role("button", name="Download Label Studio JSON").click()
-    expect(page.get_by_text("This is no address; use an address such as")).to_be_visible()
+    expect(page.get_by_text("This is not an address; use an address such as")).to_be_visible()
     looked_at(page, "label-options-fault")
 
     page.get_by_label("Names of categories").select_option("plain")

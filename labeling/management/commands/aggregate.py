@@ -61,7 +61,7 @@ class Command(ContractCommand):
     def action(self, options: AggregateOptions) -> Result:
         answers, method, gold, truth = options.answers, options.method, options.gold, options.truth
         if method == "posterior" and gold is None:
-            raise UsageError("--method posterior needs --gold, people's accuracies come from it")
+            raise UsageError("--method posterior requires --gold to measure accuracies")
         if method != "vote-table" and options.yes is not None:
             raise UsageError("--yes requires --method vote-table")
         sheet = vote_files.read_answers(
@@ -106,7 +106,8 @@ class Command(ContractCommand):
                     alike = near.get(vote_files.spelling(word))
                     cure = f"; answers have {alike!r}" if alike else ""
                     self.warn(
-                        f"nobody answers {word!r}, of {count_of(count, 'image')} in {path}{cure}"
+                        f"no annotator answers {word!r}, the label of {count_of(count, 'image')} "
+                        f"in {path}{cure}"
                     )
 
     def _accuracy(

@@ -175,7 +175,7 @@ def _add_other(
     if not is_named:
         name = path = text
     if not name or not path:
-        raise UsageError(f"--against {text!r} is no [NAME=]PATH")
+        raise UsageError(f"--against {text!r} is not [NAME=]PATH")
     before = len(compared.known)
     if path.startswith(DATASET):
         other_dataset = _dataset(path.removeprefix(DATASET), None)
@@ -217,7 +217,7 @@ def _dataset(name: str, owner: str | None) -> Dataset:
         return dataset
     if owner is None:
         raise BadInput(
-            f"there is no dataset {name!r}", cure="make it on the pages, or add --create OWNER"
+            f"there is no dataset {name!r}", cure="create it on the site, or add --create OWNER"
         )
     user = User.objects.filter(username=owner).first()
     if user is None:

@@ -41,7 +41,7 @@ class Command(ContractCommand):
             ]
         }
 
-    @verb("run every waiting job here, without broker or worker")
+    @verb("run all queued jobs here, without broker or worker")
     def run(self) -> Result:
         return {"ran": queue.run_all()}
 

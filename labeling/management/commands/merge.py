@@ -45,7 +45,8 @@ class MergeOptions:
 
 
 class Command(ContractCommand):
-    help = "Merge masks into one contour: their alpha shape at the first radius that holds all."
+    help = "Merge masks into one contour: their alpha shape at the smallest radius that joins "
+    "them."
 
     def action(self, options: MergeOptions) -> Result:
         masks, radius, alpha, out = options.masks, options.radius, options.alpha, options.out

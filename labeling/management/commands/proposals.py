@@ -39,7 +39,7 @@ def byte_count(text: str) -> int:
             f"{text!r} is not a number of bytes; use a number such as 4G"
         ) from None
     if not 0 < size < 2**63:
-        raise ArgumentTypeError(f"{text!r} is no number of bytes above 0")
+        raise ArgumentTypeError(f"{text!r} is not a number of bytes above 0")
     return size
 
 

@@ -34,8 +34,8 @@ class Command(ContractCommand):
             )
         if made.unknown_licence:
             self.warn(
-                f"{count_of(made.unknown_licence, 'image has', 'images have')} no stated licence: "
-                "state it, or ask before you publish"
+                f"{count_of(made.unknown_licence, 'image has', 'images have')} no stated licence; "
+                "state one, or ask before you publish"
             )
         if made.sealed:
             self.warn(f"{count_of(made.sealed, 'image')} of sealed parts left out")

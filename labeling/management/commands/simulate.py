@@ -73,7 +73,7 @@ class SimulatedBoxOptions:
 
 
 class Command(ContractCommand):
-    help = "Try a question graph or a policy on made-up images and people, without a database."
+    help = "Simulate a question graph or a policy without a database."
 
     @verb("simulate quality and time of boxes by draw, check and cover")
     def boxes(self, options: SimulatedBoxOptions) -> Result:

@@ -82,7 +82,7 @@ def strict_json(text: str, name: str) -> object:
 
 
 def _refuse_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -140,7 +140,7 @@ class Pages(CursorPagination):
         if chosen is None:
             return _columns(view)
         if chosen not in known:
-            raise ValidationError({ORDERING: [f"There are: {', '.join(known)}."]}, code="unknown")
+            raise ValidationError({ORDERING: [f"Use one of: {', '.join(known)}."]}, code="unknown")
         return known[chosen]
 
     def get_schema_operation_parameters(self, view: Any) -> list[Any]:
@@ -194,7 +194,7 @@ class StrictFilters(DjangoFilterBackend):
         if unknown := sorted(set(request.query_params) - known):
             filters = ", ".join(sorted(known - {"format"}))
             raise ValidationError(
-                {name: [f"Unknown filter. There are: {filters}."] for name in unknown},
+                {name: [f"Unknown filter. Use one of: {filters}."] for name in unknown},
                 code="unknown",
             )
         return super().filter_queryset(request, queryset, view)
@@ -355,7 +355,7 @@ class Body(serializers.Serializer):
             known = ", ".join(self.fields)
             raise ValidationError(
                 {
-                    str(name): [ErrorDetail(f"Unknown field. There are: {known}.", "unknown")]
+                    str(name): [ErrorDetail(f"Unknown field. Use one of: {known}.", "unknown")]
                     for name in unknown
                 }
             )

@@ -232,8 +232,8 @@ class QuestionViewSet(CampaignViewSet):
         if added.missing_images:
             raise Refusal(
                 count_of(len(added.missing_images), "image is", "images are")
-                + " not in the dataset, the first is "
-                f"{added.missing_images[0]!r}. Add them first; nothing was asked.",
+                + f" not in the dataset, the first is {added.missing_images[0]!r}. Add them first. "
+                "No questions were added.",
                 field="questions",
                 code="missing_images",
             )
@@ -258,7 +258,7 @@ class QuestionViewSet(CampaignViewSet):
                 ],
             )
         if any(entry["query"] for entry in rows):
-            raise ValidationError({"questions": "This campaign keeps no queries; leave them out."})
+            raise ValidationError({"questions": "This campaign stores no queries. Omit them."})
         pairs = [(entry["image"], entry["topic"]) for entry in rows]
         proposals = [
             ProposalRow(

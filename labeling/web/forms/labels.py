@@ -102,7 +102,7 @@ class ExportOptionsForm(WordedForm):
         try:
             return check_base(self.cleaned_data["image_base"])
         except BadInput as bad:
-            raise forms.ValidationError(f"This is no address; {bad.cure}.") from None
+            raise forms.ValidationError(f"This is not an address; {bad.cure}.") from None
 
     def options(self) -> exporting.FormatOptions:
         return exporting.FormatOptions(**{k: v for k, v in self.cleaned_data.items() if v})

@@ -75,8 +75,8 @@ def _replace() -> forms.BooleanField:
     return forms.BooleanField(
         label="Replace a question that nobody answered",
         required=False,
-        help_text="If this image is asked about this class already, that question becomes gold, "
-        "unless somebody has answered it or is answering it.",
+        help_text="If the campaign asks about this image and class already, that question becomes "
+        "gold, unless somebody has answered it or is answering it.",
     )
 
 
@@ -144,8 +144,8 @@ class GoldListForm(ListsForm):
             del self.fields["replace"]
             self.fields["gold_file"].help_text = (
                 "CSV with image,wnid,x0,y0,x1,y1 in each line, in pixels of the upright image. "
-                "List every object of the class in the image. Gold questions for drawing, checking "
-                "and looking for more are made from them."
+                "List every object of the class in the image. They become gold questions for "
+                "drawing, checking and looking for more."
             )
 
     def clean(self) -> None:

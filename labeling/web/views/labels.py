@@ -117,7 +117,9 @@ def _summary(result: LabelImportResult) -> str:
     labels, images = result["labels"], result["images"]
     message = f"Imported: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
-        message += f" {count_of(result['unknown'], 'label')} said unknown and were skipped."
+        message += (
+            f" {count_of(result['unknown'], 'label')} had the value unknown and were skipped."
+        )
     sentences = [*map(skipped_sentence, result.get("skipped", [])), *result.get("mended", [])]
     return " ".join(
         (message, *(f"{sentence[0].upper()}{sentence[1:].rstrip('.')}." for sentence in sentences))

@@ -117,7 +117,7 @@ def _radius(text: str) -> float:
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise Refusal("Give the radius as a number of pixels, 3.5 for example.") from None
+        raise Refusal("Give the radius as a number of pixels, such as 3.5.") from None
 
 
 def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, object]:

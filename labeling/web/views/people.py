@@ -94,7 +94,7 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
         campaign.invitations, "There is no such invitation to this campaign.", pk=pk
     )
     memberships.revoke(invitation, request.user)
-    message = "The invitation is withdrawn; its link no longer works."
+    message = "The invitation is revoked. Its link no longer works."
     return done(request, message, "people", campaign.name)
 
 
@@ -266,8 +266,8 @@ def _consequences(action: str, campaign: Campaign, membership: Membership) -> li
     """Return the consequences of the action, with numbers if it affects answers."""
     if action == "pause":
         return [
-            "They get no more questions until somebody lets them work again. Their answers stay "
-            "and count.",
+            "They get no more questions until somebody lets them work again. Their answers are "
+            "kept and still count.",
         ]
     if action == "pardon":
         return [
@@ -288,8 +288,8 @@ def _touched(action: str, touched: dict[str, int]) -> list[str]:
     return [
         f"{answers} will be void. {decided} will be settled again without them, and those that "
         "need more answers reopen for others.",
-        f"{count_of(touched['seats'], 'open seat')} will go back to others. Nothing is deleted: "
-        "lifting the block brings everything back.",
+        f"{count_of(touched['seats'], 'open seat')} will go to others. Nothing is deleted: lifting "
+        "the block restores everything.",
     ]
 
 

@@ -45,7 +45,7 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
 
     def change() -> HttpResponse:
         made = lifecycle.change_policy(campaign, request.user, content)
-        message = f"Version {made.version} of the rules holds for questions asked from now on."
+        message = f"Version {made.version} of the rules applies to new questions."
         if "apply" in request.POST:
             count = asking_more.apply_policy(campaign, request.user)
             message += f" It was applied to {count_of(count, 'open question')} without answers."

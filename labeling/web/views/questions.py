@@ -145,7 +145,7 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
 def _added(noun: str, added: asking.AddedQuestions) -> str:
     created = count_of(added.created, f"{noun} was", f"{noun}s were")
     again = f"{count_of(added.reopened, 'was', 'were')} reopened, " if added.reopened else ""
-    return f"{created} added; {again}{count_of(added.existing, 'was', 'were')} already there."
+    return f"{created} added; {again}{count_of(added.existing, 'existed', 'existed')} already."
 
 
 @login_required

@@ -65,7 +65,7 @@ def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
         {category.key: n for n, category in enumerate(vocabulary.categories)} if vocabulary else {}
     )
     if key not in places:
-        raise NotYours("The vocabulary has no such category, or no longer.")
+        raise NotYours("The vocabulary does not, or no longer, have this category.")
     return _category(request, dataset, version, places[key])
 
 
@@ -87,7 +87,7 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
     vocabulary = vocabulary_store.of(dataset)
     category = vocabulary.category(key) if vocabulary else None
     if vocabulary is None or category is None:
-        raise NotYours("The vocabulary has no such category, or no longer.")
+        raise NotYours("The vocabulary does not, or no longer, have this category.")
     content = vocabulary.content()
     content["categories"] = [row for row in content["categories"] if row["key"] != category.key]
     with refusals_shown(request):
@@ -219,7 +219,7 @@ def _saved(request: SignedIn, dataset: Dataset, made: Version) -> HttpResponse:
 
 def _check_may_edit(request: SignedIn, dataset: Dataset) -> None:
     if not vocabulary_store.may_edit(request.user, dataset):
-        raise NotAllowed("Only the dataset's owner changes its vocabulary. Ask them.")
+        raise NotAllowed("Only the dataset's owner can change its vocabulary. Ask the owner.")
 
 
 def _version(dataset: Dataset, version: int) -> Version:

@@ -100,7 +100,7 @@ def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):
         ('image,wnid,confidence,x0,y0,x1,y1\n"a', "is not CSV"),
         ("image,wnid,confidence,x0,y0,x1,y1\n", "there are no predictions"),
         ("[]", "there are no predictions"),
-        ("{", "is no JSON list"),
+        ("{", "is not a JSON list"),
         ("[1, 2]", "result 1: is not an object"),
         ("[", "is not JSON"),
     ],
@@ -118,7 +118,7 @@ def test_missing_files_and_folders_are_refused(files, tmp_path):
     assert refused(*arguments[:-1], tmp_path)["error"] == "is a folder"
     assert refused(*arguments[:-1], tmp_path / "none.csv")["error"] == "the file is missing"
     arguments[2] = tmp_path
-    assert refused(*arguments)["error"] == "holds no XML files"
+    assert refused(*arguments)["error"] == "has no XML files"
     arguments[2] = files.file("list.txt", "1 2\n")
     assert refused(*arguments)["error"] == "is not a list of true boxes"
     arguments[2] = files.file("empty.csv", "image,wnid,x0,y0,x1,y1\n")
@@ -224,7 +224,7 @@ def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
         ("images", {"id": 3, "file_name": "c", "width": -1, "height": 5}, "image 3 is -1 × 5"),
         ("images", {"id": 3, "file_name": "c", "width": 10**400, "height": 5}, "× 5 pixels"),
         ("images", {"id": 3, "file_name": "\udfff"}, "has half a character"),
-        ("images", 5, "image 3 is no object"),
+        ("images", 5, "image 3 is not an object"),
         ("categories", {"id": 3}, "category 3's name is None"),
         ("categories", {"id": 3, "name": DRAKE}, f"category 3: '{DRAKE}' comes again"),
         ("annotations", {"image_id": 99}, "annotation 3: unknown image_id 99"),
@@ -241,9 +241,9 @@ def test_a_wrong_truth_of_coco_is_named_by_its_number(files, key, row, message):
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("images", "is no COCO file"),
+        ("images", "is not a COCO file"),
         ("annotations", "there are no true boxes"),
-        ("categories", "is no COCO file"),
+        ("categories", "is not a COCO file"),
     ],
 )
 def test_a_truth_of_coco_needs_its_lists(files, missing, message):

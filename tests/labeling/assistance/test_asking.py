@@ -121,7 +121,7 @@ def test_who_asks_too_often_draws_by_hand(seat, monkeypatch):
 
 @for_each("part", ["wing", "", None, 3])
 def test_a_part_that_is_none_is_refused(seat, part):
-    with pytest.raises(Refusal, match="There is no part"):
+    with pytest.raises(Refusal, match="This object has no part"):
         asking.propose(seat, part, CLICK)
 
 
@@ -193,8 +193,8 @@ def test_a_proposal_of_another_seat_person_or_part_is_refused(bob, campaign, sea
     results = [send(bob, campaign, seat, value) for value in wrong]
 
     assert [result.status for result in results] == [submitting.REFUSED] * 3
-    assert "did not make here" in results[0].message
-    assert "did not make here" in results[1].message
+    assert "did not make for this image" in results[0].message
+    assert "did not make for this image" in results[1].message
     assert "of another part" in results[2].message
     assert not Answer.objects.exists()
 

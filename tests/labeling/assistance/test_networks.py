@@ -77,7 +77,7 @@ def test_a_campaign_that_draws_nothing_is_refused(alice, dataset, tmp_path):
 def test_a_budget_below_one_image_is_refused(campaign, tmp_path):
     encoder, decoder = made_up.files(tmp_path)
 
-    with pytest.raises(Refusal, match="The budget is 100 bytes, and one image takes 49,152"):
+    with pytest.raises(Refusal, match="The budget is 100 bytes, but one image needs 49,152"):
         networks.name(campaign, "Made up", encoder, decoder, budget=100)
 
 

@@ -15,7 +15,7 @@ def shown_counts(chances: list[float]) -> np.ndarray:
     topics = list(range(CLASSES)) * EACH
     acceptance = Acceptance(topics, CLASSES, LEAST)
     for topic in topics:
-        if acceptance.pays(topic):
+        if acceptance.should_show_next(topic):
             acceptance.learn(topic, bool(rng.random() < chances[topic]))
     return acceptance.shown
 

@@ -148,7 +148,7 @@ def test_a_file_that_is_no_json_names_its_line():
 def test_a_file_with_what_is_no_text_is_refused_on_its_page(as_alice, coots, german, text):
     page = as_alice.post(PAGE, {"texts": upload("texts.json", text)})
 
-    assert "is not a text" in text_of(page) or "Texts are strings" in text_of(page)
+    assert "is not valid text" in text_of(page) or "Texts are strings" in text_of(page)
     assert texts.of(coots) == german
 
 

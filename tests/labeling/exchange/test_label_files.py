@@ -80,7 +80,7 @@ def test_the_format_can_be_said(alice, pond):
         (files.rows(f"0.png,{DOG},yes", f"0.png,{DOG},no"), "Line 3: .* was yes in line 2; keep"),
         (files.rows(f"0.png,{'x' * 65},yes"), "Line 2: .*64 characters"),
         (files.rows("0.png,x", head="image,label"), "Line 1: unknown column 'label'. The header"),
-        (files.upload("{}", "a.json"), "The file is no COCO file. It needs images"),
+        (files.upload("{}", "a.json"), "The file is not a COCO file. It needs images"),
         (files.upload(files.coco("0.png", "9.png"), "a.json"), "Image 2: 9.png is not in"),
         (files.upload(files.tasks("0.png", "9.png"), "a.json"), "Task 2: 9.png is not in"),
         (files.upload("<a", "a.xml"), "Line 1: is not XML. Export"),

@@ -92,7 +92,7 @@ def test_the_package_is_a_second_opinion_that_is_kept_and_taken_back(item, alice
 
 @for_each(
     ("radius", "method", "message"),
-    [(50.0, "hull", "use radius or alphashape"), (None, "alphashape", "Give a radius")],
+    [(50.0, "hull", "use radius or alphashape"), (None, "alphashape", "needs a radius")],
 )
 def test_a_method_that_means_nothing_is_refused(item, alice, radius, method, message):
     before = GivenLabel.objects.get(key="leg").geometry

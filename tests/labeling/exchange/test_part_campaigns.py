@@ -236,7 +236,7 @@ def test_objects_are_added_on_the_page(cats, alice, dataset, client):
 
     answer = client.post("/campaigns/cats/questions/add/", {"questions": "cats/7.png"}, follow=True)
 
-    assert "1 object was added; 0 were already there." in answer.content.decode()
+    assert "1 object was added; 0 existed already." in answer.content.decode()
 
 
 def test_the_price_counts_the_objects(alice, dataset, client):

@@ -324,7 +324,7 @@ def test_too_large_an_upload_is_refused(meadow, settings):
     ("file", "words"),
     [
         (upload("no json", "a.json"), "JSON"),
-        (upload("{}", "a.json"), "is no COCO file"),
+        (upload("{}", "a.json"), "is not a COCO file"),
         (
             upload("MATLAB 7.3 MAT-file, Platform" + " " * 99 + "\x00\x02IM", "a.mat"),
             "v7.3|HDF5|-v7",

@@ -125,7 +125,7 @@ def test_lists_name_image_class_and_query_in_every_form(content):
         ("a.png,n01,q\nb.png", "Line 2: wnid is missing. Write image,wnid on every line."),
         ("a.png,n01,q,w", "Line 1: 4 cells, but there are 3 columns"),
         (f"a.png,n01,{'q' * 201}", "Line 1: query is longer than 200 characters"),
-        ('{"image": "a.png", "wnid": "n01", "query": 3}', "Line 1: query is no text"),
+        ('{"image": "a.png", "wnid": "n01", "query": 3}', "Line 1: query is not a text"),
         ('{"image": "a.png"}', "Line 1: wnid is missing"),
         ('{"image": ', "Line 1: '{\"image\": ' is not JSON"),
         ('a.png,"n01', "Line 1: not CSV"),

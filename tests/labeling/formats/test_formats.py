@@ -273,7 +273,7 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     ],
 )
 def test_an_image_base_that_is_no_address_is_refused(base):
-    with pytest.raises(BadInput, match="is no address; use an address such as"):
+    with pytest.raises(BadInput, match="is not an address; use an address such as"):
         check_base(base)
 
 
@@ -330,7 +330,7 @@ FAULTS = [
     ("jsonl", '{"image": "a", "class": 3}\n', "the class is 3"),
     ("jsonl", '{"image": "a", "class": "b", "geometry": {"boxes": [[1]]}}\n', "has the box [1]"),
     ("coco", "{", "is not JSON"),
-    ("coco", "[]", "is no JSON object"),
+    ("coco", "[]", "is not a JSON object"),
     ("coco", '{"images": [{"id": 1}], "categories": []}', "image 1's name is None"),
     (
         "coco",
@@ -340,7 +340,7 @@ FAULTS = [
     ("voc", "<annotation>", "is not XML"),
     ("voc", '<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "declares entities"),
     ("voc", "<annotation><object><name>d</name></object></annotation>", "has no bndbox"),
-    ("label-studio", "{}", "is no JSON list"),
+    ("label-studio", "{}", "is not a JSON list"),
     ("label-studio", '[{"data": {}}]', "task 1 has no data.image"),
     (
         "label-studio",

@@ -108,12 +108,15 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
 @for_each(
     ("content", "message"),
     [
-        ({"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2}, "the id 1 comes again"),
+        (
+            {"annotations": [{"id": 1, "image_id": 1, "category_id": 1}] * 2},
+            "the id 1 occurs twice",
+        ),
         (
             {"images": [{"id": 1, "file_name": "a"}, {"id": 1, "file_name": "b"}]},
-            "the id 1 comes again",
+            "the id 1 occurs twice",
         ),
-        ({"categories": [{"id": 1, "name": "a"}] * 2}, "the id 1 comes again"),
+        ({"categories": [{"id": 1, "name": "a"}] * 2}, "the id 1 occurs twice"),
         (
             {"images": [{"id": 1, "file_name": "../a", "width": 9, "height": 9}]},
             "leaves its folder",
@@ -122,16 +125,16 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
         ({"images": [{"id": n, "file_name": "a"} for n in (1, 2)]}, "image 2: 'a' occurs twice"),
         (
             {"images": [{"id": n, "file_name": f"caf{e}"} for n, e in ((1, "é"), (2, "e\u0301"))]},
-            "image 2: 'café' comes again",
+            "image 2: 'café' occurs twice",
         ),
         ({"images": [{"id": 1, "file_name": "a", "width": 9}]}, "9 × None pixels"),
         ({"images": [{"id": 1, "file_name": "a", "width": 1e9, "height": 1e9}]}, "pixels"),
         ({"images": [{"id": [], "file_name": "a", "width": 9, "height": 9}]}, "has the id"),
-        ({"images": {"1": "a.jpg"}}, "image 1 is no object"),
-        ({"images": [["a.jpg"]]}, "image 1 is no object"),
+        ({"images": {"1": "a.jpg"}}, "image 1 is not an object"),
+        ({"images": [["a.jpg"]]}, "image 1 is not an object"),
         ({"categories": [{"id": 1}]}, "category 1's name is None"),
         ({"categories": [{"id": 1, "name": "a", "supercategory": 5}]}, "is no text"),
-        ({"annotations": ["x"]}, "annotation 1 is no object"),
+        ({"annotations": ["x"]}, "annotation 1 is not an object"),
     ],
 )
 def test_a_fault_of_a_coco_file_is_named(content, message, tmp_path):
@@ -225,7 +228,7 @@ LABELS = {"image": "a.jpg", "category": "dog", "parts": {"1": "head", "2": "leg"
 @for_each(
     ("labels", "message"),
     [
-        ([], "is no JSON object"),
+        ([], "is not a JSON object"),
         ({**LABELS, "parts": {"1": "head"}}, "does not name the indices 2 of a.png"),
         ({**LABELS, "parts": {"x": "head"}}, "for the index 'x'"),
         ({**LABELS, "parts": {"256": "head"}}, "for the index '256'"),
@@ -253,7 +256,7 @@ def test_a_mask_that_has_no_indices_is_refused(tmp_path):
         list(indexed_png.read(LabelReading(path)))
 
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n no")
-    with pytest.raises(BadInput, match="is no PNG, or a damaged one"):
+    with pytest.raises(BadInput, match="is not a PNG file, or a damaged one"):
         list(indexed_png.read(LabelReading(path)))
 
 

@@ -56,7 +56,7 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
         ({"parts": {"head": {"state": "gone"}}}, "part 'head' needs a state"),
         ({"parts": {"head": {"state": "occluded", "why": ""}}}, "part 'head' has no 'why'"),
         ({"parts": {"head": {"state": "drawn"}}}, "part 'head'"),
-        ({"parts": {"head": {"state": "drawn", "polygons": []}}}, "no drawing of it"),
+        ({"parts": {"head": {"state": "drawn", "polygons": []}}}, "but no drawing"),
         (answer(head=square(0, 0, 300)), "part 'head': corner 2 (300, 0) lies outside"),
         (answer(head=square(0, 0, math.nan)), "part 'head'"),
         (answer(head=((((0, 0), (9, 9), (9, 0), (0, 9)),),)), "part 'head'"),

@@ -161,8 +161,8 @@ def test_a_truth_of_other_words_is_warned_of_and_never_refused(run, write):
     status, out, err = run(answers, "--truth", known, "--json")
 
     assert (status, json.loads(out)["accuracy"]) == (0, 0)
-    assert f"nobody answers 'Y', of 1 image in {known}; answers have 'y'\n" in err
-    assert f"nobody answers 'm', of 1 image in {known}\n" in err
+    assert f"no annotator answers 'Y', the label of 1 image in {known}; answers have 'y'\n" in err
+    assert f"no annotator answers 'm', the label of 1 image in {known}\n" in err
 
 
 def test_repeated_answers_are_kept_or_the_last_counts(run, write):
@@ -199,7 +199,7 @@ BAD = {
     "long row": (HEADER + "a,1,x,y\n", 2, "the row has 4 cells, the header 3"),
     "no annotator": (HEADER + ",1,x\n", 2, "the annotator is empty"),
     "no image": (HEADER + "a,,x\n", 2, "the image is empty"),
-    "NUL": (HEADER + "a,1,x\nb,1,\0\n", 3, "holds a NUL character"),
+    "NUL": (HEADER + "a,1,x\nb,1,\0\n", 3, "contains a NUL character"),
     "open quote": (HEADER + 'a,1,x\nb,1,"x\n', 3, "is not CSV"),
     "stray quote": (HEADER + 'a,1,"x"y\n', 2, "is not CSV"),
     "not UTF-8": (HEADER.encode() + b"a,1,x\nb,1,\xff\n", 3, "is not UTF-8"),
@@ -333,7 +333,7 @@ def test_gold_that_nobody_answers_is_no_class_and_makes_its_image_wrong(run, wri
     got, err = run_with({"odd": "maybe"})
 
     assert silence == ""
-    assert "nobody answers 'maybe', of 1 image" in err
+    assert "no annotator answers 'maybe', the label of 1 image" in err
     assert got["classes"] == ["n", "y"]
     assert got["labels"] == plain["labels"]
     assert got["labels"]["odd"] == "y"

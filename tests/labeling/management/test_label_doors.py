@@ -307,7 +307,7 @@ def test_repair_keeps_what_lies_inside_the_image(pond, shell, tmp_path):
     [[ring]] = drawn.polygons
     assert sorted(ring) == [(0.0, 20.6), (0.0, 39.4), (50.0, 5.0), (50.0, 55.0)]
     assert json.loads(out)["skipped"] == [
-        {"what": "object", "count": 1, "why": "it lies outside its image", "first": "annotation 3"}
+        {"what": "object", "count": 1, "why": "it is outside its image", "first": "annotation 3"}
     ]
     assert "skipped" in err
 

@@ -184,7 +184,10 @@ def test_the_page_of_options_leads_to_what_was_chosen(release, alice, client):
     for name in ("names", "rest", "image_base"):
         assert page.count(f'name="{name}"') == 1
     assert bad.status_code == 400
-    assert "This is no address; use an address such as https://host/images/" in bad.content.decode()
+    assert (
+        "This is not an address; use an address such as https://host/images/"
+        in bad.content.decode()
+    )
     with zipfile.ZipFile(io.BytesIO(b"".join(made))) as archive:
         how = json.loads(archive.read("cats-1/release.json"))["export"]
     assert (how["names"], how["rest"]) == ("plain", True)

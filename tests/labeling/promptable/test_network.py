@@ -137,7 +137,7 @@ def test_a_decoder_of_masks_of_another_size_is_refused(files, tmp_path):
 
     changed(files[1], change)
 
-    with pytest.raises(BadInput, match="gives masks of shape"):
+    with pytest.raises(BadInput, match="returns masks of shape"):
         try_out(Encoder(files[0]), Decoder(files[1]))
 
 
@@ -223,7 +223,7 @@ def test_an_outline_has_no_more_corners_than_a_hand_mends():
         ({"points": [[1, 1, 0]]}, "Show something of the part"),
         ({"points": [[1, 1, 2]]}, "A point must be"),
         ({"points": [[1, True, 1]]}, "A place is"),
-        ({"points": [[100.5, 1, 1]]}, "lies outside the image of 100 × 60 pixels"),
+        ({"points": [[100.5, 1, 1]]}, "is outside the image of 100 × 60 pixels"),
         ({"points": [[float("nan"), 1, 1]]}, "lies outside"),
         ({"points": [[1, 1, 1]] * 33}, "at most 32"),
         ({"box": [10, 10, 5, 20]}, "has no area"),

@@ -191,7 +191,7 @@ def test_a_folder_with_files_and_a_missing_photograph_are_refused(alice, bob, da
 
     with pytest.raises(BadInput, match="exists already"):
         published(row, full)
-    with pytest.raises(BadInput, match="the photographs are not here"):
+    with pytest.raises(BadInput, match="the photographs are missing"):
         folder.publish(freezing.read(row), tmp_path / "out", with_images=True)
 
     def missing(name):
@@ -231,7 +231,7 @@ def test_the_command_prints_counts_and_warns_of_unknown_licences(
     status, out, err = shell(*command)
 
     assert status == 0
-    assert err == "3 images have no stated licence: state it, or ask before you publish\n"
+    assert err == "3 images have no stated licence; state one, or ask before you publish\n"
     assert json.loads(out) == {
         "out": str(tmp_path / "out"),
         "images": 3,

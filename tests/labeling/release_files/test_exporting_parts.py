@@ -143,7 +143,11 @@ def test_options_of_another_format_or_release_are_refused(release, tmp_path):
         ),
         ("png", {"rest": True}, "it is for coco of objects with parts"),
         ("coco", {"image_base": "https://host/"}, "image-base is not an option of coco"),
-        ("label-studio", {"image_base": "host"}, "'host' is no address; use an address such as"),
+        (
+            "label-studio",
+            {"image_base": "host"},
+            "'host' is not an address; use an address such as",
+        ),
     ]
     for name, options, message in cases:
         with pytest.raises(BadInput, match=message):

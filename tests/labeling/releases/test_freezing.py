@@ -240,7 +240,7 @@ def test_a_changed_head_is_refused(settled):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "is not JSON"), ("[]", "not the head"), (None, "no release here")],
+    [("{", "is not JSON"), ("[]", "not the head"), (None, "is not a release")],
 )
 def test_what_is_no_release_is_refused(tmp_path, content, message):
     if content is not None:

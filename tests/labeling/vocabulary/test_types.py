@@ -232,7 +232,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: r["categories"].append("cow"), "category 3: is 'cow'; write"),
         (lambda r: r.update(categories=[]), "has no categories"),
         (lambda r: r.update(categories={"dog": 1}), "categories is keys and values, no list"),
-        (lambda r: r.update(version=2), "'version' is no key here"),
+        (lambda r: r.update(version=2), "'version' is not an allowed key"),
         (
             lambda r: part(r)["merge"]["left"].append("leg"),
             PART + "merges into itself: leg is a pi",
@@ -257,7 +257,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r).update(several=False), PART + "merge makes 2 instances; say"),
         (lambda r: part(r).update(several="yes"), PART + "several is 'yes'; write true"),
         (lambda r: part(r).update(name=True), PART + "name is True, no text"),
-        (lambda r: part(r).update(mirror="wing"), PART + "its mirror wing is no part"),
+        (lambda r: part(r).update(mirror="wing"), PART + "its mirror wing is not a part"),
         (lambda r: part(r).update(holds=["wing"]), PART + "it holds wing, no part"),
         (lambda r: part(r).update(holds=["leg"]), PART + "holds itself; name the parts"),
         (lambda r: part(r).update(holds=True), PART + "holds is True, no list"),

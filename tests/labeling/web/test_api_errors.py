@@ -270,7 +270,7 @@ def known_fields(
     if response.status_code != 400:
         return []
     message = " ".join(error["message"] for error in response.json()["errors"])
-    fields = re.search(r"There are: ([\w, ]+)\.", message)
+    fields = re.search(r"Use one of: ([\w, ]+)\.", message)
     names = fields[1].split(", ") if fields else []
     return [{name: chance.choice(JUNK) for name in names} for _ in range(tries)]
 

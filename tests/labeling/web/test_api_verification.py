@@ -62,7 +62,7 @@ def test_another_kind_has_no_classes(as_alice, alice, dataset):
     for method in (as_alice.get, as_alice.post):
         refused = method("/api/v1/campaigns/coots/classes/")
         assert refused.status_code == 404
-        assert "asks about no candidates" in refused.json()["detail"]
+        assert "has no candidates" in refused.json()["detail"]
 
 
 def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, dataset):

@@ -23,7 +23,7 @@ FAULTS = {
     "inverted": (("0.png", DOG, [20, 1, 1, 20]), "no area of a pixel"),
     "pixels of a turned file": (("0.png", DOG, [2, 40, 40, 60]), "its upright image of"),
     "a class that is not asked for": (("0.png", "n1", SIDES), "does not ask for 'n1'"),
-    "an image of another dataset": (("far.png", DOG, SIDES), "Are the proposals of another"),
+    "an image of another dataset": (("far.png", DOG, SIDES), "Are these the proposals of another"),
 }
 
 

@@ -106,7 +106,7 @@ def test_a_new_parts_campaign_takes_gold(desk, alice, dataset):
     assert gold.question.item_id == known.pk
     assert set(gold.answer["parts"]) == {"torso", "leg", "tail"}
     page = text_of(desk.post("/campaigns/new/", {**form, "name": "b", "gold": "a.png,cat-1,torso"}))
-    assert "Line 1: answer is no drawing in JSON." in page
+    assert "Line 1: answer is not a drawing in JSON." in page
 
 
 def test_the_empty_form_keeps_nothing_that_somebody_sent(desk, dataset, django_assert_num_queries):
@@ -313,7 +313,7 @@ def test_questions_are_added_to_what_is_asked(desk, coots):
 
     page = text_of(desk.post("/campaigns/coots/questions/add/", form, follow=True))
 
-    assert "1 question was added; 1 was already there." in page
+    assert "1 question was added; 1 existed already." in page
 
 
 def test_a_question_is_withdrawn_with_its_reason(desk, coots):

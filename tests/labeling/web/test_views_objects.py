@@ -270,7 +270,7 @@ def test_a_failed_import_says_why_and_is_tried_again(meadow, as_alice, run_jobs)
 
     html = page(as_alice, f"import/{job.pk}/")
     assert "The import failed." in html
-    assert "is no COCO file" in html
+    assert "is not a COCO file" in html
     as_alice.post(f"/datasets/meadow/objects/import/{job.pk}/again/")
 
     job.refresh_from_db()

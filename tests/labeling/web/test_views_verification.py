@@ -215,7 +215,7 @@ def test_more_candidates_are_added_on_the_page(pets, as_alice, dataset):
 
     message = words_of(post(as_alice, pets, "questions_add", candidates=text))
 
-    assert "2 candidates were added; 4 were already there." in message
+    assert "2 candidates were added; 4 existed already." in message
     wrong = post(as_alice, pets, "questions_add", candidates="a.png,n01,q")
     assert "Line 1: 'a.png' is not in pond" in wrong.context["form"].errors["candidates"][0]
 
