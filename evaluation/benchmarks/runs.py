@@ -117,7 +117,7 @@ def remove(benchmark: Benchmark, actor: User, position: int) -> str:
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
     """Return a run requested by a user. Raises Conflict while there is nothing to score."""
     if benchmark.archived_at:
-        raise Conflict("The benchmark is archived. Restore it from the archive first.")
+        raise Conflict("The benchmark is archived. Take it out of the archive first.")
     if reason := obstacle(benchmark):
         raise Conflict(reason, code="nothing_to_score")
     return request(benchmark, actor, follow=True)

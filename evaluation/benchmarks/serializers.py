@@ -227,7 +227,7 @@ def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
     campaign = campaign_for(user, body.pop("campaign"), RESEARCHER)
     if campaign.archived_at:
         raise Conflict(
-            "The campaign is archived. Restore it from the archive first.", field="campaign"
+            "The campaign is archived. Take it out of the archive first.", field="campaign"
         )
     if "release" in body:
         body["release"] = release_for(campaign, body["release"])

@@ -94,14 +94,14 @@ def check_name(name: str) -> None:
 def check_campaign_active(campaign: Campaign) -> None:
     """Raise Conflict for an archived campaign, which takes no invitations and releases."""
     if campaign.archived_at:
-        raise Conflict(f"{campaign.title} is archived. Restore it from the archive first.")
+        raise Conflict(f"{campaign.title} is archived. Take it out of the archive first.")
 
 
 def check_dataset_active(dataset: Dataset) -> None:
     """Raise Conflict for an archived dataset, on which no campaign can be created."""
     if dataset.archived_at:
         raise Conflict(
-            f"The dataset {dataset.name} is archived. Restore it from the archive first.",
+            f"The dataset {dataset.name} is archived. Take it out of the archive first.",
             field="dataset",
         )
 
@@ -282,7 +282,7 @@ def change_state(campaign: Campaign, actor: User | None, action: str) -> Campaig
             if current.state not in origins:
                 raise Conflict(f"The campaign is {current.state}; you cannot {action} it now.")
             if current.archived_at and target == State.OPEN:
-                raise Conflict("The campaign is archived. Restore it from the archive first.")
+                raise Conflict("The campaign is archived. Take it out of the archive first.")
             if action == "launch" and not current.questions.for_consensus().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target

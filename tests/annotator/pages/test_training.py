@@ -139,7 +139,7 @@ def test_a_seat_of_somebody_else_is_told_nothing(alice, bob, charlie, dataset, a
         TRAINING, {"id": str(uuid.uuid4()), "seat": seat.token, "value": "no"}, follow=True
     )
 
-    assert b"not assigned to you" in response.content
+    assert b"assigned to you" in response.content
     assert b"no bird" not in response.content
     assert not Answer.objects.exists()
 

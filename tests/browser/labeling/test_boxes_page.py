@@ -83,7 +83,7 @@ def test_the_last_question_withdrawn_under_ones_hands_says_so_where_nothing_is_l
     hands.send_by(page, "[data-do=send-box]:visible")
 
     expect(page.locator("[data-finished]")).to_be_visible()
-    expect(page.get_by_text("This question is no longer asked")).to_be_visible()
+    expect(page.get_by_text("This question was withdrawn")).to_be_visible()
     assert hands.values() == []
 
 
@@ -453,7 +453,7 @@ def test_what_the_server_refuses_comes_back_with_its_reason(opened):
     page = opened()
     seat = hands.seat_of(page)
     hands.draw(page, HEAD)
-    message = "There is a box here already."
+    message = "This instance has a box already."
 
     def refuse(route):
         [answer] = route.request.post_data_json["answers"]

@@ -391,7 +391,7 @@ def test_a_damaged_entry_does_not_cost_the_others(add_zip, method):
 
     assert report.added == 1
     assert report.refused[0]["file"] == "bad.jpg"
-    assert "damaged in the archive" in report.refused[0]["why"]
+    assert "damaged in the zip" in report.refused[0]["why"]
 
 
 def test_a_zip_over_the_limit_is_refused(settings, add_zip):

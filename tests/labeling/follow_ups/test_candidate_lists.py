@@ -63,7 +63,7 @@ def test_more_candidates_leave_what_is_asked_and_add_their_queries(alice, datase
         (CandidateRow("gone.png", CAT, "", "Line 7"), "Line 7: 'gone.png' is not in pond"),
         (
             CandidateRow("n01/00.png", "n99", "", "Line 7"),
-            "Line 7: nothing describes the class 'n99'",
+            "Line 7: the class 'n99' has no description",
         ),
     ],
 )

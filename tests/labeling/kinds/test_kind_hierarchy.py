@@ -36,7 +36,7 @@ def test_settings_have_defaults():
         ({"price": 0.01}, "price", "requires the learned order and the safe mode"),
         ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "the safe mode"),
         ({"price": 0, "order": "learned"}, "price", "give 0.0001 to 1"),
-        ({"price": "dear", "order": "learned"}, "price", "give a number"),
+        ({"price": "dear", "order": "learned"}, "price", "expected a number"),
     ],
 )
 def test_other_settings_are_refused(settings, field, words):

@@ -150,7 +150,7 @@ def test_gold_that_differs_from_an_answer_in_spelling_only_is_refused(refusal, w
 
     got = refusal(answers, "--method", method, "--gold", gold)
 
-    assert f"the answer {word!r} differs from people's 'yes' only in case" in got["error"]
+    assert f"the answer {word!r} differs from the annotators' 'yes' only in case" in got["error"]
     assert (got["file"], got["line"], got["cure"]) == (str(gold), 3, "write 'yes'")
 
 

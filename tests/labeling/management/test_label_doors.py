@@ -233,7 +233,7 @@ REFUSED = [
         {"a.xml": voc(f"<object><name>{DOG}</name><robndbox><cx>3</cx></robndbox></object>")},
         "object 1 has no bndbox, only a robndbox",
     ),
-    ({"a.xml": "<annotations><image/></annotations>"}, "is no file of PASCAL VOC"),
+    ({"a.xml": "<annotations><image/></annotations>"}, "is not a PASCAL VOC file"),
     ({"a.xml": '<?xml version="1.0" encoding="utf8mb4"?><annotation/>'}, "an encoding that is not"),
     ({"a.xml": b"<annotation><filename>\xff</filename></annotation>"}, "is not XML"),
     (

@@ -139,7 +139,7 @@ def test_an_alpha_that_means_nothing_is_wrong_usage(run, leg, options, message):
 def test_pieces_that_are_too_ragged_for_the_package_are_refused(refusal, leg, monkeypatch):
     monkeypatch.setattr(alpha_shapes, "MOST_CORNERS_OF_PACKAGE", 20)
 
-    assert "Take the method radius" in refusal(*leg, "--method", "alphashape")["error"]
+    assert "Use the method radius" in refusal(*leg, "--method", "alphashape")["error"]
 
 
 def test_holes_are_kept(run, tmp_path):

@@ -205,7 +205,7 @@ def test_nothing_is_drawn_twice_and_gold_never(campaign, alice):
 def test_drawings_are_not_drawn(campaign, alice):
     campaign.kind = "boxes"
 
-    with pytest.raises(Refusal, match="add known boxes and parts yourself"):
+    with pytest.raises(Refusal, match="Add known boxes and parts yourself"):
         draw(campaign, alice, 1)
 
 

@@ -101,7 +101,7 @@ def test_a_campaign_of_candidates_is_made_and_filled_by_the_api(as_alice, datase
     ("change", "message"),
     [
         ({"image": "gone.png"}, "questions[1]: 'gone.png' is not in pond"),
-        ({"topic": "n99"}, "questions[1]: nothing describes the class 'n99'"),
+        ({"topic": "n99"}, "questions[1]: the class 'n99' has no description"),
         ({"query": "q" * 201}, "200 characters"),
     ],
 )

@@ -162,7 +162,7 @@ def test_naming_of_several_classes_has_examples(desk, dataset):
         ({"questions": "x.png,n1"}, "1 of the images are not in pond: x.png. Add them"),
         ({"questions": "a.png,n1", "gold": "a.png,n1"}, "Line 1: answer is missing."),
         ({"gold": "x.png,n1,yes"}, "1 image of the gold is not in the dataset, the first is"),
-        ({"votes": 7, "max_votes": 3}, "give max_votes at least as many"),
+        ({"votes": 7, "max_votes": 3}, "max_votes must be at least as large"),
         ({"votes": 99}, "less than or equal to 25"),
         ({"currency": "E1"}, "give three letters, like EUR"),
         ({"kind": "naming"}, "List the classes that people choose from."),
