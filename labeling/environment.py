@@ -13,9 +13,9 @@ ALLOWED = re.compile(
 )
 
 
-def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """Return the allowed variables. further: a pattern of more names for this child."""
-    names = re.compile(further)
+def allowed(environment: Mapping[str, str], extra_names: str = "") -> dict[str, str]:
+    """Return the allowed variables. extra_names: a pattern of more names for this child."""
+    names = re.compile(extra_names)
     return {
         name: value
         for name, value in environment.items()
@@ -23,8 +23,8 @@ def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]
     }
 
 
-def restrict(further: str = "") -> None:
+def restrict(extra_names: str = "") -> None:
     """Remove all other variables from this process, and so from its children."""
-    kept = allowed(os.environ, further)
+    kept = allowed(os.environ, extra_names)
     os.environ.clear()
     os.environ.update(kept)

@@ -40,11 +40,11 @@ class Record:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Return the record of a JSON object. Raises ValueError, which names missing keys."""
         readers = _readers(cls)
-        lacking = [
+        missing = [
             key for key, reader in readers.items() if reader.is_required and key not in value
         ]
-        if lacking:
-            raise ValueError(f"{cls.__name__} lacks {', '.join(lacking)}")
+        if missing:
+            raise ValueError(f"{cls.__name__} lacks {', '.join(missing)}")
         known = {
             reader.name: reader.read(value[key]) for key, reader in readers.items() if key in value
         }

@@ -166,7 +166,7 @@ def _is_revisable(
         policies.of(campaign),
         revisions=answered.revisions,
         first_at=answered.first_at,
-        further=member.answered - (seat.ordinal or 0),
+        later_answers=member.answered - (seat.ordinal or 0),
         now=timezone.now(),
     )
 

@@ -132,7 +132,7 @@ def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str])
     """Return a page of seats in addition to those that the person's open tabs hold."""
     # A drawing takes minutes, so hold one besides the one on screen, not a page of them.
     size = (1 if held else 2) if KINDS[campaign.kind].drawn else None
-    page = qualifying.next_page(user, campaign, size, beside=held)
+    page = qualifying.next_page(user, campaign, size, shown_tokens=held)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
     now = math.ceil(timezone.now().timestamp() * 1000)

@@ -423,7 +423,7 @@ def _check_window(batch: _Batch, seat: _SubmittedSeat) -> None:
         batch.member.policy,
         revisions=seat.revisions,
         first_at=seat.first_at,
-        further=batch.member.answered + batch.answered - seat.ordinal,
+        later_answers=batch.member.answered + batch.answered - seat.ordinal,
         now=batch.now,
     ):
         raise _refusal("revision_closed")

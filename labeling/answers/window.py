@@ -71,7 +71,7 @@ def is_open(
     *,
     revisions: int,
     first_at: datetime | None,
-    further: int,
+    later_answers: int,
     now: datetime,
 ) -> bool:
     """Return whether another revision is accepted: until both revise_minutes since first_at and
@@ -80,4 +80,4 @@ def is_open(
     if first_at is None or revisions >= MAX_REVISIONS:
         return False
     in_time = now - first_at <= timedelta(minutes=policy["revise_minutes"])
-    return in_time or further < policy["revise_answers"]
+    return in_time or later_answers < policy["revise_answers"]

@@ -162,8 +162,8 @@ class LaneReading:
 
     held: their open seats by id, with their tokens; held_topics: counts of their topics. topic:
     that of the page, None if topics mix. scans: the lanes in order, from which cursors move.
-    candidates: by lane, what this page may take. again: questions of seats they gave back, gold or
-    not, by ticket; read only if nothing else is left.
+    candidates: by lane, what this page may take. reusable: questions of seats they gave back, gold
+    or not, by ticket; read only if nothing else is left.
     """
 
     held: list[int]
@@ -172,7 +172,7 @@ class LaneReading:
     topic: str | None
     scans: list[Scan]
     candidates: list[list[CandidateQuestion]]
-    again: list[CandidateQuestion]
+    reusable: list[CandidateQuestion]
 
     @property
     def is_overtaken(self) -> bool:
@@ -331,15 +331,15 @@ def read(person: LaneReader, size: int) -> LaneReading:
         while scan.needs_more_rows:
             scan.add_rows(fetch(statements[scan.lane], _window(person, scan, *quota_topics)))
     held = [row for row in rows if row[0] < 0]
-    again = _reusable_questions(person) if all(scan.exhausted for scan in scans[:2]) else []
-    topic = _topic(person, held, scans, again) if person.by_topic else None
+    reusable = _reusable_questions(person) if all(scan.exhausted for scan in scans[:2]) else []
+    topic = _topic(person, held, scans, reusable) if person.by_topic else None
     candidates = [scan.candidates for scan in scans]
     if topic is not None and len(held) < size:
         candidates = _candidates_of_topic(person, size, topic, scans)
         if any(scan.candidates for scan in scans[:2]):
             # Returned questions come only if nothing else is left.
-            again = []
-        again = [candidate for candidate in again if candidate.topic == topic]
+            reusable = []
+        reusable = [candidate for candidate in reusable if candidate.topic == topic]
     return LaneReading(
         held=[row[1] for row in held],
         tokens={row[5] for row in held},
@@ -347,7 +347,7 @@ def read(person: LaneReader, size: int) -> LaneReading:
         topic=topic,
         scans=scans,
         candidates=candidates,
-        again=again,
+        reusable=reusable,
     )
 
 
@@ -367,7 +367,7 @@ def _topic(
     person: LaneReader,
     held: Sequence[tuple[Any, ...]],
     scans: Sequence[Scan],
-    again: Sequence[CandidateQuestion],
+    reusable: Sequence[CandidateQuestion],
 ) -> str | None:
     """Return the topic of this page: that of the open seats, else that of the next question."""
     if held:
@@ -375,7 +375,7 @@ def _topic(
     for lane in person.turns:
         if scans[lane].candidates:
             return scans[lane].candidates[0].topic
-    return again[0].topic if again else None
+    return reusable[0].topic if reusable else None
 
 
 def _candidates_of_topic(

@@ -118,15 +118,15 @@ def next_page(
     campaign: Campaign,
     size: int | None = None,
     *,
-    beside: Collection[str] = (),
+    shown_tokens: Collection[str] = (),
     most: int = LARGEST_PAGE,
-    fair: bool = False,
+    share_last_questions: bool = False,
 ) -> SeatsPage:
     """Return the person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
-    beside: tokens of seats already shown; those that the person still holds are added to `size`.
-    most: seats that the person may hold. fair: when few questions are left, claim at most this
-    person's share of them.
+    shown_tokens: tokens of seats already shown; those that the person still holds are added to
+    `size`. most: seats that the person may hold. share_last_questions: when few questions are left,
+    claim at most this person's share of them.
 
     A reload claims nothing twice; it renews the leases of open seats. For kinds that hand out
     topics, all seats have one topic, that of the seats already open if any, and the page is short
@@ -138,7 +138,15 @@ def next_page(
     for attempt in range(ATTEMPTS):
         # The first two attempts skip locked questions. Later ones wait for the locks: a page may be
         # empty only if no question is left.
-        fill = _fill(user, campaign, size, beside, most, skip=attempt < 2, fair=fair)
+        fill = _fill(
+            user,
+            campaign,
+            size,
+            shown_tokens,
+            most,
+            skip=attempt < 2,
+            share_last_questions=share_last_questions,
+        )
         if not fill.missing or not (fill.behind or return_expired()):
             break
         if attempt >= 2 and not fill.empty:
@@ -185,11 +193,11 @@ def _fill(
     user: User,
     campaign: Campaign,
     size: int | None,
-    beside: Collection[str],
+    shown_tokens: Collection[str],
     most: int,
     *,
     skip: bool,
-    fair: bool,
+    share_last_questions: bool,
 ) -> Fill:
     """Try once to fill a page.
 
@@ -197,14 +205,14 @@ def _fill(
     """
     person = working_reader(user, campaign)
     size = size or person.policy["page_size"]
-    claimable = claimable_questions(person, min(size + len(beside), most))
+    claimable = claimable_questions(person, min(size + len(shown_tokens), most))
     held = claimable.reading.held
-    size = min(size + len(claimable.reading.tokens.intersection(beside)), most)
-    if fair and size > len(held) and claimable.reading.is_at_end:
+    size = min(size + len(claimable.reading.tokens.intersection(shown_tokens)), most)
+    if share_last_questions and size > len(held) and claimable.reading.is_at_end:
         size = min(size, counters.fair_share(person, claimable.left, held) or size)
     missing = max(0, size - len(held))
     taken: set[int] = set()
-    if held or claimable.moves() or (missing and (claimable.ordinary or claimable.again)):
+    if held or claimable.moves() or (missing and (claimable.ordinary or claimable.reusable)):
         with writing():
             until = timezone.now() + timedelta(minutes=person.policy["lease_minutes"])
             taken = claim(claimable, missing, skip, until)
@@ -212,7 +220,7 @@ def _fill(
     if person.quota is None:
         # A reader with a quota has not seen the questions of other topics.
         counters.raise_floors(person, claimable.reading.scans[:2])
-    open_ids = {candidate.id for candidate in (*claimable.ordinary, *claimable.again)}
+    open_ids = {candidate.id for candidate in (*claimable.ordinary, *claimable.reusable)}
     got = len(taken & open_ids)
     return Fill(
         missing=missing - len(taken),
@@ -278,15 +286,15 @@ def has_been_trained(user_id: int, campaign_id: int) -> bool:
 class ClaimableQuestions:
     """The questions that one person could get.
 
-    ordinary: unseen questions in order. golden: unseen gold. again: questions that the person gave
-    back, ordinary and gold in one order; used if no ordinary question is left.
+    ordinary: unseen questions in order. golden: unseen gold. reusable: questions that the person
+    gave back, ordinary and gold in one order; used if no ordinary question is left.
     """
 
     person: LaneReader
     reading: LaneReading
     ordinary: list[CandidateQuestion]
     golden: list[CandidateQuestion]
-    again: list[CandidateQuestion]
+    reusable: list[CandidateQuestion]
 
     @cached_property
     def counts(self) -> counters.AnswerableCounts:
@@ -296,7 +304,7 @@ class ClaimableQuestions:
     def left(self) -> set[CandidateQuestion]:
         """Return the questions of all topics that this person could get, without unseen gold."""
         scanned = (scan.candidates for scan in self.reading.scans[:2])
-        return set(self.ordinary).union(self.again, *scanned)
+        return set(self.ordinary).union(self.reusable, *scanned)
 
     def cursors(self, taken: set[int]) -> list[int]:
         return [scan.cursor(taken) for scan in self.reading.scans]
@@ -320,21 +328,21 @@ def claimable_questions(person: LaneReader, size: int) -> ClaimableQuestions:
     reading = candidates.read(person, size)
     # A person sees a subject once, whichever lane it is in.
     by_subject: dict[int, CandidateQuestion] = {}
-    for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
+    for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.reusable):
         for candidate in in_turn:
             by_subject.setdefault(candidate.subject, candidate)
     chosen = _within_quota(person, reading, by_subject.values())
-    again = set(reading.again)
+    reusable = set(reading.reusable)
     return ClaimableQuestions(
         person,
         reading,
-        ordinary=[candidate for candidate in chosen if candidate not in again],
+        ordinary=[candidate for candidate in chosen if candidate not in reusable],
         golden=[
             candidate
             for candidate in reading.candidates[GOLD]
             if candidate.subject not in by_subject
         ],
-        again=[candidate for candidate in chosen if candidate in again],
+        reusable=[candidate for candidate in chosen if candidate in reusable],
     )
 
 
@@ -366,9 +374,9 @@ def claim(claimable: ClaimableQuestions, missing: int, skip: bool, until: dateti
         # The last page is short; its share of gold must be the same as on any other page.
         gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
         golden = golden[:gold]
-    again = claimable.again[: missing - len(taken) - len(golden)]
-    golden += [candidate for candidate in again if candidate.answer is not None]
-    ordinary = [candidate for candidate in again if candidate.answer is None]
+    reusable = claimable.reusable[: missing - len(taken) - len(golden)]
+    golden += [candidate for candidate in reusable if candidate.answer is not None]
+    ordinary = [candidate for candidate in reusable if candidate.answer is None]
     taken |= _take_free_seats(person, ordinary, len(ordinary), skip)
     taken |= {candidate.id for candidate in golden}
     in_turn = (*claimable.ordinary, *golden, *ordinary)
@@ -476,7 +484,7 @@ def _answers_left(claimable: ClaimableQuestions, got: int) -> int:
     if person.quota is not None:
         left = min(sum(person.quota.values()), claimable.counts.questions - person.answered)
         left -= len(reading.held) + got
-        return max(1, left) if len(claimable.ordinary) + len(claimable.again) > got else 0
+        return max(1, left) if len(claimable.ordinary) + len(claimable.reusable) > got else 0
     beyond = len({candidate.subject for candidate in claimable.left}) - got
     if reading.is_at_end and (not beyond or not person.share):
         return beyond

@@ -119,14 +119,14 @@ def execute(job: Job) -> None:
             row.delete()
             shared_files.remove(path, row.file)
     done = set(network.embeddings.values_list("image_id", flat=True))
-    lacking = [pk for pk in chosen if pk not in done]
+    missing = [pk for pk in chosen if pk not in done]
     folder = Path(settings.DATA_DIR) / STORED / f"{network.pk}{WORK}"
     try:
-        for batch in _batches(lacking):
-            queue.renew(job, len(chosen) - len(lacking), len(chosen))
+        for batch in _batches(missing):
+            queue.renew(job, len(chosen) - len(missing), len(chosen))
             with converting_disk_full():
                 _embed(job, network, batch, folder)
-            lacking = [pk for pk in lacking if pk not in batch]
+            missing = [pk for pk in missing if pk not in batch]
         queue.renew(job, len(chosen), len(chosen))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -119,14 +119,14 @@ def coverage(campaign: Campaign) -> list[Coverage]:
     keys = list(_expected_texts(campaign))
     rows = []
     for language, content in of(campaign).items():
-        lacking = [
+        missing = [
             section if key is None else f"{section}.{key}"
             for section, key in keys
             if not (content.get(section) if key is None else content.get(section, {}).get(key))
         ]
         name = dict(settings.LANGUAGES)[language]
-        translated = len(keys) - len(lacking)
-        rows.append(Coverage(language=language, name=name, translated=translated, missing=lacking))
+        translated = len(keys) - len(missing)
+        rows.append(Coverage(language=language, name=name, translated=translated, missing=missing))
     return rows
 
 

@@ -178,19 +178,19 @@ class ReplayedQuestions:
     """The result of judging questions again.
 
     decided: number of questions with a new verdict. reopened: number of decided questions that are
-    open again. wanting: seats that an open question lacks, by id. changed: questions whose state or
-    seats changed.
+    open again. missing_seats: seats that an open question lacks, by id. changed: questions whose
+    state or seats changed.
     """
 
     decided: int = 0
     reopened: int = 0
-    wanting: dict[int, int] = field(default_factory=dict)
+    missing_seats: dict[int, int] = field(default_factory=dict)
     changed: list[Locked] = field(default_factory=list)
 
     def add(self, more: "ReplayedQuestions") -> None:
         self.decided += more.decided
         self.reopened += more.reopened
-        self.wanting |= more.wanting
+        self.missing_seats |= more.missing_seats
         self.changed += more.changed
 
     def free_missing_seats(self) -> None:
@@ -198,9 +198,9 @@ class ReplayedQuestions:
 
         It locks the campaign's row, so call it after locking all questions.
         """
-        short = [question for question in self.changed if question.id in self.wanting]
+        short = [question for question in self.changed if question.id in self.missing_seats]
         for start in range(0, len(short), CHUNK):
-            free(short[start : start + CHUNK], self.wanting, RETURNED)
+            free(short[start : start + CHUNK], self.missing_seats, RETURNED)
         _follow_up(self.changed)
 
 
@@ -250,7 +250,7 @@ def replay_locked(
             reopening.append(question)
             open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))
             if seats_needed > question.seats_free:
-                outcome.wanting[question.id] = seats_needed - question.seats_free
+                outcome.missing_seats[question.id] = seats_needed - question.seats_free
     outcome.decided = len(decided)
     outcome.changed = open_now + [judged.question for judged in decided]
     _open_again(reopening, open_now)

@@ -458,8 +458,8 @@ def make_derivatives(job: Job) -> None:
 
 
 def _has_derivatives(image: Image) -> bool:
-    whole = image.display and image.thumbnail
-    return bool(whole and (not details.is_large(image) or details.tiles_exist(image)))
+    has_both = image.display and image.thumbnail
+    return bool(has_both and (not details.is_large(image) or details.tiles_exist(image)))
 
 
 def open_display(image: Image) -> OpenPicture:

@@ -63,13 +63,13 @@ def snapshot() -> Iterator[None]:
             yield
         elif connection.vendor == "sqlite":
             connection.ensure_connection()
-            usual = connection.transaction_mode  # type: ignore[attr-defined]
+            old_mode = connection.transaction_mode  # type: ignore[attr-defined]
             connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
             try:
                 with transaction.atomic(using=name):
                     yield
             finally:
-                connection.transaction_mode = usual  # type: ignore[attr-defined]
+                connection.transaction_mode = old_mode  # type: ignore[attr-defined]
         else:
             with transaction.atomic(using=name):
                 with connection.cursor() as cursor:

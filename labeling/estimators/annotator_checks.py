@@ -323,8 +323,11 @@ def agreement(
     }
     if not pairs:
         return figures
-    mine, theirs = Counter(word for word, _ in pairs), Counter(majority for _, majority in pairs)
-    chance = sum(mine[word] * theirs[word] for word in mine) / len(pairs) ** 2
+    own_counts, majority_counts = (
+        Counter(word for word, _ in pairs),
+        Counter(majority for _, majority in pairs),
+    )
+    chance = sum(own_counts[word] * majority_counts[word] for word in own_counts) / len(pairs) ** 2
     if chance == 1:
         return figures
     upper = wilson_interval(agreed, len(pairs))[1]

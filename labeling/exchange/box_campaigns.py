@@ -128,10 +128,10 @@ def _sizes(dataset: Dataset, names: Iterable[str]) -> dict[str, tuple[int, int]]
 def _check_images(
     dataset: Dataset, rows: Sequence[ProposalRow], sizes: Mapping[str, object]
 ) -> None:
-    strange = next((row for row in rows if row.image not in sizes), None)
-    if strange is not None:
+    unknown = next((row for row in rows if row.image not in sizes), None)
+    if unknown is not None:
         raise Refusal(
-            f"{strange.prefix}: {dataset.name} has no image {strange.image!r}. Are these the "
+            f"{unknown.prefix}: {dataset.name} has no image {unknown.image!r}. Are these the "
             "proposals of another dataset? Remove images that this dataset lacks.",
             field="proposals",
         )
@@ -139,13 +139,13 @@ def _check_images(
 
 def _check_classes(pairs: Pairs, rows: Sequence[ProposalRow]) -> None:
     classes = {topic for _, topic in pairs}
-    strange = sorted({row.topic for row in rows} - classes)
-    if strange:
-        prefix = next(row.prefix for row in rows if row.topic == strange[0])
-        more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+    unknown = sorted({row.topic for row in rows} - classes)
+    if unknown:
+        prefix = next(row.prefix for row in rows if row.topic == unknown[0])
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise Refusal(
-            f"{prefix}: the campaign does not ask for {strange[0]!r}{more}. Leave out such "
-            "lines, or name the classes that are asked for.",
+            f"{prefix}: the campaign does not ask for {unknown[0]!r}{more}. Leave out such lines, "
+            "or name the classes that are asked for.",
             field="proposals",
         )
 

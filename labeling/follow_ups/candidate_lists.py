@@ -110,11 +110,11 @@ def _define(
     class_keys = dict.fromkeys([*topics_by_key, *(row.topic for row in rows)])
     from_glossary = opening.glossary([key for key in class_keys if key not in known], siblings=True)
     described = known | topics_by_key.keys() | from_glossary.keys()
-    if nameless := next((row for row in rows if row.topic not in described), None):
+    if undescribed := next((row for row in rows if row.topic not in described), None):
         raise Refusal(
-            f"{_place(nameless)}the class {nameless.topic!r} has no description: it is neither in "
-            "the list of classes nor a noun of WordNet 3.0. Correct it, or add it to the list of "
-            "classes.",
+            f"{_place(undescribed)}the class {undescribed.topic!r} has no description: it is "
+            "neither in the list of classes nor a noun of WordNet 3.0. Correct it, or add it to "
+            "the list of classes.",
             field="candidates",
             code="unknown_class",
         )

@@ -266,7 +266,7 @@ def _add_image(file: CocoFile, row: dict[str, object], entry: str) -> None:
     reading = file.reading
     key = _id(row.get("id"), entry, reading)
     if key in file.images:
-        raise reading.bad(f"{entry}: the id {key!r} comes again", "number the images again")
+        raise reading.bad(f"{entry}: the id {key!r} occurs twice", "number the images again")
     size = None
     if row.get("width") is not None or row.get("height") is not None:
         size = reading.size(row.get("width"), row.get("height"), entry)
@@ -284,7 +284,7 @@ def _add_annotation(file: CocoFile, row: dict[str, object], text: str, number: i
         key = _id(row["id"], entry, file.reading)
         if key in file.ids:
             raise file.reading.bad(
-                f"{entry}: the id {key!r} comes again", "number the annotations again"
+                f"{entry}: the id {key!r} occurs twice", "number the annotations again"
             )
         file.ids.add(key)
     image = _id(row.get("image_id"), f"{entry}'s image", file.reading)
@@ -297,7 +297,7 @@ def _add_categories(file: CocoFile, rows: list[tuple[Id, dict[str, object]]]) ->
     for number, (key, row) in enumerate(rows, 1):
         entry = f"category {number}"
         if key in file.categories:
-            raise reading.bad(f"{entry}: the id {key!r} comes again", "number them again")
+            raise reading.bad(f"{entry}: the id {key!r} occurs twice", "number them again")
         name = reading.name(row.get("name"), f"{entry}'s name", most=200)
         wnid = reading.name(row.get("wnid") or name, f"{entry}'s wnid")
         keys.setdefault(name, wnid)

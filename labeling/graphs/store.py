@@ -98,8 +98,8 @@ def _define_topics(campaign: Campaign, graph: QuestionGraph, old: QuestionGraph 
     known = dict(campaign.topics.values_list("key", "guidance"))
     topics = []
     for node in graph.nodes:
-        was = old.index.get(node.id) if old else None
-        unchanged = old is not None and was is not None and old.nodes[was] == node
+        old_position = old.index.get(node.id) if old else None
+        unchanged = old is not None and old_position is not None and old.nodes[old_position] == node
         if node.id in known and unchanged:
             continue
         topics.append(_topic(campaign, node, known.get(node.id, "")))

@@ -141,10 +141,10 @@ def run(
     return masked(output.stdout.decode(errors="replace"))
 
 
-def _environment(folder: Path, further: Mapping[str, str]) -> dict[str, str]:
+def _environment(folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
     # ASSAY_CHILD: settings skip .env. ASSAY_DATA: a folder without database and key.
     variables = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
-    return {**allowed(os.environ), **variables, **further}
+    return {**allowed(os.environ), **variables, **extra}
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:

@@ -127,9 +127,9 @@ def _forget_old(folder: Path) -> None:
 
 def _make_room(folder: Path, user: User, size: int) -> None:
     """Remove the oldest files of the person until this many bytes more fit."""
-    mine = [kept for kept in _kept(folder) if kept.path.name.startswith(f"{user.pk}-")]
-    left = sum(kept.bytes for kept in mine) + size - MAX_PERSON_BYTES
-    for kept in sorted(mine):
+    own_files = [kept for kept in _kept(folder) if kept.path.name.startswith(f"{user.pk}-")]
+    left = sum(kept.bytes for kept in own_files) + size - MAX_PERSON_BYTES
+    for kept in sorted(own_files):
         if left <= 0:
             break
         _remove(kept.path)

@@ -163,9 +163,10 @@ class Parts(DrawnKind):
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
         """Return how right each of gold's parts is, by key; see parts/joining.py."""
-        mine = labels_in(value)
+        drawn_labels = labels_in(value)
         return {
-            key: joining.likeness(mine.get(key), known) for key, known in labels_in(gold).items()
+            key: joining.likeness(drawn_labels.get(key), known)
+            for key, known in labels_in(gold).items()
         }
 
     def is_right(self, value: Any, gold: Any, policy: WholePolicy) -> bool:

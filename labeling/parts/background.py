@@ -54,16 +54,16 @@ def rest_parts(uncovered: Rest) -> tuple[Part, ...]:
     return tuple(Part(key, share, origin="made") for key, share in shares if share)
 
 
-def without_rest(thing: PartedObject) -> PartedObject:
+def without_rest(parted: PartedObject) -> PartedObject:
     """Return the object with only the parts that come from people or a file."""
-    return replace(thing, parts=tuple(part for part in thing.parts if part.origin != "made"))
+    return replace(parted, parts=tuple(part for part in parted.parts if part.origin != "made"))
 
 
-def with_rest(thing: PartedObject) -> PartedObject:
+def with_rest(parted: PartedObject) -> PartedObject:
     """Return the object with the uncovered area as its last parts, of origin "made"."""
-    drawn = [part.polygons for part in thing.parts if part.polygons]
-    uncovered = rest(drawn, thing.outline, thing.crop or thing.box)
-    return replace(thing, parts=(*thing.parts, *rest_parts(uncovered)))
+    drawn = [part.polygons for part in parted.parts if part.polygons]
+    uncovered = rest(drawn, parted.outline, parted.crop or parted.box)
+    return replace(parted, parts=(*parted.parts, *rest_parts(uncovered)))
 
 
 def _united(shapes: Iterable[Polygons]) -> Any:

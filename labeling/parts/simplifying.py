@@ -162,8 +162,8 @@ def _by_instance(name: PartName, instances: dict[str, list[Part]]) -> dict[str, 
         for part in parts:
             seen[folded(part.key)] += 1
             again = seen[folded(part.key)]
-            which = instance if again == 1 else f"{instance} {again}".strip()
-            instances_of_part.setdefault(which, []).append(part)
+            instance_name = instance if again == 1 else f"{instance} {again}".strip()
+            instances_of_part.setdefault(instance_name, []).append(part)
     if len(instances_of_part) > 1 and not name.several:
         words = ", ".join(
             dict.fromkeys(part.key for parts in instances_of_part.values() for part in parts)

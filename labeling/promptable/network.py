@@ -170,8 +170,8 @@ class Decoder:
             if len(declared.shape) != axes:
                 raise _unfit(path, f"{name} has {len(declared.shape)} axes, expected {axes}")
         outputs = [each.name for each in self.session.get_outputs()]
-        if lacking := [name for name in (MASKS, SCORES) if name not in outputs]:
-            raise _unfit(path, f"has no output {lacking[0]!r} (it has {', '.join(outputs)})")
+        if missing := [name for name in (MASKS, SCORES) if name not in outputs]:
+            raise _unfit(path, f"has no output {missing[0]!r} (it has {', '.join(outputs)})")
         self.embedding_shape = inputs["image_embeddings"].shape
         shape = inputs["mask_input"].shape
         sides = [side for side in shape[1:] if isinstance(side, int)]

@@ -165,9 +165,9 @@ def _boxes(value: object, width: int, height: int, number: int) -> tuple[Box, ..
 def _check_new(campaign: Campaign, known: Sequence[KnownPair]) -> None:
     for part in batches(known, BATCH):
         rows = campaign.questions.filter(item__in=[pair.item for pair in part])
-        there = {row[:2]: row[2] for row in rows.values_list("item_id", "topic", "state")}
+        existing = {row[:2]: row[2] for row in rows.values_list("item_id", "topic", "state")}
         for pair in part:
-            state = there.get((pair.item, pair.topic))
+            state = existing.get((pair.item, pair.topic))
             if state is not None:
                 reason = "gold already" if state == Question.State.GOLD else "being asked"
                 raise Conflict(

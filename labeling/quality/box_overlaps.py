@@ -6,7 +6,7 @@ an open class where a finer class has boxes.
 About 1 % of boxes overlap another box of their class by more than half; 60 % of these are around
 the same object. 3 % overlap a box of another class; a quarter of these are around the wrong object.
 A reviewer's decision is a settlement and a Decision, from which the pair's chain continues
-(box_pairs.again). Overlaps that were left unchanged are not shown again.
+(box_pairs.unrequested_review). Overlaps that were left unchanged are not shown again.
 """
 
 import hashlib

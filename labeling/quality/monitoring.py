@@ -165,8 +165,8 @@ def measure(
     """
     since = {membership.user_id: membership.working_since}
     rights = gold_results.rights(campaign, list(since), since).get(membership.user_id, [])
-    mine = _recent(campaign, membership)
-    pool = _others(campaign, membership, mine, policy["signal_answers"])
+    own_answers = _recent(campaign, membership)
+    pool = _others(campaign, membership, own_answers, policy["signal_answers"])
     kind = KINDS[campaign.kind]
     words: dict[int, list[str]] = {}
     for row in pool:
@@ -175,7 +175,7 @@ def measure(
         TimedAnswer(
             row.topic, kind.tally_name(row.value), row.ms, tuple(words.get(row.question_id, ()))
         )
-        for row in mine
+        for row in own_answers
     ]
     return {
         "test": annotator_checks.fold(SequentialTest.of(policy), rights),
@@ -231,7 +231,7 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_CheckedAnswer]:
 
 
 def _others(
-    campaign: Campaign, membership: Membership, mine: Sequence[_CheckedAnswer], enough: int
+    campaign: Campaign, membership: Membership, own_answers: Sequence[_CheckedAnswer], enough: int
 ) -> list[_CheckedAnswer]:
     """Return answers of others, without blocked people, to the same questions.
 
@@ -240,10 +240,10 @@ def _others(
     """
     is_gold = Question.State.GOLD
     answers = _answers_of_others(
-        campaign, membership, [row.question_id for row in mine if row.state != is_gold]
+        campaign, membership, [row.question_id for row in own_answers if row.state != is_gold]
     )
     if len(answers) < enough:
-        met = [row.question_id for row in mine if row.state == is_gold]
+        met = [row.question_id for row in own_answers if row.state == is_gold]
         answers += _answers_of_others(campaign, membership, met, GOLD_POOL)
     return answers
 

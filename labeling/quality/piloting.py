@@ -38,15 +38,17 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.AskingCost:
     in. Raises what ask_pilot does.
     """
     _check(campaign, per_topic)
-    lacking = questions = 0
+    missing_votes = questions = 0
     same = asking_more.same_version(campaign, _content(campaign))
     for ids in batches(_sample(campaign, per_topic, seed), CHUNK):
         chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
         pks = list(chosen.values_list("pk", flat=True))
         votes = settling.tallies(campaign, pks)
-        lacking += sum(max(0, CALIBRATION_VOTES - votes.get(pk, Counter()).total()) for pk in pks)
+        missing_votes += sum(
+            max(0, CALIBRATION_VOTES - votes.get(pk, Counter()).total()) for pk in pks
+        )
         questions += len(pks)
-    mean = lacking / questions if questions else 0.0
+    mean = missing_votes / questions if questions else 0.0
     return lifecycle.estimate(questions, policies.of(campaign), mean)
 
 

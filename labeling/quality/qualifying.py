@@ -57,7 +57,7 @@ def stage_for(membership: Membership, policy: policies.WholePolicy) -> str:
 
 
 def next_page(
-    user: User, campaign: Campaign, size: int | None = None, beside: Collection[str] = ()
+    user: User, campaign: Campaign, size: int | None = None, shown_tokens: Collection[str] = ()
 ) -> claiming.SeatsPage:
     """Return the person's next page from claiming.next_page, with a fair share of the last
     questions.
@@ -67,10 +67,14 @@ def next_page(
     """
     most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
     try:
-        return claiming.next_page(user, campaign, size, beside=beside, most=most, fair=True)
+        return claiming.next_page(
+            user, campaign, size, shown_tokens=shown_tokens, most=most, share_last_questions=True
+        )
     except Newcomer:
         begin(Membership.objects.get(user=user, campaign=campaign))
-        return claiming.next_page(user, campaign, size, beside=beside, most=most, fair=True)
+        return claiming.next_page(
+            user, campaign, size, shown_tokens=shown_tokens, most=most, share_last_questions=True
+        )
 
 
 def begin(membership: Membership) -> str:

@@ -160,7 +160,7 @@ def pick(
     than it costs, the question with the least certain answer is asked.
     """
     child_starts, children, parent_starts, parents, leaf = tree
-    worth = False
+    any_worth_price = False
     for v in range(len(answers) - 1, -1, -1):
         reached = 0.0 if parent_starts[v] < parent_starts[v + 1] else 1.0
         for at in range(parent_starts[v], parent_starts[v + 1]):
@@ -174,11 +174,11 @@ def pick(
             gain = reached * saved(min(1.0, chance[v] / reached), error, false_cost)
             at_once = saved(chance[v], error, false_cost)
         if answers[v] == -1:
-            worth = worth or at_once > price
+            any_worth_price = any_worth_price or at_once > price
             gain = max(0.0, gain - price * reached)
         below[v] = gain
     best, most = -1, 0.0
-    if worth:
+    if any_worth_price:
         for v in range(len(answers)):
             if answers[v] == -1:
                 p = chance[v] * (1.0 - error) + (1.0 - chance[v]) * error

@@ -239,15 +239,15 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
     offsets = yes / np.maximum(images, LEAST_PROBABILITY)[:, None] - mean
     offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), LEAST_PROBABILITY)
     similarity = offsets @ offsets.T > SAME_COSINE
-    stays = np.ones(len(images), bool)
+    is_kept = np.ones(len(images), bool)
     for first in range(len(images)):
-        if stays[first]:
-            same = np.flatnonzero(similarity[first] & stays)
+        if is_kept[first]:
+            same = np.flatnonzero(similarity[first] & is_kept)
             same = same[same > first]
             images[first] += images[same].sum()
             yes[first] += yes[same].sum(axis=0)
-            stays[same] = False
-    return images[stays], yes[stays]
+            is_kept[same] = False
+    return images[is_kept], yes[is_kept]
 
 
 def _step(
@@ -271,8 +271,8 @@ def _step(
 
 def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
     """Return the scenes of expected counts. images: (Z,). yes: (Z, L), those with each class."""
-    stays = images >= min(fewest, images.max())
-    images, yes = images[stays], yes[stays]
+    is_kept = images >= min(fewest, images.max())
+    images, yes = images[is_kept], yes[is_kept]
     if len(images) > 1:
         present = _rates(images, yes, mean)
     else:

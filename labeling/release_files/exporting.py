@@ -239,7 +239,7 @@ class _Counts:
         for photo, objects in object_pages:
             self.images += 1
             self.objects += len(objects)
-            for part in (part for thing in objects for part in without_rest(thing).parts):
+            for part in (part for parted in objects for part in without_rest(parted).parts):
                 self.states[part.origin][part.state] += 1
             yield photo, objects
 

@@ -237,7 +237,7 @@ def _with_rest(
     scene: tuple[Photograph, list[PartedObject]],
 ) -> tuple[Photograph, list[PartedObject]]:
     photo, objects = scene
-    return photo, [with_rest(thing) for thing in objects]
+    return photo, [with_rest(parted) for parted in objects]
 
 
 def map_ahead(action: Callable[[T], U], values: Iterable[T], many: int = 16) -> Iterator[U]:

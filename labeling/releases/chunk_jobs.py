@@ -121,14 +121,14 @@ def _enqueue(snapshot: Snapshot) -> set[int]:
     """Return the ids of the jobs that write missing chunks: new jobs, or those of an earlier
     freeze.
     """
-    there = set(_files(snapshot.digest))
+    existing = set(_files(snapshot.digest))
     missing = {
         f"{snapshot.digest}:{number}": number
         for number in range(len(snapshot.chunks))
-        if _packed_name(number) not in there
+        if _packed_name(number) not in existing
     }
     for number in missing.values():
-        if _source_name(number) not in there:
+        if _source_name(number) not in existing:
             _put(snapshot.digest, _source_name(number), snapshot.chunks[number])
     with transaction.atomic():
         unfinished = Job.objects.filter(
@@ -199,8 +199,8 @@ def _packed_name(number: int) -> str:
 
 def _fetch(digest: str, name: str, goal: Path) -> None:
     """Raises FileNotFoundError."""
-    with storages["data"].open(f"{FOLDER}/{digest}/{name}") as there, open(goal, "wb") as file:
-        shutil.copyfileobj(there, file)
+    with storages["data"].open(f"{FOLDER}/{digest}/{name}") as existing, open(goal, "wb") as file:
+        shutil.copyfileobj(existing, file)
 
 
 def _put(digest: str, name: str, path: Path) -> None:

@@ -271,9 +271,11 @@ class _Run:
         self._act(np.flatnonzero(self.active & rejected), policy["gold_action"])
         enough = self.active & (self.answered >= policy["signal_answers"])
         if policy["speed_action"] != "none":
-            usual = float(np.median(self.people.seconds))
+            median_seconds = float(np.median(self.people.seconds))
             self._act(
-                np.flatnonzero(enough & (self.people.seconds < policy["speed_share"] * usual)),
+                np.flatnonzero(
+                    enough & (self.people.seconds < policy["speed_share"] * median_seconds)
+                ),
                 policy["speed_action"],
             )
         if policy["run_action"] != "none":

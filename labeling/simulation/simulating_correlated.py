@@ -101,25 +101,27 @@ def read_labels(graph: QuestionGraph, path: Path) -> Bools:
         raise BadInput(
             f"{len(images)} images; half of them are learned from", path, None, "name 4 or more"
         )
-    there = np.zeros((len(images), len(column)), bool)
+    present = np.zeros((len(images), len(column)), bool)
     for name, leaf_column in pairs:
-        there[images[name], leaf_column] = True
-    return there
+        present[images[name], leaf_column] = True
+    return present
 
 
-def simulate(graph: QuestionGraph, setting: Setting, there: Bools, first: int) -> dict[str, object]:
+def simulate(
+    graph: QuestionGraph, setting: Setting, present: Bools, first: int
+) -> dict[str, object]:
     """Return the figures of the learned order and of Algorithm 1 on these images.
 
-    Both get the same answers, of which the share setting.error is wrong. there: (B, L), the classes
-    in the images; `first` random images are learned from. The figures are those at equal error: no
-    more missed and no more false labels than Algorithm 1. They are interpolated between two
-    neighbouring prices of the curve, as if each image had one of them at random. If no price
+    Both get the same answers, of which the share setting.error is wrong. present: (B, L), the
+    classes in the images; `first` random images are learned from. The figures are those at equal
+    error: no more missed and no more false labels than Algorithm 1. They are interpolated between
+    two neighbouring prices of the curve, as if each image had one of them at random. If no price
     reaches equal error, ratio_at_equal_error is None and the figures are those of the lowest price.
     """
     chance = np.random.default_rng([setting.seed, 4])
-    there = there[chance.permutation(len(there))][: first + setting.images]
+    present = present[chance.permutation(len(present))][: first + setting.images]
     below = leaves_below(graph).astype(np.float32)
-    truth = there.astype(np.float32) @ below.T > 0
+    truth = present.astype(np.float32) @ below.T > 0
     replies = truth ^ (chance.random(truth.shape) < setting.error)
     was_asked, _ = scan(graph, replies[:first], setting.mode)
     answers = np.where(was_asked, replies[:first], -1).astype(np.int8)
@@ -181,9 +183,9 @@ def stated_curve(
     """
     chance = np.random.default_rng([seed, 6])
     scene = chance.choice(len(known.weights), DRAWN, p=known.weights)
-    there = chance.random((DRAWN, known.present.shape[1])) < known.present[scene]
+    present = chance.random((DRAWN, known.present.shape[1])) < known.present[scene]
     below = leaves_below(graph).astype(np.float32)
-    truth = there.astype(np.float32) @ below.T > 0
+    truth = present.astype(np.float32) @ below.T > 0
     replies = truth ^ (chance.random(truth.shape) < error)
     curve = []
     for at in sorted({*PRICES, price}):

@@ -299,11 +299,11 @@ def _choose(
 ) -> npt.NDArray[np.intp]:
     """Return (B,): the position of the question that the order puts first."""
     # Scores are never negative. Questions without one come after, in the graph's order.
-    worth = np.broadcast_to(-1 - rank, open_now.shape)
+    preference = np.broadcast_to(-1 - rank, open_now.shape)
     if sorter.knows:
         scores = sorter.scores(settled, evidence)
-        worth = np.where(np.isfinite(scores), scores, worth)
-    return np.where(open_now, worth, -np.inf).argmax(axis=1)
+        preference = np.where(np.isfinite(scores), scores, preference)
+    return np.where(open_now, preference, -np.inf).argmax(axis=1)
 
 
 def _children(graph: QuestionGraph) -> Bools:

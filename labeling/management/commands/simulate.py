@@ -111,9 +111,9 @@ class Command(ContractCommand):
             options.present, error, options.mode, options.order, images, options.seed
         )
         if correlated:
-            there, first = _correlated(graph, correlated, setting)
+            present, first = _correlated(graph, correlated, setting)
             result: Result = {
-                **simulating_correlated.simulate(graph, setting, there, first),
+                **simulating_correlated.simulate(graph, setting, present, first),
                 "correlated": correlated,
             }
         else:
@@ -152,8 +152,8 @@ def _correlated(
         raise UsageError("--correlated requires --order learned")
     first = simulating_correlated.LEARNED_ON
     if name not in simulating_correlated.GENERATORS:
-        there = simulating_correlated.read_labels(graph, Path(name))
-        return there, min(first, len(there) // 2)
+        present = simulating_correlated.read_labels(graph, Path(name))
+        return present, min(first, len(present) // 2)
     _, size, anywhere = simulating_correlated.GENERATORS[name]
     if len(graph.leaves) < size:
         raise UsageError(f"{name} needs a graph of {size} classes or more")
@@ -163,8 +163,8 @@ def _correlated(
             f"{name}"
         )
     count = first + setting.images
-    there = simulating_correlated.generate(graph, name, setting.present, count, setting.seed)
-    return there, first
+    present = simulating_correlated.generate(graph, name, setting.present, count, setting.seed)
+    return present, first
 
 
 def _check(graph: QuestionGraph, present: float, error: float, images: int, seed: int) -> None:

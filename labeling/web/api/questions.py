@@ -244,9 +244,9 @@ class QuestionViewSet(CampaignViewSet):
             key = opening.NAMING_TOPIC["key"]
             opening.define_asked(row, [("", key)])
             rows = [{**entry, "topic": entry["topic"] or key} for entry in rows]
-        elif lacking := [index for index, entry in enumerate(rows) if not entry["topic"]]:
+        elif missing := [index for index, entry in enumerate(rows) if not entry["topic"]]:
             fault = {"topic": ["This field is required."]}
-            raise ValidationError({"questions": [*[{}] * lacking[0], fault]})
+            raise ValidationError({"questions": [*[{}] * missing[0], fault]})
         if KINDS[row.kind].asks == CANDIDATES:
             return candidate_lists.ask(
                 row,

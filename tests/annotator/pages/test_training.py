@@ -114,7 +114,7 @@ def test_who_fails_too_often_has_no_work_here(alice, bob, dataset, as_bob):
 
     assert b"Not passed" in over.content
     assert label.status_code == 403
-    assert b"no work for you here" in label.content
+    assert b"you get no questions in this campaign" in label.content
 
 
 def test_a_form_sent_twice_answers_one_question(alice, bob, dataset, as_bob):

@@ -205,7 +205,7 @@ def refused_coco(files: Files, truth: object, results_json: object) -> str:
         ({"bbox": [1, 2, -3, 4]}, "result 1: the box is inside out or empty"),
         ({"bbox": [1, 2, 300, 4]}, "result 1: the box leaves its image"),
         ({"bbox": [-1e308, 0, 1.5e308, 4]}, "result 1: a corner is over 1,000,000,000 pixels away"),
-        ({"category_id": "\ud800"}, "has half a character"),
+        ({"category_id": "\ud800"}, "contains a lone surrogate"),
     ],
 )
 def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
@@ -218,12 +218,12 @@ def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
     ("key", "row", "message"),
     [
         ("images", {"id": 3}, "image 3's name is None"),
-        ("images", {"id": 3, "file_name": "a"}, "image 3: 'a' comes again"),
+        ("images", {"id": 3, "file_name": "a"}, "image 3: 'a' occurs twice"),
         ("images", {"id": 10, "file_name": "c"}, "image 3: the id 10 comes again"),
         ("images", {"id": None, "file_name": "c"}, "image 3 has the id None"),
         ("images", {"id": 3, "file_name": "c", "width": -1, "height": 5}, "image 3 is -1 × 5"),
         ("images", {"id": 3, "file_name": "c", "width": 10**400, "height": 5}, "× 5 pixels"),
-        ("images", {"id": 3, "file_name": "\udfff"}, "has half a character"),
+        ("images", {"id": 3, "file_name": "\udfff"}, "contains a lone surrogate"),
         ("images", 5, "image 3 is not an object"),
         ("categories", {"id": 3}, "category 3's name is None"),
         ("categories", {"id": 3, "name": DRAKE}, f"category 3: '{DRAKE}' comes again"),

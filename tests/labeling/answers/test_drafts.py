@@ -94,5 +94,5 @@ def test_what_no_database_keeps_is_refused(seat, content):
 def test_a_drawing_that_is_too_large_is_refused_with_its_size(seat):
     content = {"corners": [[0.1, 0.2]] * 130_000}
 
-    with pytest.raises(TooLarge, match=r"takes 1,[0-9]{3} KiB.*keeps 1,024"):
+    with pytest.raises(TooLarge, match=r"has 1,[0-9]{3} KiB.*at most 1,024"):
         drafts.save(seat, content, 0)

@@ -454,7 +454,7 @@ def test_an_answer_to_a_question_that_its_graph_closed_is_refused(pond, alice, b
 
     # What was answered before may still be changed.
     assert codes(results) == ["accepted", "question_closed", "accepted"]
-    assert "no longer asked" in results[1].message
+    assert "was withdrawn" in results[1].message
     assert not Answer.objects.filter(assignment__token=seats[1].token).exists()
 
 

@@ -28,7 +28,7 @@ def test_it_is_open_until_both_the_minutes_and_the_further_answers_have_passed(
     first_at = None if minutes is None else now - timedelta(minutes=minutes)
 
     is_open = window.is_open(
-        POLICY, revisions=revisions, first_at=first_at, further=further, now=now
+        POLICY, revisions=revisions, first_at=first_at, later_answers=further, now=now
     )
 
     assert is_open is expected

@@ -147,7 +147,7 @@ def test_a_zip_brings_its_own_list_and_an_import_reports_what_looks_alike(
         ("wnid,image\n", "needs the columns wnid, image and query", 1),
         (f"wnid,image,query\n{DOG},a.png,x\ndog,a.png,x\n", "'dog' is not a wnid", 3),
         (f"wnid,image,query\n{DOG},a.png,{'x' * 201}\n", "more than 200", 2),
-        (f"wnid,image,query\n{DOG},../a.png,x\n", "leaves its folder", 2),
+        (f"wnid,image,query\n{DOG},../a.png,x\n", "leaves the folder", 2),
     ],
 )
 def test_a_list_beside_images_that_cannot_be_read_stops_it_all(
@@ -171,7 +171,7 @@ def test_a_row_of_a_list_that_cannot_be_read_is_refused_alone(dataset, candidate
 
     assert report.added == 4
     assert [(row["file"], row["why"][:20]) for row in report.refused] == [
-        ("coffee.png (line 7)", "'dog' is not a wnid suc"),
+        ("coffee.png (line 7)", "'dog' is not a wnid "),
         ("lost.png (line 8)", "There is no such fil"),
     ]
 

@@ -315,7 +315,7 @@ def test_rows_that_lead_nowhere_or_out_are_told_with_their_line(tmp_path):
         ("path,name\na,b\n", "no column file"),
         ("file,colour\na,b\n", "unknown column 'colour'"),
         ("file,file\na,b\n", "twice"),
-        ('file\n"a\n', "no CSV"),
+        ('file\n"a\n', "not valid CSV"),
     ],
 )
 def test_a_manifest_that_is_none_is_refused_with_the_cure(tmp_path, text, why):

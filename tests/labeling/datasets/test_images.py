@@ -120,7 +120,7 @@ def test_a_name_with_other_content_is_refused(dataset, settings):
     ("content", "why"),
     [
         (samples.noise()[:5000], "truncated"),
-        (samples.png_bomb(), "decompression bomb"),
+        (samples.png_bomb(), "the limit of this site"),
         (samples.animated("GIF"), "animated"),
         (b"<html>no image</html>", "not a JPEG"),
     ],

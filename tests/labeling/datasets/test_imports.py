@@ -299,7 +299,7 @@ def test_a_manifest_with_a_fault_adds_nothing_and_says_where(dataset, alice, set
     queue.run(row.job_id)
 
     assert state_of(row) == ("failed", 0, 0, 0)
-    assert "no CSV" in Job.objects.get(pk=row.job_id).error
+    assert "not valid CSV" in Job.objects.get(pk=row.job_id).error
     assert not dataset.images.exists()
 
 

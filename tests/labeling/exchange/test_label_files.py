@@ -64,7 +64,7 @@ def test_the_name_and_the_content_say_the_format(alice, pond, sent):
 def test_the_format_can_be_said(alice, pond):
     sent = files.upload(f"image,class\n0.png,{DOG}\n", "labels.txt")
 
-    with pytest.raises(Refusal, match=r"The file does not show its format. Give"):
+    with pytest.raises(Refusal, match=r"The file does not show its format. Choose one of"):
         label_files.import_upload(pond, alice, sent)
     sent.seek(0)
     label_files.import_upload(pond, alice, sent, format_name="csv")

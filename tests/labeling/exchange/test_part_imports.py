@@ -333,7 +333,7 @@ def test_too_large_an_upload_is_refused(meadow, settings):
         (upload("a,b\n", "a.csv"), "unknown column 'a'"),
         (upload("x", "a.txt"), "does not show its format"),
         (upload("PK no zip", "a.zip"), "not a zip"),
-        (zipped({"a.txt": "x"}, "a.zip"), "holds no objects"),
+        (zipped({"a.txt": "x"}, "a.zip"), "has no files of objects"),
         (zipped({"a.json": "{}", "b.json": "[]"}, "a.zip"), "does not show its format"),
     ],
 )

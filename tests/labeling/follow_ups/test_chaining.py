@@ -215,7 +215,7 @@ def test_a_box_that_is_there_is_refused(campaign, crowd):
     [seat] = claiming.next_page(crowd[0], campaign, 1).seats
 
     result = boxers.answer(crowd[0], seat, box([side + 4 for side in A]))
-    assert "There is a box here already" in result.message
+    assert "This instance has a box already" in result.message
 
     assert boxers.answer(crowd[0], seat, box([side + 5 for side in A])).status == "accepted"
 

@@ -158,7 +158,7 @@ def test_what_is_no_json_is_told_with_its_line(text, tmp_path):
     path.write_text("\n\n" + text)
 
     for read in (coco_parts.read, label_studio_parts.read):
-        with pytest.raises(BadInput, match=r"is no JSON|is not JSON|nests too deeply|line 3"):
+        with pytest.raises(BadInput, match=r"is not a JSON|is not JSON|nests too deeply|line 3"):
             list(read(LabelReading(path)))
 
 
@@ -321,7 +321,7 @@ def task_file(tmp_path, *regions, data=None):
         (region(image_rotation=90), "drawn on a turned image"),
         (region(id=7), "has the id 7"),
         (region(parentID="r"), "part of itself"),
-        (region("rectanglelabels", {"x": "a", "rectanglelabels": ["a"]}), "is no rectangle"),
+        (region("rectanglelabels", {"x": "a", "rectanglelabels": ["a"]}), "is not a valid rectangle"),
         (
             region(
                 "rectanglelabels", {"x": 90, "width": 20, "height": 5, "rectanglelabels": ["a"]}

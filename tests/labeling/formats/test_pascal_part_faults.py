@@ -53,10 +53,10 @@ def one_part(mask):
         (without("parts"), r"anno.objects\(1\) lacks parts"),
         (spoilt(mask="mask"), r"anno.objects\(1\).mask is not a matrix of numbers"),
         (spoilt(mask=np.zeros((0, 0))), r"mask is 0 × 0"),
-        (spoilt(mask=np.ones((9, 9, 3))), "no matrix of numbers"),
+        (spoilt(mask=np.ones((9, 9, 3))), "not a matrix of numbers"),
         (spoilt(mask=np.full((30, 40), np.nan)), "NaN"),
         (spoilt(mask=np.ones((9, 9), bool)), "40 × 30 pixels, the first mask 9 × 9"),
-        (spoilt(mask=np.array([["a"]], object)), "no matrix of numbers"),
+        (spoilt(mask=np.array([["a"]], object)), "not a matrix of numbers"),
         (spoilt(mask=np.ones((30, 40)) * 1j), "complex numbers"),
         (spoilt(parts=one_part(np.ones((3, 3), bool))), r"parts\(1\).mask is 3 × 3 pixels"),
         (spoilt(parts="head"), r"anno.objects\(1\).parts is not a struct"),
@@ -108,7 +108,7 @@ def test_what_matlab_keeps_beside_numbers_is_not_read(kind, message, tmp_path):
     content = mat_of(1, struct.pack("<II", 14, len(inner := mat_of(kind, b"")[136:])) + inner)
     path.write_bytes(content)
 
-    with pytest.raises(BadInput, match=f"holds .*{message}"):
+    with pytest.raises(BadInput, match=f"has .*{message}"):
         matfiles.load(path, "anno")
 
 

@@ -243,7 +243,7 @@ def test_what_cannot_be_merged_is_refused():
         merge([pixels((1, 1)), np.zeros((12, 12))])
     with pytest.raises(Refusal, match="Piece 1 is empty"):
         merge([()])
-    with pytest.raises(Refusal, match="The masks are 5 × 4 and 12 × 12 pixels"):
+    with pytest.raises(Refusal, match="The masks have 5 × 4 and 12 × 12 pixels"):
         merge([pixels((1, 1)), np.ones((4, 5))])
     with pytest.raises(ValueError, match="no pieces"):
         merge([])
@@ -251,7 +251,7 @@ def test_what_cannot_be_merged_is_refused():
 
 def test_what_is_too_ragged_or_too_large_is_refused(monkeypatch):
     far = from_json([[[[0, 0], [1, 0], [1, 1]]], [[[30_000, 0], [30_001, 0], [30_001, 1]]]])
-    with pytest.raises(TooLarge, match="reach over 30,001 pixels, and 20,000 can"):
+    with pytest.raises(TooLarge, match="extend over 30,001 pixels; at most 20,000 can"):
         merge([far])
 
     monkeypatch.setattr(alpha_shapes, "MOST_CORNERS", 7)

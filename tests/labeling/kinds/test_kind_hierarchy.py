@@ -35,7 +35,7 @@ def test_settings_have_defaults():
         ({"vocabulary": []}, "settings", "has no setting 'vocabulary'"),
         ({"price": 0.01}, "price", "requires the learned order and the safe mode"),
         ({"price": 0.01, "order": "learned", "mode": "strict"}, "price", "the safe mode"),
-        ({"price": 0, "order": "learned"}, "price", "give 0.0001 to 1"),
+        ({"price": 0, "order": "learned"}, "price", "expected 0.0001 to 1"),
         ({"price": "dear", "order": "learned"}, "price", "expected a number"),
     ],
 )

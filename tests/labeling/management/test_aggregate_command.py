@@ -253,7 +253,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
 @for_each(
     ("options", "message"),
     [
-        (["--method", "posterior"], "needs --gold"),
+        (["--method", "posterior"], "requires --gold"),
         (["--yes", "y"], "--yes requires --method vote-table"),
         (["--method", "mean"], "invalid choice"),
         (["--prior", "-1"], "is not a number from 0"),

@@ -187,18 +187,18 @@ def test_every_instance_of_a_file_comes_in(content, count, pond, shell, tmp_path
 
 
 REFUSED = [
-    (coco({"bbox": [1, 1, 4, 4]}, images=(("a.jpg", 100, 60),) * 2), "'a.jpg' comes again"),
+    (coco({"bbox": [1, 1, 4, 4]}, images=(("a.jpg", 100, 60),) * 2), "'a.jpg' occurs twice"),
     (
         coco({"bbox": [1, 1, 4, 4]})
         | {"images": [{"id": 1, "file_name": n} for n in ("a.jpg", "b.jpg")]},
-        "image 2: the id 1 comes again",
+        "image 2: the id 1 occurs twice",
     ),
     (
         coco({"bbox": [1, 1, 4, 4]})
         | {"categories": [{"id": 1, "name": DOG}, {"id": 1, "name": CUP}]},
-        "category 2: the id 1 comes again",
+        "category 2: the id 1 occurs twice",
     ),
-    (coco(*[{"id": 7, "bbox": [1, 1, 4, 4]}] * 2), "annotation 2: the id 7 comes again"),
+    (coco(*[{"id": 7, "bbox": [1, 1, 4, 4]}] * 2), "annotation 2: the id 7 occurs twice"),
     (
         coco({"segmentation": [SQUARE[:7]]}),
         "annotation 1: its segmentation is neither rings nor RLE",

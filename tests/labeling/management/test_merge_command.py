@@ -123,7 +123,7 @@ def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, 
 @for_each(
     ("options", "message"),
     [
-        (("--alpha", 1), "give --method alphashape"),
+        (("--alpha", 1), "requires --method alphashape"),
         (("--alpha", 1, "--radius", 1, "--method", "alphashape"), "not both"),
         (("--alpha=-1", "--method", "alphashape"), "above 0"),
         (("--method", "hull"), "invalid choice"),

@@ -110,7 +110,7 @@ def test_too_many_people_and_closed_campaigns_are_refused(alice, pond):
 
     with pytest.raises(Refusal, match="at most 25 answers"):
         asking_more.ask_more(pond, pks, 25, alice)
-    with pytest.raises(Refusal, match="give 1 to 25"):
+    with pytest.raises(Refusal, match="expected 1 to 25"):
         asking_more.ask_more(pond, pks, 0, alice)
     lifecycle.change_state(pond, alice, "close")
     with pytest.raises(Conflict, match="closed"):

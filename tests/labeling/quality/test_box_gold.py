@@ -228,7 +228,7 @@ def test_a_complete_pair_becomes_gold_for_those_who_did_not_work_on_it(alice, ca
         ({"answer": [[9, 9, 9, 20]]}, "Row 1: The box has no area"),
         ({"answer": []}, "Row 1: give the boxes of all instances"),
         ({"answer": "good"}, "Row 1: give the boxes of all instances"),
-        ({"topic": "n1"}, "no class 'n1'"),
+        ({"topic": "n1"}, "such as 'n1'"),
     ],
 )
 def test_gold_that_does_not_fit_is_refused_and_nothing_is_made(

@@ -59,7 +59,7 @@ def test_an_unusable_invitation_says_why_and_changes_nothing(coots, alice, charl
     with pytest.raises(Refusal) as refused:
         memberships.accept(secret, charlie)
 
-    words = {"revoked": "withdrawn", "expired": "expired", "used": "used up", "unknown": "exist"}
+    words = {"revoked": "revoked", "expired": "expired", "used": "used up", "unknown": "exist"}
     assert words[fault] in refused.value.message
     assert not Membership.objects.filter(user=charlie).exists()
 

@@ -295,7 +295,7 @@ def test_a_pardon_begins_the_standing_again(pond, alice, bob, golden):
 
 def test_a_pardon_needs_a_reason_and_somebody_to_pardon(pond, alice, bob):
     membership = member(pond, bob)
-    with pytest.raises(Conflict, match="at work already"):
+    with pytest.raises(Conflict, match="working already"):
         monitoring.pardon(membership, alice, "why not")
     membership.stage = "paused"
     membership.save()

@@ -228,7 +228,7 @@ HEAD = "category 1 (dog), part 1 (head): "
             "category 2 (cat): the name n02084071 m",
         ),
         (lambda r: r["categories"][1].update(key="n 1"), "category 2 (cat): the key 'n 1' has"),
-        (lambda r: r["categories"][1].pop("key"), "category 2 (cat): has no key; give the wnid"),
+        (lambda r: r["categories"][1].pop("key"), "category 2 (cat): has no key; use the wnid"),
         (lambda r: r["categories"].append("cow"), "category 3: is 'cow'; write"),
         (lambda r: r.update(categories=[]), "has no categories"),
         (lambda r: r.update(categories={"dog": 1}), "categories is keys and values, no list"),
@@ -368,7 +368,7 @@ def test_a_fault_in_a_text_is_named_with_its_line():
         ("a: &x 1\nb: *x", 2, "uses a YAML alias"),
         ("[" * 3000 + "]" * 3000, None, "nests too deeply"),
         ("#" * (LONGEST + 1), None, "has 500,001 characters"),
-        ("", None, "holds no keys"),
+        ("", None, "has no keys"),
         (TEXT.replace("- limb", "- no"), 9, "aliases is False, no text; put it in quotes"),
     ],
 )

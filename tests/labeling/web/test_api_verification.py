@@ -141,7 +141,7 @@ def test_a_campaign_without_candidates_keeps_no_queries(as_alice, alice, dataset
     refused = as_alice.post("/api/v1/campaigns/coots/questions/", body, JSON)
 
     assert refused.status_code == 400
-    assert "keeps no queries" in refused.content.decode()
+    assert "stores no queries" in refused.content.decode()
 
 
 def test_annotators_get_a_topic_with_its_siblings_and_no_query(pets, bob):

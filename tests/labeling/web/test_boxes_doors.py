@@ -91,7 +91,7 @@ def ask(user, *rows):
 @for_each(("row", "message"), FAULTS.values())
 def test_a_program_s_proposals_that_do_not_fit_are_refused(alice, campaign, row, message):
     if "does not ask" in message:
-        message = "has no class 'n1'"
+        message = "such as 'n1'"
 
     answer = ask(alice, ("1.png", DOG, SIDES), row)
 

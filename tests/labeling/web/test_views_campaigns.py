@@ -501,7 +501,7 @@ def test_gold_is_added_by_hand_and_by_list(desk, coots):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("g1.png,n0,yes", "no class &#x27;n0&#x27;"),
+        ("g1.png,n0,yes", "such as &#x27;n0&#x27;"),
         (f"lost.png,{COOT},yes", "not in the dataset"),
         (f"g1.png,{COOT},maybe", "Row 1: This is not an answer"),
         ("g1.png", "Line 1: wnid is missing"),

@@ -116,7 +116,7 @@ def test_a_view_is_saved_replaced_opened_and_removed(desk, alice, dataset):
 
     assert response["Location"] == "/datasets/pond/images/?q=coot&order=-size"
     assert 'href="?q=coot&amp;order=-size"' in text_of(desk.get("/datasets/pond/images/"))
-    assert "Nothing was saved" in text_of(desk.post(address, {"name": ""}, follow=True))
+    assert "The view was not saved" in text_of(desk.post(address, {"name": ""}, follow=True))
     desk.post(f"/datasets/pond/images/views/{view.pk}/remove/")
     assert not SavedView.objects.exists()
 

@@ -148,7 +148,7 @@ def test_the_package_is_tried_and_kept_with_its_alpha(cows, as_alice):
     assert "chosen 50 px by alphashape" in kept
     merge = GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry["merges"][0]
     assert (merge["method"], merge["radius"]) == ("alphashape", 50)
-    assert "take radius or alphashape" in page(
+    assert "use radius or alphashape" in page(
         as_alice, f"{the('cow-1')}/", **(query | {"method": "hull"})
     )
 

@@ -146,7 +146,7 @@ def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, sm
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"#" * 2_000_001, "larger than 2 MB"),
         (b"#" * 500_001, "at most 500,000 fit"),
-        (b"", "holds no keys"),
+        (b"", "has no keys"),
     ],
 )
 def test_a_file_that_is_none_is_refused(desk, dataset, small, content, message):
@@ -225,7 +225,7 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
         ({"parts-1-several": ""}, "Merge makes 2 instances"),
         ({"parts-1-key": ""}, "Key is missing. Fill it in."),
         ({"parts-1-key": "Leg 1"}, "has other characters than"),
-        ({"parts-2-key": "head"}, "The key head is there twice"),
+        ({"parts-2-key": "head"}, "The key head occurs twice"),
         ({"parts-2-name": "tail"}, "Key is missing. Fill it in."),
         ({"aliases": "cat"}, "The name cat means the category cat already"),
         ({"name": ""}, "Name is missing. Fill it in."),
