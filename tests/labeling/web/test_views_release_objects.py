@@ -34,7 +34,7 @@ def test_every_object_is_shown_with_its_parts_over_its_photograph(client, alice,
     response = objects_page(client, alice, release)
 
     tiles = response.context["tiles"]
-    assert [(tile.thing.image, tile.thing.name) for tile in tiles] == [
+    assert [(tile.parted.image, tile.parted.name) for tile in tiles] == [
         ("cats/0.png", "cat-1"),
         ("cats/0.png", "cow-1"),
         ("cats/1.png", "cat-1"),
@@ -88,7 +88,7 @@ def test_objects_come_in_pages(client, alice, release, monkeypatch):
 
     second = objects_page(client, alice, release, "?page=2")
 
-    assert [tile.thing.image for tile in second.context["tiles"]] == ["cats/1.png"]
+    assert [tile.parted.image for tile in second.context["tiles"]] == ["cats/1.png"]
     assert "Page 2 of 2" in second.content.decode()
 
 
