@@ -169,7 +169,7 @@ def test_sign_up_is_closed_without_an_invitation(client):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"revoked_at": "2020-01-01T00:00:00Z"}, b"withdrawn"),
+        ({"revoked_at": "2020-01-01T00:00:00Z"}, b"revoked"),
         ({"expires_at": "2020-01-01T00:00:00Z"}, b"expired"),
         ({"uses": 1}, b"used up"),
     ],

@@ -133,7 +133,7 @@ def test_a_fault_of_a_coco_annotation_is_named(row, message, tmp_path):
         ({"images": {"1": "a.jpg"}}, "image 1 is not an object"),
         ({"images": [["a.jpg"]]}, "image 1 is not an object"),
         ({"categories": [{"id": 1}]}, "category 1's name is None"),
-        ({"categories": [{"id": 1, "name": "a", "supercategory": 5}]}, "is no text"),
+        ({"categories": [{"id": 1, "name": "a", "supercategory": 5}]}, "is not text"),
         ({"annotations": ["x"]}, "annotation 1 is not an object"),
     ],
 )

@@ -238,7 +238,7 @@ REFUSED = [
     ({"a.xml": b"<annotation><filename>\xff</filename></annotation>"}, "is not XML"),
     (
         f'{{"image": "a.jpg", "class": "{DOG}", "geometry": {{"polygons": [[1, 1, 2]]}}}}\n',
-        "no ring of x, y pairs",
+        "not a ring of three or more x, y pairs",
     ),
     (
         f'{{"image": "a.jpg", "class": "{DOG}", '

@@ -240,7 +240,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r)["merge"]["left"].append("LEG"), PART + "merges into itself"),
         (
             lambda r: part(r)["merge"]["left"].append("head"),
-            PART + "the name head means the part head alr",
+            PART + "the name head is also a name of the part head",
         ),
         (
             lambda r: part(r)["merge"]["left"].append("RuLeg"),
@@ -266,7 +266,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r).update(guidance="x" * 5000), PART + "guidance has 5,000 characters"),
         (
             lambda r: part(r).update(aliases=["head"]),
-            PART + "the name head means the part head already",
+            PART + "the name head is also a name of the part head",
         ),
         (lambda r: part(r).update(aliases=["limb", "Limb"]), PART + "aliases names 'Limb' twice"),
         (lambda r: part(r).update(aliases=[None]), PART + "aliases holds an empty name"),
