@@ -321,7 +321,10 @@ def task_file(tmp_path, *regions, data=None):
         (region(image_rotation=90), "drawn on a turned image"),
         (region(id=7), "has the id 7"),
         (region(parentID="r"), "part of itself"),
-        (region("rectanglelabels", {"x": "a", "rectanglelabels": ["a"]}), "is not a valid rectangle"),
+        (
+            region("rectanglelabels", {"x": "a", "rectanglelabels": ["a"]}),
+            "is not a valid rectangle",
+        ),
         (
             region(
                 "rectanglelabels", {"x": 90, "width": 20, "height": 5, "rectanglelabels": ["a"]}
