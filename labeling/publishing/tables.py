@@ -148,7 +148,7 @@ def _schema(name: str, with_images: bool) -> "pa.Schema":
 
 
 def image_row(photo: Photograph, labels: list[Label], objects: list[Row], licence: str) -> Row:
-    whole = [row for row in objects if not row["part"] and row["area"] is not None]
+    whole = [row for row in objects if not row["part"] and row.get("area") is not None]
     by_value: dict[str, list[str]] = {"yes": [], "no": [], "unknown": []}
     for label in labels:
         by_value[label.value].append(label.key)
@@ -199,7 +199,10 @@ def instance_rows(label: Label) -> Iterator[Row]:
 
 
 def object_rows(drawn: PartedObject, class_name: str) -> Iterator[Row]:
-    """Yield a row for the object, then one for each of its parts."""
+    """Yield a row for the object, then one for each of its parts.
+
+    An object without a box and without an outline has no shape.
+    """
     row: Row = {
         "image": drawn.image,
         "object": drawn.name,
@@ -211,7 +214,8 @@ def object_rows(drawn: PartedObject, class_name: str) -> Iterator[Row]:
         "origin": "",
         "flags": "",
     }
-    yield row | _shape(drawn.box, drawn.outline or ())
+    has_shape = drawn.is_boxed or drawn.outline
+    yield row | (_shape(drawn.box, drawn.outline or ()) if has_shape else {})
     for part in drawn.parts:
         shape = _shape(to_shapely(part.polygons).bounds, part.polygons) if part.polygons else {}
         part_row = {"part": part.key, "part_name": part.name or part.key, "state": part.state}

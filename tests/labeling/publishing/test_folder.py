@@ -12,7 +12,7 @@ from pyarrow import parquet
 from evaluation.release_splits import making
 from labeling.exchange import export_files
 from labeling.files import BadInput
-from labeling.models import Image, Job
+from labeling.models import Image, Item, Job
 from labeling.publishing import folder
 from labeling.release_files import exporting
 from labeling.releases import freezing
@@ -124,6 +124,21 @@ def test_boxes_are_as_in_coco_and_parts_have_the_area_of_their_polygons(
     assert parts["cat-1", "tail"]["state"] == "not_visible"
     assert parts["cat-1", "tail"]["area"] is None
     assert parts["cat-1", ""]["area"] == 48 * 36
+
+
+def test_an_object_that_was_imported_without_a_box_has_none(alice, bob, dataset, tmp_path):
+    row = releases.parts(alice, bob, dataset)
+    whole = Item.objects.filter(image__name="cats/1.png", name="cat-1")
+    whole.update(region=[0, 0, 64, 48], is_boxed=False)
+    row = freezing.freeze(row.campaign, alice)
+
+    published(row, tmp_path / "out")
+
+    [image] = [r for r in rows(tmp_path / "out", "images") if r["name"] == "cats/1.png"]
+    assert image["objects"] == {"bbox": [], "category": [], "area": []}
+    cat, head, *_ = [r for r in rows(tmp_path / "out", "objects") if r["image"] == "cats/1.png"]
+    assert [cat["part"], cat["width"], cat["area"]] == ["", None, None]
+    assert head["area"] is not None
 
 
 def test_documents_state_facts_and_what_is_unknown(alice, bob, dataset, tmp_path):
