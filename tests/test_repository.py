@@ -228,15 +228,15 @@ BUDGETS = {
     "labeling/promptable": 623,
     "labeling/quality": 3_301,
     "labeling/question_graph": 1_358,
-    "labeling/publishing": 686,
-    "labeling/release_files": 1_101,
+    "labeling/publishing": 687,
+    "labeling/release_files": 1_108,
     "labeling/releases": 1_407,
     "labeling/reports": 2_794,
     "labeling/simulation": 1_886,
     "labeling/templatetags": 80,
     "labeling/vocabulary": 595,
     "labeling/web": 8_866,
-    "tests": 83_817,
+    "tests": 83_828,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
