@@ -12,7 +12,7 @@ from typing import TextIO
 from labeling.files import BadInput
 
 # Longer lines are no rows; reading them whole would let a wrong file fill the memory.
-LONGEST_LINE = 1 << 20
+MAX_LINE_LENGTH = 1 << 20
 # A spreadsheet would run a cell that begins with one of these. It gets a leading quote, which is
 # removed when the file is read.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -93,20 +93,23 @@ def _columns(
 def _lines(file: TextIO, path: Path, line_cell: list[int]) -> Iterator[str]:
     """Yield the lines of a file. line_cell: receives the line on which the current row begins."""
     number = row = size = 0
-    while line := file.readline(LONGEST_LINE):
+    while line := file.readline(MAX_LINE_LENGTH):
         number += 1
         if line_cell[0] != row:
             row, size = line_cell[0], 0
         size += len(line)
         if "\0" in line:
             raise BadInput("contains a NUL character", path, number, "save it as plain UTF-8 text")
-        if len(line) == LONGEST_LINE:
+        if len(line) == MAX_LINE_LENGTH:
             raise BadInput(
-                f"the line is longer than {LONGEST_LINE} characters", path, number, "is it a CSV?"
+                f"the line is longer than {MAX_LINE_LENGTH} characters",
+                path,
+                number,
+                "is it a CSV?",
             )
-        if size > LONGEST_LINE:
+        if size > MAX_LINE_LENGTH:
             raise BadInput(
-                f"the row is longer than {LONGEST_LINE} characters",
+                f"the row is longer than {MAX_LINE_LENGTH} characters",
                 path,
                 row,
                 "close every quote that is opened",

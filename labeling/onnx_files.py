@@ -15,10 +15,10 @@ from labeling.files import BadInput
 
 GIB = 1 << 30
 # The largest message that protobuf writes.
-MOST_FILE = 2 * GIB
+MAX_FILE_BYTES = 2 * GIB
 # Bytes of all tensors in memory; sparse ones take far fewer bytes in the file.
-MOST_TENSORS = 4 * GIB
-MOST_PARTS = 5_000_000
+MAX_TENSORS = 4 * GIB
+MAX_PARTS = 5_000_000
 DEEPEST = 32
 # The standard's operators, and those that are built into onnxruntime.
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
@@ -66,19 +66,19 @@ Value = int | memoryview
 def check(path: Path, most_parts: int | None = None) -> None:
     """Raise BadInput for a file that must not be loaded.
 
-    That is: over MOST_FILE bytes, tensors of over MOST_TENSORS, external data, operators outside
-    DOMAINS and the file's own functions, or no ONNX at all. most_parts: by default MOST_PARTS;
+    That is: over MAX_FILE_BYTES, tensors of over MAX_TENSORS, external data, operators outside
+    DOMAINS and the file's own functions, or no ONNX at all. most_parts: by default MAX_PARTS;
     each takes about 250 bytes of memory and 3 µs.
     """
     size = path.stat().st_size
-    if size > MOST_FILE:
+    if size > MAX_FILE_BYTES:
         raise _refused(path, f"has {size / GIB:.1f} GiB, at most 2 are read", "take a smaller one")
     if size == 0:
         raise _damaged(path)
     with path.open("rb") as file:
         # It closes once nothing refers to it, tracebacks included.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    _OnnxCheck(path, most_parts or MOST_PARTS).model(memoryview(content))
+    _OnnxCheck(path, most_parts or MAX_PARTS).model(memoryview(content))
 
 
 @dataclass
@@ -173,9 +173,9 @@ class _OnnxCheck:
         bits = BITS.get(kind, WIDEST)
         # A negative length, written as a large number, is refused by the bound too.
         self.tensors += math.prod(shape if dims is None else dims) * bits // 8
-        if self.tensors > MOST_TENSORS:
+        if self.tensors > MAX_TENSORS:
             raise _refused(
-                self.path, f"has tensors of over {MOST_TENSORS // GIB} GiB", "take a smaller one"
+                self.path, f"has tensors of over {MAX_TENSORS // GIB} GiB", "take a smaller one"
             )
 
     def sparse(self, message: memoryview) -> None:

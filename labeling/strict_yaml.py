@@ -4,9 +4,9 @@ import yaml
 from yaml.constructor import ConstructorError
 
 # PyYAML reads a third of a million characters a second.
-LONGEST = 4_000_000
+MAX_CHARACTERS = 4_000_000
 # Python refuses to write out longer numbers.
-MOST_BITS = 4_096
+MAX_BITS = 4_096
 
 
 class Refers(yaml.YAMLError):
@@ -29,7 +29,7 @@ class _Plain(yaml.SafeLoader):
             made = super().construct_object(node, deep)
         except (ValueError, OverflowError) as error:
             raise _unreadable(node) from error
-        if isinstance(made, int) and made.bit_length() > MOST_BITS:
+        if isinstance(made, int) and made.bit_length() > MAX_BITS:
             raise _unreadable(node)
         return made
 
@@ -44,8 +44,8 @@ def load(text: str) -> object:
 
     Raises yaml.YAMLError, its subclass Refers for references, and RecursionError for deep nesting.
     """
-    if len(text) > LONGEST:
-        raise yaml.YAMLError(f"more than {LONGEST:,} characters; write so much as JSON")
+    if len(text) > MAX_CHARACTERS:
+        raise yaml.YAMLError(f"more than {MAX_CHARACTERS:,} characters; write so much as JSON")
     return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader that takes less
 
 
@@ -68,8 +68,8 @@ def load_with_lines(text: str) -> tuple[object, Lines]:
     >>> load_with_lines("a:\n- b: 1\n")
     ({'a': [{'b': 1}]}, {(): 1, ('a',): 1, ('a', 0): 2, ('a', 0, 'b'): 2})
     """
-    if len(text) > LONGEST:
-        raise yaml.YAMLError(f"more than {LONGEST:,} characters; write so much as JSON")
+    if len(text) > MAX_CHARACTERS:
+        raise yaml.YAMLError(f"more than {MAX_CHARACTERS:,} characters; write so much as JSON")
     loader = _Plain(text)
     try:
         node = loader.get_single_node()

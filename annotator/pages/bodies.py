@@ -119,7 +119,11 @@ def read_answers(body: Body) -> list[SubmittedAnswer]:
 
 def read_version(value: object, where: str) -> int:
     """Return the version that a draft is based on, 0 for none. Raises Refusal."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= drafts.MOST:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not 0 <= value <= drafts.MAX_VERSION
+    ):
         raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
     return value
 

@@ -12,7 +12,7 @@ from annotator.kinds.naming import siblings_of
 from annotator.pages import seats
 from annotator.pages.worded import campaign_for
 from labeling.errors import NotYours
-from labeling.exchange.naming_campaigns import MOST_EXAMPLES
+from labeling.exchange.naming_campaigns import MAX_EXAMPLES
 
 NO_CLASS = _("The campaign has no such class.")
 
@@ -34,6 +34,6 @@ def label_class(request: HttpRequest, name: str) -> HttpResponse:
     for entry in siblings:
         topic = topics[entry["key"]]
         examples = [row for row in topic.get("examples", ()) if row["answer"] == "yes"]
-        rows.append({**entry, "topic": topic, "examples": examples[:MOST_EXAMPLES]})
+        rows.append({**entry, "topic": topic, "examples": examples[:MAX_EXAMPLES]})
     context = {"campaign": campaign, "group": group, "classes": rows, "current": key}
     return render(request, "annotator/class.html", context)

@@ -19,7 +19,7 @@ from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences.objects import DrawnObject, LeftOutObjects, drawn, drawn_objects
 from evaluation.sequences.part_orders import Orders
 from labeling.files import BadInput
-from labeling.formats.reading import MOST_PIXELS
+from labeling.formats.reading import MAX_PIXELS
 from labeling.geometry.crops import Crop
 from labeling.image_files import BadImage, upright
 from labeling.parts.model import PartedObject, Photograph
@@ -341,7 +341,7 @@ def _decode(photo: Photograph, file: IO[bytes]) -> NDArray[np.uint8]:
     """
     try:
         with file:
-            image = upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
+            image = upright(io.BytesIO(file.read()), max_pixels=MAX_PIXELS)
     except (BadImage, OSError) as bad:
         raise BadInput(
             f"the photograph cannot be read: {bad}",

@@ -23,7 +23,7 @@ MAX_BYTES = 1024 * 1024
 # a second for long.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # Upper limit of the version's database column.
-MOST = 2**31 - 1
+MAX_VERSION = 2**31 - 1
 
 
 class Outdated(Conflict):

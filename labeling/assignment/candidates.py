@@ -32,7 +32,7 @@ WIDEST_WINDOW = 5_000
 # Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
 ENOUGH_ROWS = 800
 # Rows read of seats that this person gave back or let expire.
-MOST_REUSABLE = 1_000
+MAX_REUSABLE = 1_000
 # Ordinary questions used to decide whether gold given back before them would still have a seat.
 NEXT_ORDINARY = 10
 
@@ -415,7 +415,7 @@ def _reusable_questions(person: LaneReader) -> list[CandidateQuestion]:
     questions returned next after it, and always if there were none. A keyed hash of the seat
     decides, so the result is stable.
     """
-    rows = fetch(REUSABLE_QUESTIONS, [person.user_id, person.campaign_id, MOST_REUSABLE])
+    rows = fetch(REUSABLE_QUESTIONS, [person.user_id, person.campaign_id, MAX_REUSABLE])
     ordinary = sorted((row[2], bool(row[7])) for row in rows if row[4] is None)
 
     def returns(ticket: int, token: str) -> bool:

@@ -51,9 +51,9 @@ from labeling.models import Campaign, Decision, Membership, Seat, User
 from labeling.models.people import new_token
 
 # Most seats on one page.
-LARGEST_PAGE = 200
+MAX_PAGE_SIZE = 200
 # Most seats that a person may hold, unless one page has more.
-MOST_HELD = 40
+MAX_HELD_SEATS = 40
 # How long a person keeps their seats after closing the browser's page.
 LEASE_AFTER_LEAVING = timedelta(seconds=60)
 # Attempts to fill a page that stays empty because others were faster.
@@ -119,7 +119,7 @@ def next_page(
     size: int | None = None,
     *,
     shown_tokens: Collection[str] = (),
-    most: int = LARGEST_PAGE,
+    most: int = MAX_PAGE_SIZE,
     share_last_questions: bool = False,
 ) -> SeatsPage:
     """Return the person's open seats, filled up to `size` (the policy's page_size) with new ones.

@@ -9,7 +9,7 @@ from django.db.models import Count, OuterRef, Subquery
 from labeling.errors import Refusal
 from labeling.models import Answer, Decision, Membership, Quota, Seat, User
 
-MOST = 1_000_000
+MAX_QUOTA = 1_000_000
 
 
 @transaction.atomic
@@ -109,8 +109,9 @@ def _check(membership: Membership, images_by_topic: Mapping[str, int]) -> None:
                 f"The campaign has no class {topic[:80]!r}. Choose one that it asks about.",
                 field="topic",
             )
-        if isinstance(images, bool) or not isinstance(images, int) or not 1 <= images <= MOST:
+        if isinstance(images, bool) or not isinstance(images, int) or not 1 <= images <= MAX_QUOTA:
             raise Refusal(
-                f"The quota of {topic} is {images!r}; expected a whole number from 1 to {MOST:,}.",
+                f"The quota of {topic} is {images!r}; "
+                f"expected a whole number from 1 to {MAX_QUOTA:,}.",
                 field="images",
             )

@@ -23,7 +23,7 @@ SAME_IOU = 0.5
 SAMPLES = 2_000
 ROUNDS, TOLERANCE = 500, 1e-7
 # Lower limit of a deviation: a person who hit a side by chance must not outweigh all others.
-LEAST_SIGMA = 0.001
+MIN_SIGMA = 0.001
 
 Person = TypeVar("Person", bound=Hashable)
 
@@ -101,7 +101,7 @@ def learn_sigmas(
         before = sigmas
         sigmas = {
             person: max(
-                LEAST_SIGMA,
+                MIN_SIGMA,
                 math.sqrt(
                     (squares[person] + PRIOR_SIDES * PRIOR_SIGMA**2)
                     / (counts[person] + PRIOR_SIDES)

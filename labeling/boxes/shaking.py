@@ -8,7 +8,7 @@ from labeling.geometry.boxes import Box, area, iou
 # Good boxes: mean error of a side as a share of the longer side (METHODS), and the lowest overlap,
 # which is within human noise.
 SIGMA = 0.02
-LEAST_GOOD = 0.85
+MIN_GOOD = 0.85
 # Half of the bad boxes have the first overlap, half the second.
 BAD = ((0.3, 0.6), (0.6, 0.7))
 # Distance of pointing from an object's middle, as a share of its sides.
@@ -23,7 +23,7 @@ def good(box: Box, width: int, height: int, chance: random.Random) -> Box:
     for _ in range(STEPS):
         moved = [side + chance.gauss(0, SIGMA * longer) for side in box]
         shaken = _inside(moved, width, height)
-        if iou(shaken, box) >= LEAST_GOOD:
+        if iou(shaken, box) >= MIN_GOOD:
             return shaken
     return _inside(list(box), width, height)
 

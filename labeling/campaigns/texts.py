@@ -28,10 +28,10 @@ from labeling.models import Campaign, CampaignText, User
 from labeling.records import Record
 
 # Characters.
-LONGEST = {"title": 200, "instructions": 100_000, "question": 80}
-LONGEST_OF_CLASS = {"name": 200, "definition": 2_000, "guidance": 10_000}
+MAX_LENGTHS = {"title": 200, "instructions": 100_000, "question": 80}
+MAX_CLASS_TEXT_LENGTHS = {"name": 200, "definition": 2_000, "guidance": 10_000}
 MAX_BYTES = 4 * 1024**2
-SECTIONS = (*LONGEST, "classes", "parts")
+SECTIONS = (*MAX_LENGTHS, "classes", "parts")
 Content = Mapping[str, Any]
 Texts = dict[str, Content]
 
@@ -160,8 +160,8 @@ def _content(
     for section, value in content.items():
         if section not in SECTIONS:
             raise _fault([language, section], f"is not a text. Use one of: {', '.join(SECTIONS)}")
-        if section in LONGEST:
-            text = _text([language, section], value, LONGEST[section])
+        if section in MAX_LENGTHS:
+            text = _text([language, section], value, MAX_LENGTHS[section])
             cleaned |= {section: text} if text else {}
             continue
         if not isinstance(value, dict):
@@ -182,11 +182,13 @@ def _content(
 
 def _entry(path: list[str], entry: object, section: str) -> str | dict[str, str]:
     if section == "parts" or not isinstance(entry, dict):
-        return _text(path, entry, LONGEST_OF_CLASS["name"])
-    if unknown := sorted(set(entry) - set(LONGEST_OF_CLASS)):
-        known = ", ".join(LONGEST_OF_CLASS)
+        return _text(path, entry, MAX_CLASS_TEXT_LENGTHS["name"])
+    if unknown := sorted(set(entry) - set(MAX_CLASS_TEXT_LENGTHS)):
+        known = ", ".join(MAX_CLASS_TEXT_LENGTHS)
         raise _fault([*path, str(unknown[0])], f"is not a text of a class. Use one of: {known}")
-    texts = {key: _text([*path, key], text, LONGEST_OF_CLASS[key]) for key, text in entry.items()}
+    texts = {
+        key: _text([*path, key], text, MAX_CLASS_TEXT_LENGTHS[key]) for key, text in entry.items()
+    }
     return {key: text for key, text in texts.items() if text}
 
 

@@ -31,7 +31,7 @@ from labeling.models import (
 
 State = Question.State
 DROP = "drop"
-LONGEST_NOTE = 2_000
+MAX_NOTE_LENGTH = 2_000
 NOT_IN_REVIEW = "This question is not, or no longer, in review. Continue with the next one."
 CHANGED_MEANWHILE = (
     "Another reviewer decided first, or the question has a new answer. Check it again."
@@ -104,9 +104,9 @@ def send_back(
     note = note.strip()
     if not KINDS[campaign.kind].drawn:
         raise Refusal("Only drawings are sent back; decide this question yourself.")
-    if not note or len(note) > LONGEST_NOTE:
+    if not note or len(note) > MAX_NOTE_LENGTH:
         raise Refusal(
-            f"Write a note of at most {LONGEST_NOTE:,} characters on what to correct. The "
+            f"Write a note of at most {MAX_NOTE_LENGTH:,} characters on what to correct. The "
             "annotator reads it.",
             field="note",
         )

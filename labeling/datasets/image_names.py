@@ -12,7 +12,7 @@ from labeling.errors import Refusal
 from labeling.models import Dataset
 
 BATCH = 2_000
-MOST_CANDIDATES = 5
+MAX_CANDIDATES = 5
 
 
 class NamedImage(NamedTuple):
@@ -97,9 +97,9 @@ def _short_names(name: str) -> Iterable[str]:
 
 
 def _ambiguous(name: str, images: list[str]) -> Refusal:
-    more = " …" if len(images) > MOST_CANDIDATES else ""
+    more = " …" if len(images) > MAX_CANDIDATES else ""
     return Refusal(
-        f"The image {name!r} may be {', '.join(sorted(images)[:MOST_CANDIDATES])}{more}. "
+        f"The image {name!r} may be {', '.join(sorted(images)[:MAX_CANDIDATES])}{more}. "
         "Write its whole name.",
         field="image",
     )

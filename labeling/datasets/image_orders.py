@@ -26,7 +26,7 @@ RANKS: dict[str, tuple[str, object]] = {
     "doubtful": ("doubt", image_ranks.NO_DOUBT),
 }
 # A window of a large dataset reads the newest campaigns only.
-MOST_CAMPAIGNS = 50
+MAX_CAMPAIGNS = 50
 
 
 class Place(NamedTuple):
@@ -140,7 +140,7 @@ class RankOrder:
     is_stored = True
 
     def __init__(self, dataset: Dataset, campaigns: Sequence[int], order: str) -> None:
-        self.dataset, self.campaigns = dataset, campaigns[:MOST_CAMPAIGNS]
+        self.dataset, self.campaigns = dataset, campaigns[:MAX_CAMPAIGNS]
         self.column, self.last = RANKS[order]
 
     def of(self, image: Image) -> Place | None:

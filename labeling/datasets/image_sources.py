@@ -24,7 +24,7 @@ from typing import IO
 from labeling.csv_rows import plain_cell
 from labeling.errors import Refusal
 
-MAX_NAME = 400
+MAX_NAME_LENGTH = 400
 MAX_LICENCE = 200
 MAX_SOURCE = 500
 MAX_QUERY = 200
@@ -115,8 +115,8 @@ def clean_name(name: str) -> str:
     clean = "/".join(parts)
     if not clean.strip():
         raise Refusal("It has no name.", field="name")
-    if len(clean) > MAX_NAME:
-        raise Refusal(f"Its name is longer than {MAX_NAME} characters.", field="name")
+    if len(clean) > MAX_NAME_LENGTH:
+        raise Refusal(f"Its name is longer than {MAX_NAME_LENGTH} characters.", field="name")
     return clean
 
 

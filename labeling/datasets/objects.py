@@ -30,7 +30,7 @@ from labeling.parts.model import (
 )
 
 BATCH = 2_000
-LONGEST = {"name": 80, "key": 64, "source": 200}
+MAX_LENGTHS = {"name": 80, "key": 64, "source": 200}
 
 OnFault = Callable[[PartedObject, Refusal], None]
 OnPut = Callable[[PartedObject, Item], None]
@@ -220,7 +220,7 @@ class _ObjectTarget:
             same = item.region == region
             if same and self.categories[image.pk, name] == parted.category:
                 return name
-        word = self.words.get(parted.category, parted.category)[: LONGEST["name"] - 8]
+        word = self.words.get(parted.category, parted.category)[: MAX_LENGTHS["name"] - 8]
         number = 1
         while f"{word}-{number}" in items_by_name:
             number += 1
@@ -312,7 +312,7 @@ def _write(
 def _sources(parted: PartedObject, source: str) -> dict[str, str]:
     """Return the source of labels by origin."""
     label_source = parted.source or source
-    longest = LONGEST["source"]
+    longest = MAX_LENGTHS["source"]
     return {
         "given": label_source[:longest],
         "explicit": f"{label_source[: longest - 10]}: explicit",
@@ -409,18 +409,18 @@ def _box(values: Sequence[float]) -> str:
 
 def _check(parted: PartedObject) -> None:
     """Raise Refusal for names that are too long or parts that occur twice."""
-    if len(parted.name) > LONGEST["name"]:
+    if len(parted.name) > MAX_LENGTHS["name"]:
         raise Refusal(
             f"The name {parted.name[:80]!r}… has {len(parted.name)} characters; use at most "
-            f"{LONGEST['name']}.",
+            f"{MAX_LENGTHS['name']}.",
             field="name",
         )
     keys = [part.key for part in parted.parts]
     for key in (parted.category, *keys):
-        if not 0 < len(key) <= LONGEST["key"] or key == OUTLINE:
+        if not 0 < len(key) <= MAX_LENGTHS["key"] or key == OUTLINE:
             raise Refusal(
-                f"{key[:80]!r} cannot be the key of a category or part. Use 1 to {LONGEST['key']} "
-                f"characters other than {OUTLINE!r}.",
+                f"{key[:80]!r} cannot be the key of a category or part. "
+                f"Use 1 to {MAX_LENGTHS['key']} characters other than {OUTLINE!r}.",
                 field="key",
             )
     if repeated := next((key for key in keys if keys.count(key) > 1), None):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.core.cache import caches
 
 T = TypeVar("T")
-LONGEST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 
 
 def cached(key: str, compute: Callable[[], T], seconds: float = 0.0) -> T:
@@ -22,7 +22,7 @@ def cached(key: str, compute: Callable[[], T], seconds: float = 0.0) -> T:
     begun = time.monotonic()
     value = compute()
     took = time.monotonic() - begun
-    lasting = max(seconds, min(LONGEST_SECONDS, 100 * took) if took > 0.1 else 0.0)
+    lasting = max(seconds, min(MAX_SECONDS, 100 * took) if took > 0.1 else 0.0)
     if lasting:
         # Stored in a tuple, since None is a valid value.
         cache.set(key, (value,), lasting)

@@ -14,7 +14,7 @@ from labeling.estimators.aggregation import AnswerTable, Floats, Ints, pick, vot
 # Lowest value before a log: log 0 would exclude a class for ever.
 FLOOR = 1e-10
 # Most numbers in the confusion matrices, with 8 bytes each in three arrays.
-LARGEST = 2**27
+MAX_MATRIX_ENTRIES = 2**27
 
 
 class MatricesTooLarge(ValueError):
@@ -75,7 +75,7 @@ def dawid_skene(
     `tolerance`, or after max_iterations. Without priors it agrees with crowd-kit's DawidSkene,
     iteration by iteration.
     """
-    if n_annotators * n_classes**2 > LARGEST:
+    if n_annotators * n_classes**2 > MAX_MATRIX_ENTRIES:
         raise MatricesTooLarge(
             f"{n_annotators} annotators with {n_classes} classes need "
             f"{n_annotators * n_classes**2 * 8 / 2**30:.0f} GiB for their confusion matrices"

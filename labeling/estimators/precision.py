@@ -31,7 +31,7 @@ SUREST, WORST = 1e-5, 0.5
 NEGLIGIBLE = 1e-6
 # Larger numbers of images are capped: beyond this, chance moves the share of wrong ones far less
 # than the model's uncertainty.
-MOST_IMAGES = 2_000
+MAX_IMAGES = 2_000
 CHUNK = 250
 
 
@@ -169,13 +169,13 @@ def _stated(
     bad, good = shapes[0] + wrong, shapes[1] + right
     left = np.array([verified.yes - verified.audited for verified in classes])
     share = _median(bad / (bad + good), weights)
-    low, high = _bounds(np.minimum(left, MOST_IMAGES), bad, good, weights, level)
+    low, high = _bounds(np.minimum(left, MAX_IMAGES), bad, good, weights, level)
     rows = []
     for index, row in enumerate(classes):
         if not row.yes:
             rows.append(Precision(None, None, None))
             continue
-        scale = left[index] / max(min(left[index], MOST_IMAGES), 1)
+        scale = left[index] / max(min(left[index], MAX_IMAGES), 1)
         fewest, most = (row.wrong + count[index] * scale for count in (low, high))
         stated = row.wrong + left[index] * share[index]
         interval = (1 - float(most) / row.yes, 1 - float(fewest) / row.yes)

@@ -17,7 +17,7 @@ from labeling.estimators.aggregation import AnswerTable, Floats, Ints
 from labeling.estimators.dawid_skene import FLOOR, DawidSkene
 
 # Below this many gold images no single number is stated, only its interval.
-FEWEST_GOLD = 20
+MIN_GOLD = 20
 DRAWS = 400
 DIGITS = 6
 # Factor of the Laplace covariance, which is too small if few gold images are wrong. Measured on
@@ -26,7 +26,7 @@ WIDER = 1.5
 # Standard deviations above the mean of the log odds, for the 80 % upper bound.
 UPPER = 0.84
 # Margins are clipped at this quantile of the gold's margins.
-LARGEST = 0.9
+MARGIN_QUANTILE = 0.9
 # A target needs at least ANSWERS_OF_TARGET / target known answers.
 ANSWERS_OF_TARGET = 3
 
@@ -93,7 +93,7 @@ TYPICAL = ErrorModel(UNKNOWN.means, ((0.0,) * 3,) * 3, 0, 0.0)
 class StatedError:
     """The share of labels that are wrong: a value and its interval, or else a range.
 
-    value is None below FEWEST_GOLD gold images. Without a basis only `range` is set: the error of
+    value is None below MIN_GOLD gold images. Without a basis only `range` is set: the error of
     the measured crowds at the same margins and votes.
     """
 
@@ -199,7 +199,7 @@ def measure(
     model = fit(evidence.margins, evidence.votes, evidence.wrong)
     if not len(margins):
         return StatedError(None, None, evidence.basis), model
-    value = float(model.error(margins, votes).mean()) if model.gold >= FEWEST_GOLD else None
+    value = float(model.error(margins, votes).mean()) if model.gold >= MIN_GOLD else None
     interval = model.mean_interval(margins, votes, seed)
     return StatedError(value, interval, evidence.basis), model
 
@@ -237,7 +237,7 @@ def fit_prefixes(prefixes: VotePrefixes) -> ErrorModel:
         weights,
         gold=len(np.unique(prefixes.images)),
         prior=SETTLING,
-        largest_margin=float(np.quantile(prefixes.margins, LARGEST)),
+        largest_margin=float(np.quantile(prefixes.margins, MARGIN_QUANTILE)),
     )
 
 

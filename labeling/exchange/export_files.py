@@ -33,7 +33,7 @@ from labeling.releases import freezing
 
 KIND = "export labels"
 # About four seconds' work, zipping included.
-MOST_WORK_IN_REQUEST = 200_000
+MAX_WORK_IN_REQUEST = 200_000
 # An object with its parts takes as long as this many labels.
 WORK_PER_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "yolo": 1, "datumaro": 1, "pictures": 6_000}
 DEFAULT_WORK_PER_OBJECT = 400
@@ -74,7 +74,7 @@ def fetch(
         return open(shared_files.find(path, _stored_name(path)), "rb")
     if not freezing.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
-    if work(release, format_name, options) > MOST_WORK_IN_REQUEST:
+    if work(release, format_name, options) > MAX_WORK_IN_REQUEST:
         return _export_job(release, format_name, options)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:

@@ -20,7 +20,7 @@ from labeling.kinds.base import CHAINS, Answer
 MAX_LINES = 1_000_000
 SHOWN = 60
 # Lengths of the database columns, checked here because SQLite does not check them.
-LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
+MAX_LENGTHS = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
 # Columns that may be numbers in JSON.
 NUMBERS = ("confidence", "x0", "y0", "x1", "y1")
 SELECTION_CODE = "is_selection"
@@ -224,7 +224,7 @@ def read_people(content: str | bytes) -> list[str]:
         name = row["name"]
         if name in lines:
             raise _fault(number, f"{name[:SHOWN]} is already on line {lines[name]}", "people")
-        if len(name) > LONGEST["source"]:
+        if len(name) > MAX_LENGTHS["source"]:
             raise _fault(number, "a name has at most 200 characters", "people")
         lines[name] = number
     return list(lines)
@@ -276,8 +276,8 @@ def _cell(value: object, name: str, number: int, field: str) -> object:
             raise _fault(number, f"{name} is not a text", field)
         if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in word):
             raise _fault(number, f"{name} contains a NUL or a lone surrogate", field)
-        if len(word) > LONGEST.get(name, len(word)):
-            raise _fault(number, f"{name} is longer than {LONGEST[name]} characters", field)
+        if len(word) > MAX_LENGTHS.get(name, len(word)):
+            raise _fault(number, f"{name} is longer than {MAX_LENGTHS[name]} characters", field)
     if name == "url" and value and not str(value).startswith(("http://", "https://")):
         raise _fault(number, "url begins with neither http:// nor https://", field)
     return value or ""

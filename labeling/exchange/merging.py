@@ -23,9 +23,9 @@ from labeling.parts.model import Merge, Part
 logger = logging.getLogger(__name__)
 
 # The circumcircle of a pixel: with a smaller radius no corners are joined.
-LEAST_PX = math.sqrt(0.5)
+MIN_PX = math.sqrt(0.5)
 # More than any photograph's diagonal; beyond, every alpha shape is the convex hull.
-MOST_PX = 1_000_000.0
+MAX_PX = 1_000_000.0
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> M
         raise Refusal(f"The method {method} needs a radius.", field="radius")
     if radius is None:
         return replace(merge, chosen=False, method=method)
-    if not LEAST_PX <= radius <= MOST_PX:
+    if not MIN_PX <= radius <= MAX_PX:
         raise Refusal(
-            f"The radius is {radius:g}; give {LEAST_PX:.2f} to {MOST_PX:,.0f} pixels.",
+            f"The radius is {radius:g}; give {MIN_PX:.2f} to {MAX_PX:,.0f} pixels.",
             field="radius",
         )
     return replace(merge, radius=radius, chosen=True, method=method)

@@ -12,7 +12,7 @@ from labeling.kinds import KINDS
 from labeling.models import Campaign, Dataset, Example, User
 
 # Per class, as in Russakovsky et al. (2015), section 6.4.1.
-MOST_EXAMPLES = 13
+MAX_EXAMPLES = 13
 BATCH = 2_000
 Examples = Sequence[tuple[str, str]]
 
@@ -54,7 +54,7 @@ def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def add_examples(campaign: Campaign, examples: Examples) -> None:
-    """Add the first MOST_EXAMPLES images of each class as its examples. Raises Refusal."""
+    """Add the first MAX_EXAMPLES images of each class as its examples. Raises Refusal."""
     if not examples:
         return
     if not campaign.settings.get("most"):
@@ -72,7 +72,7 @@ def add_examples(campaign: Campaign, examples: Examples) -> None:
     rows = [
         Example(topic_id=topics[key], image_id=image, answer="yes")
         for key, class_images in by_class.items()
-        for image in class_images[:MOST_EXAMPLES]
+        for image in class_images[:MAX_EXAMPLES]
     ]
     Example.objects.bulk_create(rows, batch_size=BATCH)
 

@@ -12,8 +12,8 @@ from labeling.formats.reading import Skipped, add_skipped
 # Length limit of each list; the counts are of all.
 LISTED = 500
 # Limits of unknown names: how many different ones, and their length.
-MOST_NAMES = 500
-LONGEST_NAME = 100
+MAX_NAMES = 500
+MAX_NAME_LENGTH = 100
 T = TypeVar("T")
 
 
@@ -86,12 +86,12 @@ class PartImportReport:
 
     def miss(self, category: str, part: str = "") -> None:
         """Count a category, or a part of one, that the vocabulary lacks."""
-        key = (category[:LONGEST_NAME], part[:LONGEST_NAME])
+        key = (category[:MAX_NAME_LENGTH], part[:MAX_NAME_LENGTH])
         if not self._rows:
             self._rows = {(row["category"], row["part"]): row for row in self.unknown}
         if key in self._rows:
             self._rows[key]["count"] += 1
-        elif len(self.unknown) < MOST_NAMES:
+        elif len(self.unknown) < MAX_NAMES:
             self._rows[key] = {"category": key[0], "part": key[1], "count": 1}
             self.unknown.append(self._rows[key])
 

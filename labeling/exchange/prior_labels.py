@@ -33,8 +33,8 @@ from labeling.release_files import exporting
 Watch = Callable[[Iterable[Label]], Iterable[Label]]
 Row = Mapping[str, Any]
 BATCH = 2_000
-MOST_SENTENCES = 20
-LONGEST = {"key": 64, "source": 200}
+MAX_SENTENCES = 20
+MAX_LENGTHS = {"key": 64, "source": 200}
 
 
 def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
@@ -61,7 +61,7 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
                 key=key,
                 value=value,
                 geometry=geometry,
-                source=source[: LONGEST["source"]],
+                source=source[: MAX_LENGTHS["source"]],
                 created_at=now,
             )
             for image, key, value, geometry in checked
@@ -130,7 +130,7 @@ def import_labels(
         "unknown": merged.unknown,
         "sources": sorted(rows),
         "skipped": skipped,
-        "mended": mended[:MOST_SENTENCES],
+        "mended": mended[:MAX_SENTENCES],
     }
 
 
@@ -152,7 +152,7 @@ class _Merged:
         origin = label.source or self.source
         if label.origin != replaying.GIVEN:
             origin = f"{self.source}: {label.origin}"
-        key = (origin[: LONGEST["source"]], label.image, label.key)
+        key = (origin[: MAX_LENGTHS["source"]], label.image, label.key)
         earlier = self.labels.get(key)
         if earlier is not None:
             _check_agreement(
@@ -218,10 +218,10 @@ def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
     value = row.get("value", replaying.YES)
     if not image:
         raise Refusal(f"{prefix} has no image name. Add it.", field="image")
-    if not 0 < len(key) <= LONGEST["key"]:
+    if not 0 < len(key) <= MAX_LENGTHS["key"]:
         raise Refusal(
             f"{prefix}: the class {key[:80]!r} has {len(key)} characters; use 1 to "
-            f"{LONGEST['key']}, such as a wnid.",
+            f"{MAX_LENGTHS['key']}, such as a wnid.",
             field="key",
         )
     if value not in (replaying.YES, replaying.NO):

@@ -49,7 +49,7 @@ __all__ = ["read", "write"]
 # This format computes what no part covers, as pixels: a fifth of the work of exact polygons.
 MAKES_REST = True
 # Pixels of the canvas on which parts are rasterized together.
-MOST_TOGETHER = 500_000
+MAX_LOT_PIXELS = 500_000
 
 
 def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
@@ -237,7 +237,7 @@ def _canvas_batches(regions: list[Polygons]) -> Iterator[list[int]]:
         wide = high = 0
         for at in together:
             x0, y0, x1, y1 = box_of(regions[at])
-            if lot and (wide + x1 - x0) * max(high, y1 - y0) > MOST_TOGETHER:
+            if lot and (wide + x1 - x0) * max(high, y1 - y0) > MAX_LOT_PIXELS:
                 yield lot
                 lot, wide, high = [], 0, 0
             lot.append(at)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labeling.files import BadInput
 from labeling.formats import sidecar
 from labeling.formats.label import ExportContext
-from labeling.formats.reading import MOST_PIXELS, LabelReading
+from labeling.formats.reading import MAX_PIXELS, LabelReading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -36,7 +36,7 @@ FOLDER = "masks"
 SHARED = "labels.json"
 # VOC's index of object borders.
 VOID = 255
-MOST_PARTS = 254
+MAX_PARTS = 254
 # Names of masks that belong to another mask's .json.
 EXTRA = re.compile(r"^\d+-(\d+|object)$")
 Indices = NDArray[np.uint8]
@@ -109,7 +109,7 @@ def _layer_for(
 ) -> int:
     """Return the first layer that is free under the mask, or a new one."""
     for at, layer in enumerate(layers):
-        if len(names[at]) < MOST_PARTS and not layer[window][mask].any():
+        if len(names[at]) < MAX_PARTS and not layer[window][mask].any():
             return at
     layers.append(np.zeros((photo.height, photo.width), np.uint8))
     names.append({})
@@ -303,7 +303,7 @@ class _Mask:
                 file=path,
                 cure="save it with a palette or as 8-bit grey",
             )
-        if size[0] * size[1] > MOST_PIXELS:
+        if size[0] * size[1] > MAX_PIXELS:
             raise BadInput(f"is {size[0]} × {size[1]} pixels", file=path, cure="save it smaller")
         if expected is not None and size != expected:
             raise BadInput(

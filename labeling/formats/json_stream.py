@@ -14,7 +14,7 @@ from labeling.files import BadInput, StrPath
 
 CHUNK = 1 << 20
 # An element is read whole; hundreds of megabytes for one are an attack or a mistake.
-MOST_ELEMENT = 256 << 20
+MAX_ELEMENT = 256 << 20
 SPACE = " \t\r\n"
 Row = tuple[str, str, Any]
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -153,7 +153,7 @@ class _Text:
             return False
         self.lines += self.held.count("\n", 0, self.at)
         self.held, self.at = self.held[self.at :], 0
-        if len(self.held) > MOST_ELEMENT:
+        if len(self.held) > MAX_ELEMENT:
             raise self.broken("has a value of over 256 MiB")
         try:
             added = self.file.read(max(CHUNK, len(self.held)))

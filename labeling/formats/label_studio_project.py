@@ -21,12 +21,12 @@ CONFIG = "label_config.xml"
 # Address of Label Studio's local file storage.
 LOCAL_FILES = "/data/local-files/?d="
 BASE = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://|/)[^\s\x00-\x1f\x7f]*")
-LONGEST_BASE = 500
+MAX_BASE_LENGTH = 500
 
 
 def check_base(base: str) -> str:
     """Return the base of image addresses. Raises BadInput if it is invalid."""
-    if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
+    if base and (len(base) > MAX_BASE_LENGTH or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
             f"the image base {base[:80]!r} is not an address",
             cure="use an address such as https://host/images/, s3://bucket/folder/ or "

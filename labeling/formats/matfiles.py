@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from labeling.files import BadInput, StrPath
 
 # Limit of unpacked bytes, enough for a hundred masks of ten megapixels.
-MOST_BYTES = 1 << 30
-MOST_ELEMENTS = 1_000_000
+MAX_BYTES = 1 << 30
+MAX_ELEMENTS = 1_000_000
 DEEPEST = 20
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, TEXT = 1, 2, 4
@@ -68,7 +68,7 @@ def load(path: StrPath, variable: str) -> Value:
     Raises BadInput for other files and other types.
     """
     with open(path, "rb") as file:
-        raw = file.read(MOST_BYTES + 1)
+        raw = file.read(MAX_BYTES + 1)
     order = _byte_order(raw, path)
     try:
         return _Tree(order, path).variable(raw, variable)
@@ -88,7 +88,7 @@ def _byte_order(raw: bytes, path: StrPath) -> str:
     order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
     if order is None or struct.unpack(f"{order}H", raw[124:126]) != (0x0100,):
         raise BadInput("is no MATLAB v5 file", file=path, cure="save it in MATLAB with '-v7'")
-    if len(raw) > MOST_BYTES:
+    if len(raw) > MAX_BYTES:
         raise BadInput("has over 1 GiB", file=path, cure="split it")
     return order
 
@@ -124,7 +124,7 @@ class _Tree:
         self.seen = 0
 
     def variable(self, raw: bytes, name: str) -> Value:
-        at, left = 128, MOST_BYTES
+        at, left = 128, MAX_BYTES
         while at < len(raw):
             element = self._element(raw, at, len(raw))
             inside = raw
@@ -145,7 +145,7 @@ class _Tree:
 
     def _element(self, raw: bytes, at: int, limit: int) -> _Element:
         self.seen += 1
-        if at + 8 > limit or self.seen > MOST_ELEMENTS:
+        if at + 8 > limit or self.seen > MAX_ELEMENTS:
             raise _damaged(self.path)
         kind, length = struct.unpack_from(f"{self.order}II", raw, at)
         if kind >> 16:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from labeling.formats import matfiles, sidecar
 from labeling.formats.label import ExportContext
 from labeling.formats.matfiles import Value
-from labeling.formats.reading import MOST_PIXELS, LabelReading
+from labeling.formats.reading import MAX_PIXELS, LabelReading
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
 from labeling.parts.model import (
@@ -308,7 +308,7 @@ class _PascalImage:
             )
         size = (value.shape[1], value.shape[0])
         if self.size is None:
-            if not 0 < value.size <= MOST_PIXELS:
+            if not 0 < value.size <= MAX_PIXELS:
                 raise self.reading.bad(f"{entry}.mask is {size[0]} × {size[1]}", "save a mask")
             self.size = size
         if size != self.size:

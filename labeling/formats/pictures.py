@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from labeling.files import BadInput
 from labeling.formats.label import ExportContext
-from labeling.formats.reading import MOST_PIXELS
+from labeling.formats.reading import MAX_PIXELS
 from labeling.formats.sidecar import file_path
 from labeling.geometry.polygons import Point, Polygons, Ring, to_shapely
 from labeling.image_files import BadImage, upright
@@ -93,7 +93,7 @@ def _photograph(photo: Photograph) -> Image.Image:
         )
     try:
         with photo.open() as file:
-            return upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
+            return upright(io.BytesIO(file.read()), max_pixels=MAX_PIXELS)
     except FileNotFoundError:
         raise BadInput(
             "the photograph is missing", file=photo.name, cure="copy it there under that name"

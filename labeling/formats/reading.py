@@ -18,10 +18,10 @@ from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject
 from labeling.plurals import count_of
 
 # Larger images are not photographs, and their masks would fill the memory.
-MOST_PIXELS = 200_000_000
+MAX_PIXELS = 200_000_000
 # Limit of corners; the pixel edges of a ragged mask have thousands.
-MOST_VERTICES = 200_000
-MOST_NAME = 64
+MAX_VERTICES = 200_000
+MAX_NAME_LENGTH = 64
 
 # Files count pixels from 0 or from 1 and round: shapes may leave the image by this much.
 EDGE_PX = 1.0
@@ -160,7 +160,7 @@ class LabelReading:
 
     def _clean(self, value: Any, size: Size | None, entry: str) -> Polygons:
         width, height = size or (math.inf, math.inf)
-        return clean(value, width, height, entry, MOST_VERTICES, EDGE_PX if size else math.inf)
+        return clean(value, width, height, entry, MAX_VERTICES, EDGE_PX if size else math.inf)
 
     def _refused(self, refusal: Refusal) -> BadInput:
         cure = "correct it" if self.repair else "correct it, or import with --repair"
@@ -168,7 +168,7 @@ class LabelReading:
 
     def size(self, width: object, height: object, entry: str) -> Size:
         """Return (width, height) of an image in pixels. Raises BadInput."""
-        if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MOST_PIXELS):
+        if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MAX_PIXELS):
             raise self.bad(
                 f"{entry} is {_short(width)} × {_short(height)} pixels",
                 "write its width and height as whole numbers",
@@ -338,7 +338,9 @@ class LabelReading:
             return word
         raise self.bad(f"{entry} is {_short(word)}", f"use {', '.join(words)}")
 
-    def text(self, value: object, entry: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
+    def text(
+        self, value: object, entry: str, *, empty: bool = False, most: int = MAX_NAME_LENGTH
+    ) -> str:
         """Return a name in a file. Raises BadInput for other types, NUL, and too long a text."""
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
@@ -350,7 +352,7 @@ class LabelReading:
             )
         return value
 
-    def name(self, value: object, entry: str, most: int = MOST_NAME) -> str:
+    def name(self, value: object, entry: str, most: int = MAX_NAME_LENGTH) -> str:
         """Return the name of a class or a part in NFC, stripped."""
         return nfc(self.text(value, entry, most=most).strip())
 
@@ -438,7 +440,7 @@ def _finite_pieces(value: Any) -> list[list[Ring]]:
             pieces.append([])
             for ring in piece:
                 count += len(ring)
-                if count > MOST_VERTICES:
+                if count > MAX_VERTICES:
                     return []
                 pieces[-1].append(tuple((float(x), float(y)) for x, y in ring))
     except (TypeError, ValueError, OverflowError):

@@ -9,8 +9,8 @@ from labeling.files import BadInput, StrPath
 from labeling.formats.reading import LabelReading
 
 # Limit of a file name in bytes; file systems allow 255 with the extension.
-LONGEST = 160
-MOST_BYTES = 64 << 20
+MAX_NAME_BYTES = 160
+MAX_BYTES = 64 << 20
 
 
 def write(path: Path, content: Mapping[str, object]) -> None:
@@ -22,7 +22,7 @@ def write(path: Path, content: Mapping[str, object]) -> None:
 
 def read(path: Path) -> dict[str, object]:
     """Return the JSON object in a file. Raises BadInput for other values."""
-    if path.stat().st_size > MOST_BYTES:
+    if path.stat().st_size > MAX_BYTES:
         raise BadInput("has over 64 MiB", file=path, cure="export it again")
     content = read_json(path)
     if not isinstance(content, dict):
@@ -66,7 +66,7 @@ def file_name(name: str) -> str:
     safe = "".join(c if c.isalnum() or c in "._- ()," else f"%{ord(c):02X}" for c in name)
     if not safe.strip(". ") or safe[-1] in ". ":
         safe = safe.replace(".", "%2E").replace(" ", "%20") or "%"
-    if len(safe.encode()) > LONGEST:
+    if len(safe.encode()) > MAX_NAME_BYTES:
         safe = f"{safe.encode()[:100].decode(errors='ignore')}~{_digest(name)}"
     return safe
 

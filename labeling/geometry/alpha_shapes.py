@@ -35,10 +35,10 @@ from labeling.geometry.regions import (
 
 Ints = NDArray[np.int64]
 # Ragged masks of a large photograph have tens of thousands.
-MOST_CORNERS = 200_000
+MAX_CORNERS = 200_000
 # Ours, and the alphashape package, which takes 0.08 ms a corner.
 METHODS = ("radius", "alphashape")
-MOST_CORNERS_OF_PACKAGE = 20_000
+MAX_PACKAGE_CORNERS = 20_000
 # The package takes circumradii below 1 / alpha, and computes them to 4e-8 in the worst case (half a
 # pixel, 20,000 pixels from the origin). A radius longer by this share includes equal circumradii.
 PACKAGE_MARGIN = 1e-6
@@ -209,14 +209,14 @@ def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
         first = np.unique(labels[y, x], return_index=True)[1]
         kept[y[first], x[first]] = True
     y, x = np.nonzero(kept)
-    if len(y) > MOST_CORNERS:
+    if len(y) > MAX_CORNERS:
         raise TooLarge(
-            f"The border of the pieces has {len(y):,} corners, and {MOST_CORNERS:,} can be merged. "
+            f"The border of the pieces has {len(y):,} corners, and {MAX_CORNERS:,} can be merged. "
             "Smooth the masks, or leave out their specks."
         )
-    if max(mask.shape) > delaunay.MOST_EXTENT:
+    if max(mask.shape) > delaunay.MAX_EXTENT:
         raise TooLarge(
-            f"The pieces extend over {max(mask.shape):,} pixels; at most {delaunay.MOST_EXTENT:,} "
+            f"The pieces extend over {max(mask.shape):,} pixels; at most {delaunay.MAX_EXTENT:,} "
             "can be merged. Use smaller masks."
         )
     triangles = delaunay.triangulate(np.stack([x, y], axis=1).astype(np.int64))
@@ -244,10 +244,10 @@ def _by_package(mask: Mask, points: Ints, radius: float) -> Polygons:
 
     Corners deep inside the mask are dropped; they would add nothing.
     """
-    if len(points) > MOST_CORNERS_OF_PACKAGE:
+    if len(points) > MAX_PACKAGE_CORNERS:
         raise TooLarge(
             f"The border of the pieces has {len(points):,} corners; the alphashape package "
-            f"supports at most {MOST_CORNERS_OF_PACKAGE:,}, because it is slow. Use the method "
+            f"supports at most {MAX_PACKAGE_CORNERS:,}, because it is slow. Use the method "
             "radius, or smooth the masks."
         )
     # Imported here: it loads 600 modules, and few merges use it.

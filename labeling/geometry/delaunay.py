@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 # Up to this extent the determinants below fit into 64 bits.
-MOST_EXTENT = 20_000
+MAX_EXTENT = 20_000
 
 
 class Delaunay(NamedTuple):
@@ -52,8 +52,8 @@ def triangulate(points: Ints) -> Delaunay:
     from scipy.spatial import Delaunay as Qhull
 
     shifted = points - points.min(axis=0)
-    if shifted.max() > MOST_EXTENT:
-        raise ValueError(f"points lie {shifted.max()} apart, expected at most {MOST_EXTENT}")
+    if shifted.max() > MAX_EXTENT:
+        raise ValueError(f"points lie {shifted.max()} apart, expected at most {MAX_EXTENT}")
     made = _joined(shifted, Qhull(shifted.astype(np.float64)).simplices.astype(np.int64))
     if made is None:
         made = _joined(shifted, _by_geos(shifted))

@@ -30,10 +30,10 @@ Limits = tuple[float, float, float]
 PolygonLists = list[list[list[list[float]]]]
 
 # Limit of vertices: drawings have hundreds, pixel edges of ragged masks thousands.
-MOST_VERTICES = 20_000
+MAX_VERTICES = 20_000
 # Limit of pairs of edges whose boxes meet, each counted twice; shapely tests every pair. A drawing
 # by hand has a few per corner. This many take shapely most of a second.
-MOST_MEETINGS = 20_000_000
+MAX_INTERSECTIONS = 20_000_000
 TENTHS = 10
 
 
@@ -42,7 +42,7 @@ def clean(
     width: float,
     height: float,
     subject: str = "The polygon",
-    most_vertices: int = MOST_VERTICES,
+    most_vertices: int = MAX_VERTICES,
     margin: float = 0.0,
 ) -> Polygons:
     """Return the polygons in JSON, rounded to tenths, without repeated corners.
@@ -286,7 +286,7 @@ def _check_meetings(polygons: Polygons, subject: str) -> None:
     """
     corners = [np.array([*ring, ring[0]]) for piece in polygons for ring in piece]
     count = sum(len(ring) - 1 for ring in corners)
-    if count**2 <= MOST_MEETINGS:
+    if count**2 <= MAX_INTERSECTIONS:
         return
     ends = np.concatenate([np.stack([ring[:-1], ring[1:]], axis=1) for ring in corners])
     edges: Any = shapely.linestrings(ends)
@@ -294,7 +294,7 @@ def _check_meetings(polygons: Polygons, subject: str) -> None:
     meetings = 0
     for start in range(0, count, 100):
         meetings += tree.query(edges[start : start + 100]).shape[1]
-        if meetings > MOST_MEETINGS:
+        if meetings > MAX_INTERSECTIONS:
             raise Refusal(
                 f"{subject} is too complex to be checked: too many of its edges run side by side. "
                 "Simplify it, or draw it again with fewer corners.",

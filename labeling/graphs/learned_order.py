@@ -27,7 +27,7 @@ from labeling.simulation import simulating_correlated
 MAX_IMAGES = 5_000
 CHUNK = 500
 # An answer that took longer was interrupted.
-LONGEST_MS = 60_000
+MAX_MS = 60_000
 # Scenes are learned from this many finished images on, and again after growth by half.
 FIRST_SCENES, GROWTH = 200, 1.5
 # Limits of the error that is derived from stated probabilities.
@@ -162,7 +162,7 @@ def scenes_of(calibration_id: int | None) -> LearnedScenes | None:
 def _seconds(campaign: Campaign) -> dict[str, tuple[int, float]]:
     """Return node → number of timed answers and their total seconds."""
     rows = (
-        Answer.objects.filter(assignment__question__campaign=campaign, duration_ms__lte=LONGEST_MS)
+        Answer.objects.filter(assignment__question__campaign=campaign, duration_ms__lte=MAX_MS)
         .order_by()
         .values_list("assignment__question__topic")
         .annotate(Count("pk"), Sum("duration_ms"))

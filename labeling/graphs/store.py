@@ -18,7 +18,7 @@ from labeling.question_graph.replaying import Node, QuestionGraph
 
 KIND = "hierarchy"
 BATCH = 2_000
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
 
 def define(
@@ -116,7 +116,7 @@ def _topic(campaign: Campaign, node: Node, guidance: str) -> Topic:
     return Topic(
         campaign=campaign,
         key=node.id,
-        name=node.title[:LONGEST_NAME],
+        name=node.title[:MAX_NAME_LENGTH],
         synonyms=list(node.synonyms),
         definition=node.definition or _fuller(node),
         guidance=node.guidance or guidance,

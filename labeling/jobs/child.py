@@ -31,9 +31,9 @@ logger = logging.getLogger(__name__)
 # Interval in seconds at which the lease is checked.
 POLL_SECONDS = 1.0
 # Limits of stdout, and of the end of stderr.
-MOST_OUTPUT = 8 * 1024 * 1024
+MAX_OUTPUT = 8 * 1024 * 1024
 KEPT_ERRORS = 64 * 1024
-LONGEST_LINE = 500
+MAX_LINE_LENGTH = 500
 OPEN_FILES = 4096
 FILE_BYTES = 1 << 40
 GIB = 1 << 30
@@ -122,8 +122,8 @@ def run(
     try:
         while not _ended(process):
             output.read(POLL_SECONDS)
-            if len(output.stdout) > MOST_OUTPUT:
-                raise ChildFailed(f"The command printed more than {MOST_OUTPUT >> 20} MiB.")
+            if len(output.stdout) > MAX_OUTPUT:
+                raise ChildFailed(f"The command printed more than {MAX_OUTPUT >> 20} MiB.")
             queue.renew_child(job, output.last_line())
             if limits.seconds is not None and time.monotonic() - begun > limits.seconds:
                 raise Refusal(f"It took over {limits.seconds:,} seconds.")
@@ -206,7 +206,7 @@ class _Output:
     def read_rest(self) -> None:
         """Read what the pipes hold; a process that left the group may keep them open."""
         for _ in range(KEPT_ERRORS):
-            if len(self.stdout) > MOST_OUTPUT or not (self.open and self.read(0)):
+            if len(self.stdout) > MAX_OUTPUT or not (self.open and self.read(0)):
                 break
         self.selector.close()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -222,4 +222,4 @@ class _Output:
         if not ended:
             text = text.rpartition("\n")[0]
         lines = [line.strip() for line in text.split("\n")]
-        return masked(next((line for line in reversed(lines) if line), ""))[:LONGEST_LINE]
+        return masked(next((line for line in reversed(lines) if line), ""))[:MAX_LINE_LENGTH]

@@ -76,7 +76,7 @@ SIDED = ("loose", "cropping", "shifted")
 BAD = "bad"
 # A corrected proposal must keep at least this IoU with it; a worse proposal is redrawn.
 MENDED_IOU = 0.5
-MOST_POINTS, MOST_BOXES = 100, 1_000
+MAX_POINTS, MAX_BOXES = 100, 1_000
 
 
 @dataclass(frozen=True)
@@ -332,9 +332,9 @@ class CoverStep(Step):
         if value == COMPLETE:
             return COMPLETE
         points = value.get("missing") if isinstance(value, dict) and len(value) == 1 else None
-        if not isinstance(points, list) or not 1 <= len(points) <= MOST_POINTS:
+        if not isinstance(points, list) or not 1 <= len(points) <= MAX_POINTS:
             raise refusal(
-                f'Answer "{COMPLETE}", or give 1 to {MOST_POINTS} points, one on each missing '
+                f'Answer "{COMPLETE}", or give 1 to {MAX_POINTS} points, one on each missing '
                 "instance."
             )
         return {
@@ -391,8 +391,8 @@ class ReviewStep(Step):
         if value["state"] not in states:
             raise refusal(f"state is {str(value['state'])[:60]!r}; give one of: {states}.")
         rows = value["boxes"]
-        if not isinstance(rows, list) or len(rows) > MOST_BOXES:
-            raise refusal(f"boxes are a list of at most {MOST_BOXES:,}.")
+        if not isinstance(rows, list) or len(rows) > MAX_BOXES:
+            raise refusal(f"boxes are a list of at most {MAX_BOXES:,}.")
         if bool(rows) == (value["state"] == ABSENT):
             raise refusal(
                 "A review with the state absent has no boxes; any other has at least one."

@@ -22,7 +22,7 @@ from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import KEPT, Verdict
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others forever.
-LEAST = 1e-6
+MIN_PROBABILITY = 1e-6
 
 
 @dataclass
@@ -249,4 +249,4 @@ def gains_of_confusion(confusion: Sequence[Sequence[float]]) -> tuple[float, flo
 
 
 def clip(probability: float) -> float:
-    return min(max(probability, LEAST), 1 - LEAST)
+    return min(max(probability, MIN_PROBABILITY), 1 - MIN_PROBABILITY)

@@ -17,7 +17,7 @@ PRICE = "price"
 LOWEST_PRICE = 0.0001
 # Mean classes per image, for the first forecast.
 PRESENT = "present"
-MOST_PRESENT = 1000
+MAX_PRESENT = 1000
 WORDS = {
     "safe": "a question is skipped if all questions above it are no",
     "strict": "a question is skipped if one question above it is no, as in the paper",
@@ -64,11 +64,11 @@ class Hierarchy(ChoiceKind):
             if (
                 isinstance(present, bool)
                 or not isinstance(present, (int, float))
-                or not 0 < present <= MOST_PRESENT
+                or not 0 < present <= MAX_PRESENT
             ):
                 raise Refusal(
                     f"present is {present!r}; expected the mean number of classes per image, above "
-                    f"0 and at most {MOST_PRESENT:,}.",
+                    f"0 and at most {MAX_PRESENT:,}.",
                     field=PRESENT,
                 )
             cleaned[PRESENT] = float(present)

@@ -16,9 +16,9 @@ from labeling.kinds.policy_keys import WholePolicy
 from labeling.kinds.votes import Verdict
 from labeling.sentences import gettext_noop as _
 
-LONGEST_QUESTION = 80
+MAX_QUESTION_LENGTH = 80
 # Classes per answer; top-5 errors need no more.
-MOST = 5
+MAX_CLASSES = 5
 
 
 class Naming(ChoiceKind):
@@ -119,18 +119,18 @@ class Naming(ChoiceKind):
         return float(value == gold)
 
     def ranked(self, values: Sequence[Any], settled: Any) -> list[str]:
-        """Return up to MOST classes of answers that list several.
+        """Return up to MAX_CLASSES classes of answers that list several.
 
-        The settled class comes first, then those with the most points (MOST for a first place, one
-        less for each further), ties by key.
+        The settled class comes first, then those with the most points (MAX_CLASSES for a first
+        place, one less for each further), ties by key.
         """
         points: Counter[str] = Counter()
         for value in values:
             if isinstance(value, dict) and "keys" in value:
-                points.update({key: MOST - rank for rank, key in enumerate(value["keys"])})
+                points.update({key: MAX_CLASSES - rank for rank, key in enumerate(value["keys"])})
         first = keys_of(settled)[:1]
         others = sorted(points.keys() - set(first), key=lambda key: (-points[key], key))
-        return [*first, *others][:MOST] if points else []
+        return [*first, *others][:MAX_CLASSES] if points else []
 
     def settle(self, values: Sequence[Any], policy: WholePolicy) -> Verdict:
         verdict = super().settle(values, policy)
@@ -143,9 +143,9 @@ WORDS = frozenset(value for value, _, _ in Naming.options)
 
 
 def _question(words: object) -> dict[str, str]:
-    if not isinstance(words, str) or len(words.strip()) > LONGEST_QUESTION:
+    if not isinstance(words, str) or len(words.strip()) > MAX_QUESTION_LENGTH:
         raise Refusal(
-            f"The question is text of at most {LONGEST_QUESTION} characters.", field="question"
+            f"The question is text of at most {MAX_QUESTION_LENGTH} characters.", field="question"
         )
     return {"question": words.strip()} if words.strip() else {}
 
@@ -162,8 +162,8 @@ def keys_of(value: object) -> list[Any]:
 
 def _most(most: object) -> dict[str, int]:
     most = 1 if most is None else most
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST:
-        raise Refusal(f"An answer names from 1 to {MOST} classes.", field="most")
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MAX_CLASSES:
+        raise Refusal(f"An answer names from 1 to {MAX_CLASSES} classes.", field="most")
     return {"most": most} if most > 1 else {}
 
 

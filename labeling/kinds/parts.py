@@ -35,13 +35,13 @@ SKIPS = (
 WORD = "drawn"
 FLAGS = {"ask_half": True, "ask_outline": False}
 # Limit of all parts together; each has a limit of its own.
-MOST_CORNERS = 60_000
+MAX_CORNERS = 60_000
 # Pseudo-drawings per person, with the assumed accuracy of newcomers.
 ASSUMED_DRAWINGS = 3.0
 # IoU of a drawing with its proposal. From the first on, it counts as unchanged: neighbours may have
 # moved shared corners. Below the second, it counts as drawn anew.
 SAME_DRAWING, ANOTHER_DRAWING = 0.99, 0.2
-MOST_EDITS = 100_000
+MAX_EDITS = 100_000
 DIGITS = 6
 
 
@@ -362,8 +362,8 @@ def _clean_came(
     if proposal.part != part:
         raise _refusal(f"{subject} names a proposal of another part.")
     edits = came.get("edits", 0)
-    if isinstance(edits, bool) or not isinstance(edits, int) or not 0 <= edits <= MOST_EDITS:
-        raise _refusal(f"{subject}: edits is a whole number from 0 to {MOST_EDITS:,}.")
+    if isinstance(edits, bool) or not isinstance(edits, int) or not 0 <= edits <= MAX_EDITS:
+        raise _refusal(f"{subject}: edits is a whole number from 0 to {MAX_EDITS:,}.")
     likeness = round(regions.iou(drawn, proposal.polygons), joining.DIGITS)
     if likeness < ANOTHER_DRAWING:
         return None
@@ -379,13 +379,13 @@ def _clean_came(
 
 def _check_size(cleaned: DrawnParts) -> None:
     drawn = [label.polygons for label in labels_in(cleaned).values()]
-    if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
+    if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MAX_CORNERS:
         raise TooLarge(
             gettext(
                 "The drawing has more than %(most)s corners altogether. Simplify the largest "
                 "parts, or draw them again with fewer."
             )
-            % {"most": f"{MOST_CORNERS:,}"},
+            % {"most": f"{MAX_CORNERS:,}"},
             field="value",
         )
 

@@ -17,7 +17,7 @@ BANDS = 4
 WIDTH = BITS // BANDS
 BUCKETS = 1 << WIDTH
 # The largest distance at which all pairs are found.
-MOST_DISTANCE = 2 * BANDS - 1
+MAX_DISTANCE = 2 * BANDS - 1
 DISTANCE = 6
 PROBES = np.array([0, *(1 << bit for bit in range(WIDTH))], np.int64)
 # Hashes compared at once: about 100 MB.
@@ -50,9 +50,9 @@ class Buckets:
     def near(self, queries: Hashes, distance: int) -> Iterator[Hits]:
         """Yield the entries within the distance of each query, in parts; a pair may repeat.
 
-        distance: at most MOST_DISTANCE.
+        distance: at most MAX_DISTANCE.
         """
-        assert 0 <= distance <= MOST_DISTANCE
+        assert 0 <= distance <= MAX_DISTANCE
         for band, (order, starts) in enumerate(self._bands):
             keys = _band(queries, band)[:, None] ^ PROBES
             first, counts = starts[keys], starts[keys + 1] - starts[keys]
@@ -145,7 +145,7 @@ def pairs(
     """
     from labeling.near_duplicates.kernels import near
 
-    assert 0 <= distance <= MOST_DISTANCE
+    assert 0 <= distance <= MAX_DISTANCE
     count = len(fingerprints)
     hashes = np.ascontiguousarray(fingerprints[:, 0])
     bands = [_sorted(_band(hashes, band)) for band in range(BANDS)]

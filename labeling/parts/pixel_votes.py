@@ -22,7 +22,7 @@ SIMPLIFIED_PX = 0.5
 # Distance at which boundaries match, as a share of the diagonal of the box around both drawings.
 # (DAVIS takes 0.8 % of the image's, for objects that fill much of it.)
 BOUNDARY_SHARE = 0.02
-LEAST_BOUNDARY_PX = 1.5
+MIN_BOUNDARY_PX = 1.5
 # Same values as in crowd-kit.
 EM_ROUNDS, EM_TOLERANCE, EM_LEAST = 10, 1e-5, 1e-15
 
@@ -162,7 +162,7 @@ def agreement(drawings: Sequence[Polygons]) -> list[tuple[float, float]]:
             figures.append((1.0, 1.0))
             continue
         px0, py0, px1, py1 = _joined([boxes[a], boxes[b]])
-        tolerance = max(LEAST_BOUNDARY_PX, BOUNDARY_SHARE * math.hypot(px1 - px0, py1 - py0))
+        tolerance = max(MIN_BOUNDARY_PX, BOUNDARY_SHARE * math.hypot(px1 - px0, py1 - py0))
         iou = regions.iou(drawings[a], drawings[b])
         figures.append((iou, regions.mask_boundary_f(masks[a], masks[b], tolerance)))
     return figures

@@ -33,7 +33,7 @@ INPUTS = {
 }
 MASKS, SCORES = "masks", "iou_predictions"
 # Limit of an embedding's size; SAM's has 4 MiB.
-MOST_EMBEDDING = 64 << 20
+MAX_EMBEDDING = 64 << 20
 SIDES = (64, 4096)
 # ImageNet's, of colours in [0, 1], as SAM was trained.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -139,10 +139,10 @@ class Encoder:
                 f"returns {embedding.dtype} of shape {list(embedding.shape)}, expected float32 of "
                 "[1, C, h, w]",
             )
-        if embedding.nbytes > MOST_EMBEDDING:
+        if embedding.nbytes > MAX_EMBEDDING:
             raise _unfit(
                 self.path,
-                f"returns {embedding.nbytes >> 20} MiB per image, at most {MOST_EMBEDDING >> 20} "
+                f"returns {embedding.nbytes >> 20} MiB per image, at most {MAX_EMBEDDING >> 20} "
                 "are supported",
             )
         if not np.isfinite(embedding).all():

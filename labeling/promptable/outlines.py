@@ -13,7 +13,7 @@ from labeling.geometry.polygons import Polygons
 # steps of pixels and keeps corners.
 SIMPLIFIED_PX = 0.75
 # People can edit this many corners; the tolerance grows until there are no more.
-MOST_CORNERS = 200
+MAX_CORNERS = 200
 GROWTH = 1.5
 # A hole that is smaller than this share of the outline is noise.
 SMALL_HOLE = 0.01
@@ -42,7 +42,7 @@ def outline_of(
     tolerance = max(SIMPLIFIED_PX, across, down)
     while True:
         outline = _without_small_holes(_largest(regions.simplify(scaled, tolerance)))
-        if sum(map(len, (ring for rings in outline for ring in rings))) <= MOST_CORNERS:
+        if sum(map(len, (ring for rings in outline for ring in rings))) <= MAX_CORNERS:
             break
         tolerance *= GROWTH
     if regions.area(outline) < SMALLEST_PX2:

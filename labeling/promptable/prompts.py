@@ -8,8 +8,8 @@ from labeling.geometry.polygons import TENTHS
 
 # Labels of points, as exports of SAM have them.
 OFF_PART, ON_PART, BOX_START, BOX_END, PADDING = 0, 1, 2, 3, -1
-MOST_POINTS = 32
-MOST_STROKE = 1_000
+MAX_POINTS = 32
+MAX_STROKE = 1_000
 # Number of points that represent a stroke.
 STROKE_POINTS = 8
 KEYS = ("points", "box", "stroke")
@@ -56,13 +56,13 @@ def clean(value: object, width: int, height: int) -> Prompts:
     if not isinstance(value, dict) or not set(value) <= set(KEYS):
         raise _refused("Prompts are an object with points, box and stroke.")
     points, stroke = value.get("points") or [], value.get("stroke") or []
-    if not isinstance(points, list) or len(points) > MOST_POINTS:
+    if not isinstance(points, list) or len(points) > MAX_POINTS:
         raise _refused(
-            f"points must be a list of at most {MOST_POINTS} points [x, y, 1 on the part or 0 off "
+            f"points must be a list of at most {MAX_POINTS} points [x, y, 1 on the part or 0 off "
             "it]."
         )
-    if not isinstance(stroke, list) or len(stroke) > MOST_STROKE:
-        raise _refused(f"stroke is a list of at most {MOST_STROKE} [x, y].")
+    if not isinstance(stroke, list) or len(stroke) > MAX_STROKE:
+        raise _refused(f"stroke is a list of at most {MAX_STROKE} [x, y].")
     prompts = Prompts(
         tuple(_point(point, width, height) for point in points),
         _box(value.get("box"), width, height),

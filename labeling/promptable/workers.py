@@ -26,13 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS, DECODE_SECONDS = 20.0, 5.0
 # Most requests that decode or wait at once, and the longest wait. Each holds one of the four
 # threads of a web process; half of the threads stay free for other requests.
-MOST_WAITING, WAIT_SECONDS = 2, 5.0
+MAX_WAITING, WAIT_SECONDS = 2, 5.0
 MEMORY_BYTES = 2 << 30
 # Limit of total processor seconds, after which a process is replaced.
 CPU_SECONDS = 3600
 # Networks whose processes are kept.
-MOST_NETWORKS = 2
-LONGEST_REPLY = 4 << 20
+MAX_NETWORKS = 2
+MAX_REPLY_BYTES = 4 << 20
 
 
 class Reply(TypedDict, total=False):
@@ -110,7 +110,7 @@ class _Worker:
         while b"\n" not in self.rest:
             ready, _, _ = select.select([self.process.stdout], [], [], until - time.monotonic())
             content = os.read(self.process.stdout.fileno(), 65536) if ready else b""
-            if not content or len(self.rest) > LONGEST_REPLY or time.monotonic() > until:
+            if not content or len(self.rest) > MAX_REPLY_BYTES or time.monotonic() > until:
                 raise _ProcessEnded
             self.rest += content
         line, _, self.rest = self.rest.partition(b"\n")
@@ -149,7 +149,7 @@ class DecoderPool:
     ) -> Reply:
         """Return {"polygons", "score"} of the prompts. Raises NetworkBusy and NetworkBroken."""
         with self._count:
-            if self._waiting >= MOST_WAITING:
+            if self._waiting >= MAX_WAITING:
                 raise NetworkBusy(f"{self._waiting} requests wait")
             self._waiting += 1
         try:
@@ -176,7 +176,7 @@ class DecoderPool:
         key = f"{decoder} {preparation}"
         if key not in self._workers:
             self._workers[key] = _Worker(decoder, preparation)
-            while len(self._workers) > MOST_NETWORKS:
+            while len(self._workers) > MAX_NETWORKS:
                 self._workers.popitem(last=False)[1].end()
         self._workers.move_to_end(key)
         return self._workers[key]

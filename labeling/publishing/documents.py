@@ -14,7 +14,7 @@ KNOWN_LICENCES = re.compile(
 )
 # Hugging Face's categories of size; each holds fewer images than its limit.
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-LARGEST = "1M<n<10M"
+LARGEST_CATEGORY = "1M<n<10M"
 # DataCite's code for a value that the author of the metadata does not know.
 UNAVAILABLE = ":unav"
 COLUMN_NOTES = {
@@ -32,7 +32,9 @@ def card(facts: Facts, files: Mapping[str, TableHead]) -> str:
         **_licence(facts),
         "task_categories": [facts.task],
         "annotations_creators": ["crowdsourced" if len(facts.people) > 1 else "expert-generated"],
-        "size_categories": [next((size for most, size in SIZES if facts.images < most), LARGEST)],
+        "size_categories": [
+            next((size for most, size in SIZES if facts.images < most), LARGEST_CATEGORY)
+        ],
         "configs": [
             {
                 "config_name": name,

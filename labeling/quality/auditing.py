@@ -40,7 +40,7 @@ from labeling.quality import box_audit, gold, stated_errors
 
 BATCH = 500
 SHOWN = 24
-LARGEST_SAMPLE = 10_000
+MAX_SAMPLE_SIZE = 10_000
 NO_AUDITED_DRAWINGS = (
     "An audit is for questions with fixed answers. To check drawings, let a reviewer check "
     "everything (see Rules), and see Agreement."
@@ -72,9 +72,9 @@ def draw(
     kind = KINDS[campaign.kind]
     if kind.drawn or (for_gold and kind.asks == CHAINS):
         raise Refusal(NO_GOLD_DRAWINGS if for_gold else NO_AUDITED_DRAWINGS, field="n")
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_SAMPLE:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MAX_SAMPLE_SIZE:
         raise Refusal(
-            f"The sample size is {n!r}; expected 1 to {LARGEST_SAMPLE:,} questions.", field="n"
+            f"The sample size is {n!r}; expected 1 to {MAX_SAMPLE_SIZE:,} questions.", field="n"
         )
     if seed is not None and seed < 0:
         raise Refusal(f"The seed is {seed}; expected a whole number from 0.", field="seed")

@@ -22,7 +22,7 @@ from labeling.models import Campaign, Decision, Job, Question, User
 from labeling.quality import asking_more
 
 State = Question.State
-MOST = 10_000
+MAX_QUESTIONS_PER_TOPIC = 10_000
 CHUNK = 1_000
 # Most topics without a table that a page names.
 NAMED = 12
@@ -116,9 +116,10 @@ def _versions(campaign: Campaign) -> list[int]:
 
 
 def _check(campaign: Campaign, per_topic: int) -> None:
-    if not 1 <= per_topic <= MOST:
+    if not 1 <= per_topic <= MAX_QUESTIONS_PER_TOPIC:
         raise Refusal(
-            f"The pilot has {per_topic} questions per topic; expected 1 to {MOST}.",
+            f"The pilot has {per_topic} questions per topic; "
+            f"expected 1 to {MAX_QUESTIONS_PER_TOPIC}.",
             field="per_topic",
         )
     if not fits(campaign):

@@ -62,10 +62,10 @@ def next_page(
     """Return the person's next page from claiming.next_page, with a fair share of the last
     questions.
 
-    The person holds at most MOST_HELD seats, or one page if that is more. Newcomers go to training
+    The person holds at most MAX_HELD_SEATS, or one page if that is more. Newcomers go to training
     or the test first. Raises what claiming.next_page raises.
     """
-    most = max(claiming.MOST_HELD, policies.of(campaign)["page_size"])
+    most = max(claiming.MAX_HELD_SEATS, policies.of(campaign)["page_size"])
     try:
         return claiming.next_page(
             user, campaign, size, shown_tokens=shown_tokens, most=most, share_last_questions=True
@@ -187,7 +187,7 @@ def _fill(membership: Membership, size: int | None) -> None:
             return
         held = list(_open(membership).values_list("question__topic", flat=True))
         state = _state(membership)
-        most = max(claiming.MOST_HELD, policy["page_size"])
+        most = max(claiming.MAX_HELD_SEATS, policy["page_size"])
         page_size = min(size or policy["page_size"], most, state.of - state.done)
         now = timezone.now()
         until = now + timedelta(minutes=policy["lease_minutes"])

@@ -27,7 +27,7 @@ ERROR = 0.02
 # Cost of a false label, in missed labels. It is lower: a wrong "no" loses a label for good.
 FALSE_COST = 0.15
 # Lowest share of wrong answers in the model: with 0, one mistake could make every scene impossible.
-LEAST_ERROR = 1e-4
+MIN_ERROR = 1e-4
 # Most scenes.
 SCENES = 120
 # Steps of EM: over label probabilities (fast), then over the answers.
@@ -106,7 +106,7 @@ def chances(graph: QuestionGraph, scenes: Scenes, answers: Answers, error: float
 
     chance_rows = np.empty(answers.shape)
     kernels.chances(
-        links(graph), scenes.weights, scenes.present, answers, max(error, LEAST_ERROR), chance_rows
+        links(graph), scenes.weights, scenes.present, answers, max(error, MIN_ERROR), chance_rows
     )
     return chance_rows
 
@@ -127,7 +127,7 @@ def ask(
         scenes.weights,
         scenes.present,
         replies.astype(np.int8),
-        max(error, LEAST_ERROR),
+        max(error, MIN_ERROR),
         utility.false_cost,
         utility.price,
         answers,
@@ -146,7 +146,7 @@ def next_place(
     from labeling.question_graph import kernels_scenes as kernels
 
     chance_rows = np.empty((1, len(answers)))
-    error = max(error, LEAST_ERROR)
+    error = max(error, MIN_ERROR)
     tree = links(graph)
     kernels.chances(tree, scenes.weights, scenes.present, answers[None], error, chance_rows)
     below = np.empty(len(answers))
@@ -160,7 +160,7 @@ def saved(likely: float, error: float, utility: Utility) -> float:
     """
     from labeling.question_graph import kernels_scenes as kernels
 
-    return float(kernels.saved(likely, max(error, LEAST_ERROR), utility.false_cost))
+    return float(kernels.saved(likely, max(error, MIN_ERROR), utility.false_cost))
 
 
 def learn(
@@ -262,7 +262,7 @@ def _step(
         scenes.weights,
         scenes.present,
         answers,
-        max(error, LEAST_ERROR),
+        max(error, MIN_ERROR),
         images,
         yes,
     )

@@ -19,7 +19,7 @@ from labeling.estimators.intervals import Z95
 BOXES_FILE, COVERAGE_FILE = "boxes.jsonl", "coverage.jsonl"
 STATES = (COMPLETE, ABSENT, PARTIAL, UNKNOWN)
 # Sample size assumed for the default deviation of a person whose skill was not learned.
-FEWEST_SIDES = 2
+MIN_SIDES = 2
 DIGITS = 6
 
 
@@ -198,7 +198,7 @@ class ErrorTally:
                 mean = total / count
                 # The relative standard error of a deviation learned from n sides is 1 / √(2n).
                 unsure = math.fsum(
-                    deviation**2 / (2 * max(sides, FEWEST_SIDES))
+                    deviation**2 / (2 * max(sides, MIN_SIDES))
                     for (key, _, sides), deviation in self.drawers.items()
                     if key == wnid
                 )

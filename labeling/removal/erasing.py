@@ -23,9 +23,9 @@ from labeling.plurals import count_of
 from labeling.releases.stored import place_of, stored_name
 
 # A count stops here, so that its cost does not grow with the campaign.
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 # Rows that a refusal names.
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 Model = type[models.Model]
 Rows = models.QuerySet[Any]
@@ -120,7 +120,7 @@ def _prevents(closure: dict[Model, Rows]) -> Iterator[str]:
     for rows, phrase in _counted(list(protecting.values())):
         # People know a question by its campaign, and a benchmark by its title.
         names = {
-            str(getattr(row, "title", getattr(row, "campaign", row))) for row in rows[:MOST_NAMED]
+            str(getattr(row, "title", getattr(row, "campaign", row))) for row in rows[:MAX_NAMED]
         }
         yield f"{phrase} ({', '.join(sorted(names))})"
 
@@ -132,14 +132,14 @@ def _counted(groups: Sequence[Rows]) -> Iterator[tuple[Rows, str]]:
     columns: list[str] = []
     params: list[object] = []
     for rows in groups:
-        sql, values = rows.order_by().values("pk")[: MOST_COUNTED + 1].query.sql_with_params()
+        sql, values = rows.order_by().values("pk")[: MAX_COUNTED + 1].query.sql_with_params()
         columns.append(f"(SELECT COUNT(*) FROM ({sql}) AS counted)")  # noqa: S608
         params += values
     [counts] = fetch(f"SELECT {', '.join(columns)}", params)
     for rows, count in zip(groups, counts, strict=True):
         meta = rows.model._meta
-        if count > MOST_COUNTED:
-            yield rows, f"over {MOST_COUNTED:,} {meta.verbose_name_plural}"
+        if count > MAX_COUNTED:
+            yield rows, f"over {MAX_COUNTED:,} {meta.verbose_name_plural}"
         elif count:
             yield rows, count_of(count, str(meta.verbose_name), str(meta.verbose_name_plural))
 

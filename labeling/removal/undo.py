@@ -229,7 +229,7 @@ class DatasetUndo(Undo):
     def before_archive(self) -> None:
         at_work = (Campaign.State.OPEN, Campaign.State.PAUSED)
         rows = self.row.campaigns.filter(archived_at=None, state__in=at_work)
-        if titles := list(rows.values_list("title", flat=True)[: erasing.MOST_NAMED]):
+        if titles := list(rows.values_list("title", flat=True)[: erasing.MAX_NAMED]):
             raise Conflict(
                 f"Campaigns ask about this dataset: {', '.join(titles)}. Close or archive them."
             )

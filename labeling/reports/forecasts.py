@@ -34,7 +34,7 @@ FEWER, MORE = 0.5, 2.0
 INSTANCES = (1.0, 1.61, 4.0)
 DRAWN = (1.0, 1.1, 1.3)
 # Finished images for a forecast: minimum and maximum.
-LEAST_MEASURED, MEASURED = 20, 400
+MIN_MEASURED, MEASURED = 20, 400
 MEASURED_SECONDS = 300
 STEPS = (DRAW, CHECK, COVER)
 
@@ -132,7 +132,7 @@ def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:
     if (each := _learned_per_image(campaign)) is not None:
         return known_number(max(total, round(images * each)))
     settings = {"mode": "safe", "order": "breadth"} | campaign.settings
-    if counts.decided >= LEAST_MEASURED and (measured := _measured(campaign)) is not None:
+    if counts.decided >= MIN_MEASURED and (measured := _measured(campaign)) is not None:
         mean, error = measured
         bounds = (mean - error, mean, mean + error)
         return Forecast(*(max(total, round(images * questions)) for questions in bounds))
@@ -162,7 +162,7 @@ def _measured(campaign: Campaign) -> tuple[float, float] | None:
         .values_list("asked", flat=True)[:MEASURED]
     )
     mean_and_error = None
-    if len(question_counts) >= LEAST_MEASURED:
+    if len(question_counts) >= MIN_MEASURED:
         mean_and_error = (
             statistics.fmean(question_counts),
             2 * statistics.stdev(question_counts) / math.sqrt(len(question_counts)),

@@ -33,8 +33,8 @@ from labeling.reports.question_page import (
 )
 
 # An image of a question graph may have hundreds of questions.
-MOST_QUESTIONS = 100
-MOST_OBJECTS = 200
+MAX_QUESTIONS = 100
+MAX_OBJECTS = 200
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
 
     campaigns: those whose answers the person may see.
     """
-    items = image.items.order_by("pk").prefetch_related("given_labels")[: MOST_OBJECTS + 1]
+    items = image.items.order_by("pk").prefetch_related("given_labels")[: MAX_OBJECTS + 1]
     whole = [label for item in items if item.region is None for label in item.given_labels.all()]
     known = sorted(whole, key=lambda label: label.key)
     topics = Topic.objects.filter(campaign=OuterRef("campaign"), key=OuterRef("topic"))
@@ -97,9 +97,9 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
         Question.objects.for_consensus()
         .filter(campaign__in=campaigns, item__in=image.items.values("pk"))
         .annotate(topic_name=Subquery(topics.values("name")[:1]))
-        .order_by("-campaign", "item", "topic", "round")[: MOST_QUESTIONS + 1]
+        .order_by("-campaign", "item", "topic", "round")[: MAX_QUESTIONS + 1]
     )
-    rows = _rows(campaigns, questions[:MOST_QUESTIONS])
+    rows = _rows(campaigns, questions[:MAX_QUESTIONS])
     drawn = [item for item in items if item.region is not None]
     for item in drawn:
         item.image = image
@@ -116,9 +116,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
         ),
         *_settled_shapes(rows),
     ]
-    return ImageFacts(
-        rows, len(questions) > MOST_QUESTIONS, known, drawn, shapes, uses(user, image)
-    )
+    return ImageFacts(rows, len(questions) > MAX_QUESTIONS, known, drawn, shapes, uses(user, image))
 
 
 def uses(user: User, image: Image) -> list[ImageUse]:

@@ -23,7 +23,7 @@ from labeling.parts.joining import DRAWN, TAKEN, PartLabel, labels_in, likeness
 from labeling.records import Record
 
 # Seats read for a page.
-MOST_SEATS = 400
+MAX_SEATS = 400
 # A proposal or drawing with a lower IoU with gold is bad.
 BAD_IOU = 0.5
 
@@ -129,7 +129,7 @@ def of_page(campaign: Campaign) -> ProposalFigures | None:
     known = networks.of(campaign) is not None or _seats_of(campaign).exists()
     if not known:
         return None
-    return cached(f"proposals:{campaign.pk}", lambda: figures(campaign, MOST_SEATS))
+    return cached(f"proposals:{campaign.pk}", lambda: figures(campaign, MAX_SEATS))
 
 
 def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:

@@ -21,7 +21,7 @@ from labeling.files import BadInput
 MANY_CLASSES = 20
 NEGLIGIBLE = 1e-6
 # A table's cells grow with the square of the votes.
-MOST_VOTES = 100
+MAX_VOTES = 100
 # When Dawid–Skene stops.
 LIMITS: dict[str, Any] = {"max_iterations": 1_000, "tolerance": 1e-6}
 # Folds of the gold, to measure methods that learn from gold.
@@ -186,10 +186,10 @@ def by_vote_table(task: AggregationTask) -> AggregationOutcome:
     yes = _yes_class(task)
     votes = answers.counts.sum(axis=1)
     up = answers.counts[:, yes] if len(answers.classes) else votes
-    if votes.max() > MOST_VOTES:
+    if votes.max() > MAX_VOTES:
         name = answers.item_names[int(votes.argmax())]
         raise BadInput(
-            f"image {name!r} has {votes.max()} votes, tables go to {MOST_VOTES}",
+            f"image {name!r} has {votes.max()} votes, tables go to {MAX_VOTES}",
             task.path,
             None,
             "use --method dawid-skene, which gains from every vote",

@@ -16,10 +16,10 @@ from labeling.vocabulary.types import (
 
 KEY = re.compile(r"[a-z0-9_-]{1,64}")
 RESERVED = "unlabeled-rest"
-MOST_CATEGORIES, MOST_PARTS, MOST_NAMES = 1_000, 200, 200
-MOST_PARTS_IN_ALL = 5_000
-MOST_FAULTS = 200
-LONGEST_NAME, LONGEST_GUIDANCE = 200, 4_000
+MAX_CATEGORIES, MAX_PARTS, MAX_NAMES = 1_000, 200, 200
+MAX_TOTAL_PARTS = 5_000
+MAX_FAULTS = 200
+MAX_NAME_LENGTH, LONGEST_GUIDANCE = 200, 4_000
 ABOUT = ("title", "source", "categories")
 OF_CATEGORY = ("key", "name", "aliases", "guidance", "like", "parts")
 OF_PART = ("key", "name", "several", "holes", "guidance", "aliases", "merge", "mirror", "holds")
@@ -54,7 +54,7 @@ class _VocabularyCheck:
     def fault(self, path: Path, message: str) -> None:
         """Add a fault. Raises VocabularyError if there are too many."""
         self.faults.append(VocabularyFault(path, message, position=self._place(path)))
-        if len(self.faults) == MOST_FAULTS:
+        if len(self.faults) == MAX_FAULTS:
             self.end()
 
     def end(self) -> None:
@@ -82,12 +82,12 @@ class _VocabularyCheck:
                 self.fault((*path, str(key)), message)
 
     def text(
-        self, raw: Mapping[Any, Any], key: str, path: Path, longest: int = LONGEST_NAME
+        self, raw: Mapping[Any, Any], key: str, path: Path, longest: int = MAX_NAME_LENGTH
     ) -> str:
         """Return one line of text, "" if it is missing."""
         return self.line(raw.get(key), (*path, key), key, longest)
 
-    def line(self, value: Any, path: Path, subject: str, longest: int = LONGEST_NAME) -> str:
+    def line(self, value: Any, path: Path, subject: str, longest: int = MAX_NAME_LENGTH) -> str:
         if value is None:
             return ""
         # YAML reads `no` as false and 1e3 as a number.
@@ -134,7 +134,7 @@ class _VocabularyCheck:
     def lines(self, raw: Mapping[Any, Any], key: str, path: Path) -> tuple[str, ...]:
         """Return a list of names without duplicates."""
         names_by_folded: dict[str, str] = {}
-        for n, value in enumerate(self.rows(raw, key, path, MOST_NAMES)):
+        for n, value in enumerate(self.rows(raw, key, path, MAX_NAMES)):
             at = (*path, key, n)
             name = self.line(value, at, key)
             if folded(name) in names_by_folded:
@@ -156,7 +156,7 @@ def _shown(value: Any) -> str:
 
 
 def _categories(check: _VocabularyCheck, raw: Mapping[str, Any]) -> list[tuple[Path, Category]]:
-    rows = check.rows(raw, "categories", (), MOST_CATEGORIES)
+    rows = check.rows(raw, "categories", (), MAX_CATEGORIES)
     if not rows and not check.faults:
         check.fault(("categories",), "has no categories; write categories: and a list")
     _check_size(check, [row.get("parts") for row in rows if isinstance(row, Mapping)])
@@ -181,8 +181,8 @@ def _categories(check: _VocabularyCheck, raw: Mapping[str, Any]) -> list[tuple[P
 
 def _check_size(check: _VocabularyCheck, parts: list[Any]) -> None:
     count = sum(len(rows) for rows in parts if isinstance(rows, list | tuple))
-    if count > MOST_PARTS_IN_ALL:
-        message = f"has {count:,} parts in all; at most {MOST_PARTS_IN_ALL:,} fit"
+    if count > MAX_TOTAL_PARTS:
+        message = f"has {count:,} parts in all; at most {MAX_TOTAL_PARTS:,} fit"
         check.fault(("categories",), message)
         # Reading all the same would take a web process seconds.
         check.end()
@@ -192,7 +192,7 @@ def _category(check: _VocabularyCheck, row: Mapping[str, Any], path: Path) -> Ca
     check.known(row, OF_CATEGORY, path)
     key = check.key(row, path, "use the wnid, such as n02084071")
     parts = []
-    for n, part in enumerate(check.rows(row, "parts", path, MOST_PARTS)):
+    for n, part in enumerate(check.rows(row, "parts", path, MAX_PARTS)):
         at = (*path, "parts", n)
         if not isinstance(part, Mapping):
             check.fault(at, f"is {_shown(part)}; write key: head")
@@ -293,8 +293,8 @@ def _merge(
     if not isinstance(raw, Mapping):
         check.fault(at, f"merge is {_shown(raw)}; write left: [luleg, llleg]")
         return {}
-    if len(raw) > MOST_NAMES:
-        check.fault(at, f"merge has {len(raw):,} instances; at most {MOST_NAMES} fit")
+    if len(raw) > MAX_NAMES:
+        check.fault(at, f"merge has {len(raw):,} instances; at most {MAX_NAMES} fit")
         return {}
     merge = {}
     for key in raw:

@@ -11,14 +11,14 @@ from labeling.vocabulary.checks import build
 from labeling.vocabulary.types import FAULTS_SHOWN, PartVocabulary, VocabularyError, VocabularyFault
 
 SHIPPED = Path(__file__).parent / "data"
-LONGEST = 500_000
+MAX_CHARACTERS = 500_000
 
 
 def parse(text: str) -> PartVocabulary:
     """Return the vocabulary in a YAML or JSON text. Raises VocabularyError with lines."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         raise VocabularyError(
-            f"has {len(text):,} characters, at most {LONGEST:,} fit; shorten the guidance"
+            f"has {len(text):,} characters, at most {MAX_CHARACTERS:,} fit; shorten the guidance"
         )
     try:
         # A fault at the end is in the last line, not in the one after it.

@@ -48,7 +48,7 @@ def test_a_number_of_thousands_of_digits_is_refused_in_json_too():
 
 def test_what_nests_too_deeply_or_is_too_long_is_refused(tmp_path, monkeypatch):
     (tmp_path / "deep.yaml").write_text("x: " + "[" * 2000)
-    monkeypatch.setattr(strict_yaml, "LONGEST", 20)
+    monkeypatch.setattr(strict_yaml, "MAX_CHARACTERS", 20)
 
     with pytest.raises(GraphError, match="write so much as JSON"):
         replaying.parse("nodes:\n- id: cat\n  question: Is there a cat?\n")

@@ -35,7 +35,7 @@ from labeling.kinds.base import (
     OBJECTS,
     PAIRS,
 )
-from labeling.kinds.naming import MOST
+from labeling.kinds.naming import MAX_CLASSES
 from labeling.management.contract import ContractCommand, UsageError, verb
 from labeling.management.options import argument, option
 from labeling.management.release_options import find_campaign, find_release
@@ -119,8 +119,8 @@ class OpenOptions:
     )
     classes: Path | None = option("for boxes: file of wnids, one a line; by default all")
     most: int | None = option(
-        f"for naming: classes that an answer may list, the surest first, up to {MOST} (1)",
-        choices=range(1, MOST + 1),
+        f"for naming: classes that an answer may list, the surest first, up to {MAX_CLASSES} (1)",
+        choices=range(1, MAX_CLASSES + 1),
         metavar="N",
     )
     policy: Path | None = option("policy.yaml")

@@ -63,9 +63,9 @@ class NearImageOptions:
         metavar="[NAME=]FOLDER|ZIP|MANIFEST.csv|dataset:NAME",
     )
     distance: int = option(
-        f"differing bits of 64, 0 to {search.MOST_DISTANCE} ({search.DISTANCE})",
+        f"differing bits of 64, 0 to {search.MAX_DISTANCE} ({search.DISTANCE})",
         search.DISTANCE,
-        choices=range(search.MOST_DISTANCE + 1),
+        choices=range(search.MAX_DISTANCE + 1),
         metavar="BITS",
     )
     out: Path | None = option(

@@ -11,7 +11,7 @@ from labeling.management.options import argument
 from labeling.models import Job
 
 # The number of latest jobs listed.
-MOST_LISTED = 50
+MAX_LISTED = 50
 
 
 @dataclass(kw_only=True)
@@ -37,7 +37,7 @@ class Command(ContractCommand):
                     "total": job.progress_total,
                     "error": job.error,
                 }
-                for job in jobs[:MOST_LISTED]
+                for job in jobs[:MAX_LISTED]
             ]
         }
 

@@ -15,7 +15,7 @@ from labeling.datasets.datasets import check_may_add
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import LabelImportResult
 from labeling.formats.label import NAMES
-from labeling.formats.label_studio_project import LONGEST_BASE
+from labeling.formats.label_studio_project import MAX_BASE_LENGTH
 from labeling.models import GivenLabel, Job, Release
 from labeling.release_files import exporting
 from labeling.releases import freezing
@@ -52,7 +52,7 @@ class LabelFormatSerializer(Body):
     names = serializers.ChoiceField(NAMES, default=exporting.DEFAULT.names, help_text=NAMES_HELP)
     rest = serializers.BooleanField(default=False, help_text=REST_HELP)
     image_base = serializers.CharField(
-        default="", allow_blank=True, max_length=LONGEST_BASE, help_text=BASE_HELP
+        default="", allow_blank=True, max_length=MAX_BASE_LENGTH, help_text=BASE_HELP
     )
     with_images = serializers.BooleanField(default=False, help_text=IMAGES_HELP)
 

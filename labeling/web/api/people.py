@@ -123,7 +123,7 @@ class MemberSerializer(serializers.ModelSerializer):
 
 class QuotaSerializer(Body):
     topic = serializers.CharField(max_length=64)
-    images = serializers.IntegerField(min_value=1, max_value=quotas.MOST)
+    images = serializers.IntegerField(min_value=1, max_value=quotas.MAX_QUOTA)
     done = serializers.IntegerField(read_only=True)
 
 

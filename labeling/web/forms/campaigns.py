@@ -14,8 +14,8 @@ from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import ASKS, CANDIDATES, CHAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.kinds.candidates import SETTINGS
-from labeling.kinds.hierarchy import MOST_PRESENT
-from labeling.kinds.naming import MOST
+from labeling.kinds.hierarchy import MAX_PRESENT
+from labeling.kinds.naming import MAX_CLASSES
 from labeling.models import Dataset, Release, User
 from labeling.question_graph.graph import QuestionGraph, build
 from labeling.releases import freezing
@@ -174,7 +174,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     most = forms.IntegerField(
         label="Maximum number of classes per answer",
         min_value=1,
-        max_value=MOST,
+        max_value=MAX_CLASSES,
         initial=1,
         required=False,
         help_text="The most likely class comes first. If several are allowed, annotators can also "
@@ -200,7 +200,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     present = forms.FloatField(
         required=False,
         min_value=0.01,
-        max_value=MOST_PRESENT,
+        max_value=MAX_PRESENT,
         label="Expected classes per image",
         help_text="Average number, for the cost estimate; 2.8 by default. After 20 finished "
         "images, the real average is used.",

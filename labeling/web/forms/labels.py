@@ -6,7 +6,7 @@ from django import forms
 
 from labeling.exchange import label_files
 from labeling.files import BadInput
-from labeling.formats.label_studio_project import LOCAL_FILES, LONGEST_BASE, check_base
+from labeling.formats.label_studio_project import LOCAL_FILES, MAX_BASE_LENGTH, check_base
 from labeling.models import Campaign
 from labeling.release_files import exporting
 from labeling.web.forms.common import CampaignField, WordedForm
@@ -79,7 +79,7 @@ class ExportOptionsForm(WordedForm):
     )
     image_base = forms.CharField(
         required=False,
-        max_length=LONGEST_BASE,
+        max_length=MAX_BASE_LENGTH,
         label="Where the images are",
         help_text="Address of the folder of images, such as https://host/images/ or "
         f"s3://bucket/folder/. By default {LOCAL_FILES}, Label Studio’s local storage.",

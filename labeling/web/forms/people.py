@@ -81,7 +81,7 @@ class QuotasForm(WordedForm):
                 initial=row.images,
                 required=False,
                 min_value=0,
-                max_value=quotas.MOST,
+                max_value=quotas.MAX_QUOTA,
                 help_text=f"{row.done} answered" if row.images else "",
             )
 

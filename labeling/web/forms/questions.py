@@ -267,7 +267,7 @@ class SendBackForm(SeenForm):
 
     note = forms.CharField(
         label="What to correct",
-        max_length=reviewing.LONGEST_NOTE,
+        max_length=reviewing.MAX_NOTE_LENGTH,
         error_messages={"required": "Say what to correct; the annotator reads it."},
         widget=forms.Textarea(attrs={"rows": 3}),
     )

@@ -7,16 +7,16 @@ from django.forms import BaseFormSet, formset_factory
 
 from labeling.errors import Refusal
 from labeling.vocabulary import reading
-from labeling.vocabulary.checks import MOST_PARTS
-from labeling.vocabulary.reading import LONGEST
+from labeling.vocabulary.checks import MAX_PARTS
+from labeling.vocabulary.reading import MAX_CHARACTERS
 from labeling.vocabulary.types import Category, PartName, PartVocabulary, VocabularyFault
 from labeling.web.forms.common import LIST, WordedForm, refusals_shown
 from labeling.web.forms.graph import show_faults, version_field
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
-MAX_BYTES = 4 * LONGEST
+MAX_BYTES = 4 * MAX_CHARACTERS
 # A form sends eleven fields per part, and Django accepts a thousand.
-MOST_ROWS = 85
+MAX_ROWS = 85
 OF_CATEGORY = ("key", "name", "aliases", "guidance")
 PLAIN = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
 SHORT = {"rows": 4, "spellcheck": "true"}
@@ -213,8 +213,8 @@ PartForms = formset_factory(
     extra=1,
     can_order=True,
     can_delete=True,
-    max_num=MOST_PARTS,
-    absolute_max=MOST_PARTS,
+    max_num=MAX_PARTS,
+    absolute_max=MAX_PARTS,
 )
 
 

@@ -191,7 +191,7 @@ def _shown(merge: Merge) -> dict[str, object]:
         # Round up: a slightly smaller radius would not join the pieces.
         "radius": f"{math.ceil(100 * radius) / 100:g}",
         "slider_most": max(10, round(4 * made.joins_at)),
-        "least": merging.LEAST_PX,
+        "least": merging.MIN_PX,
         "methods": METHODS,
         "alpha_value": 1 / radius,
         "pieces": [svg.path_data(piece) for piece in made.merge.pieces],

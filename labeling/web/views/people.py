@@ -40,7 +40,7 @@ from labeling.web.views.shared import (
 
 PAGE = 50
 # Maximum of topics with a form of quotas; above it, only the API sets quotas.
-MOST_QUOTAS = 60
+MAX_QUOTAS = 60
 
 
 @login_required
@@ -164,7 +164,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     membership = _any_member(campaign, pk)
     rows = quotas.of(membership)
-    form = QuotasForm(rows) if len(rows) <= MOST_QUOTAS else None
+    form = QuotasForm(rows) if len(rows) <= MAX_QUOTAS else None
     return _person(request, campaign, membership, form)
 
 

@@ -20,7 +20,7 @@ from labeling.vocabulary.changes import changes, counted
 from labeling.vocabulary.types import PartVocabulary
 from labeling.web import attachments
 from labeling.web.forms.common import refusals_shown, respond_if_valid
-from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
+from labeling.web.forms.vocabulary import MAX_ROWS, CategoryForms, VocabularyForm
 from labeling.web.views.shared import RESEARCHER, SignedIn, done, key_of, sent
 
 VERSIONS = 20
@@ -174,7 +174,7 @@ def _category(
     category = (
         vocabulary.categories[index] if vocabulary is not None and index is not None else None
     )
-    if category is not None and len(category.parts) > MOST_ROWS:
+    if category is not None and len(category.parts) > MAX_ROWS:
         messages.info(
             request,
             f"{category.name} has too many parts for this form. Edit the vocabulary as text.",

@@ -78,7 +78,7 @@ def test_many_labels_are_zipped_by_one_job_however_often_somebody_asks(
 ):
     with export_files.fetch(release, "csv") as file:
         small = file.read()
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 17)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 17)
 
     job = export_files.fetch(release, "csv")
     assert export_files.fetch(release, "csv") == job
@@ -94,7 +94,7 @@ def test_many_labels_are_zipped_by_one_job_however_often_somebody_asks(
 
 
 def test_every_choice_of_options_has_a_job_and_a_zip_of_its_own(release, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     plain = exporting.FormatOptions(names="plain")
 
     jobs = [export_files.fetch(release, "coco", each) for each in (exporting.DEFAULT, plain)]
@@ -108,7 +108,7 @@ def test_every_choice_of_options_has_a_job_and_a_zip_of_its_own(release, run_job
 
 
 def test_a_zip_in_the_layout_of_an_earlier_version_is_made_again(release, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     export_files.fetch(release, "voc")
     run_jobs()
     export_files.fetch(release, "voc").close()
@@ -124,7 +124,7 @@ def test_an_option_that_a_format_does_not_have_is_refused_with_what_it_is_for(re
 
 
 def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     job = export_files.fetch(release, "csv")
     path = freezing.folder_of(release) / "answers.jsonl"
     path.write_text(path.read_text() + "\n")
@@ -137,7 +137,7 @@ def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatc
 
 
 def test_what_a_job_made_is_made_again_once_it_was_forgotten(release, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     export_files.fetch(release, "csv")
     run_jobs()
     export_files.fetch(release, "csv").close()
@@ -161,7 +161,7 @@ def test_a_release_whose_files_are_gone_or_an_unknown_format_says_what_to_do(rel
 
 
 def test_nothing_is_left_behind_when_zipping_fails(release, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     job = export_files.fetch(release, "csv")
 
     def full(*_):

@@ -254,7 +254,7 @@ def test_what_is_too_ragged_or_too_large_is_refused(monkeypatch):
     with pytest.raises(TooLarge, match="extend over 30,001 pixels; at most 20,000 can"):
         merge([far])
 
-    monkeypatch.setattr(alpha_shapes, "MOST_CORNERS", 7)
+    monkeypatch.setattr(alpha_shapes, "MAX_CORNERS", 7)
     with pytest.raises(TooLarge, match="has 8 corners, and 7 can be merged"):
         merge([pixels((1, 1), (5, 5))])
 

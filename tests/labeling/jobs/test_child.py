@@ -195,7 +195,7 @@ print(*found)
 
 
 def test_too_much_output_ends_the_child(job, tmp_path, monkeypatch):
-    monkeypatch.setattr(child, "MOST_OUTPUT", 1 << 20)
+    monkeypatch.setattr(child, "MAX_OUTPUT", 1 << 20)
 
     with pytest.raises(ChildFailed, match="printed more than 1 MiB"):
         python(job, tmp_path, "while True: print('x' * 1000)")

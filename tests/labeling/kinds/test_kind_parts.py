@@ -94,7 +94,7 @@ def test_a_drawing_that_is_refused_is_given_back_to_who_drew_it(polygons):
 
 
 def test_a_drawing_of_too_many_corners_altogether_is_refused(monkeypatch):
-    monkeypatch.setattr("labeling.kinds.parts.MOST_CORNERS", 7)
+    monkeypatch.setattr("labeling.kinds.parts.MAX_CORNERS", 7)
 
     with pytest.raises(TooLarge, match="more than 7 corners altogether"):
         cleaned(answer(head=square(0, 0, 9), tail=square(20, 0, 9)))

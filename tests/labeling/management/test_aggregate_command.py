@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from labeling.csv_rows import LONGEST_LINE
+from labeling.csv_rows import MAX_LINE_LENGTH
 from tests.cases import for_each
 from tests.labeling import crowds
 
@@ -206,7 +206,7 @@ BAD = {
     "UTF-16": (HEADER.encode("utf-16"), 1, "is not UTF-8"),
     "empty": ("", None, "the file is empty"),
     "header only": (HEADER, None, "no answers below the header"),
-    "endless line": (HEADER + "a" * (LONGEST_LINE + 1), 2, "longer than"),
+    "endless line": (HEADER + "a" * (MAX_LINE_LENGTH + 1), 2, "longer than"),
     "endless row": (HEADER + 'a,1,"x\n' + 'y","x\n' * 200_000, 2, "the row is longer than"),
     "long cell": (HEADER + f"a,1,{'x' * 200_000}\n", 2, "is not CSV (field larger"),
 }

@@ -137,7 +137,7 @@ def test_an_alpha_that_means_nothing_is_wrong_usage(run, leg, options, message):
 
 
 def test_pieces_that_are_too_ragged_for_the_package_are_refused(refusal, leg, monkeypatch):
-    monkeypatch.setattr(alpha_shapes, "MOST_CORNERS_OF_PACKAGE", 20)
+    monkeypatch.setattr(alpha_shapes, "MAX_PACKAGE_CORNERS", 20)
 
     assert "Use the method radius" in refusal(*leg, "--method", "alphashape")["error"]
 
@@ -178,7 +178,7 @@ def test_what_is_no_mask_of_the_others_size_is_named(refusal, leg, tmp_path, wri
 
 
 def test_masks_with_too_long_a_border_are_refused(refusal, leg, monkeypatch):
-    monkeypatch.setattr(alpha_shapes, "MOST_CORNERS", 20)
+    monkeypatch.setattr(alpha_shapes, "MAX_CORNERS", 20)
 
     assert "can be merged" in refusal(*leg)["error"]
 

@@ -12,7 +12,7 @@ from labeling.files import BadInput
 from labeling.geometry import regions
 from labeling.promptable import prompts
 from labeling.promptable.network import Decoder, Encoder, EncoderPreparation, try_out
-from labeling.promptable.outlines import MOST_CORNERS, SMALL_HOLE, outline_of
+from labeling.promptable.outlines import MAX_CORNERS, SMALL_HOLE, outline_of
 from labeling.promptable.prompts import Prompts
 from tests.cases import for_each
 from tests.labeling.promptable import made_up
@@ -210,7 +210,7 @@ def test_an_outline_has_no_more_corners_than_a_hand_mends():
 
     outline = outline_of(noise, (800, 800))
 
-    assert 0 < sum(len(ring) for piece in outline for ring in piece) <= MOST_CORNERS
+    assert 0 < sum(len(ring) for piece in outline for ring in piece) <= MAX_CORNERS
     assert outline_of(np.zeros((20, 20), bool), (20, 20)) == ()
 
 

@@ -106,7 +106,7 @@ def test_more_memory_than_the_limit_ends_the_process_alone(pool, request_of, mon
 def test_so_many_wait_and_no_more(pool, request_of, monkeypatch):
     pool.decode(**request_of)
     process = process_of(pool)
-    monkeypatch.setattr(workers, "MOST_WAITING", 1)
+    monkeypatch.setattr(workers, "MAX_WAITING", 1)
     os.kill(process, signal.SIGSTOP)
     results: list[object] = []
     first = threading.Thread(target=lambda: results.append(pool.decode(**request_of)))

@@ -275,7 +275,7 @@ def test_many_photographs_are_published_by_a_job(alice, bob, dataset, run_jobs, 
     options = exporting.FormatOptions(with_images=True)
     with export_files.fetch(row, exporting.PUBLISHED, options) as file:
         small = file.read()
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 100)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 100)
 
     job = export_files.fetch(row, exporting.PUBLISHED, options)
     assert isinstance(job, Job)

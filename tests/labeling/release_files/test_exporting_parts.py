@@ -272,8 +272,8 @@ def test_a_zip_of_pictures_comes_from_the_datasets_storage(row):
 def test_many_pictures_are_a_jobs_work_and_few_objects_are_not(row):
     row.counts = row.counts | {"objects": 100}
 
-    assert export_files.work(row, "pictures") > export_files.MOST_WORK_IN_REQUEST
-    assert export_files.work(row, "coco") < export_files.MOST_WORK_IN_REQUEST
+    assert export_files.work(row, "pictures") > export_files.MAX_WORK_IN_REQUEST
+    assert export_files.work(row, "coco") < export_files.MAX_WORK_IN_REQUEST
 
 
 def test_a_missing_photograph_is_said(row, dataset):

@@ -9,8 +9,8 @@ from labeling import strict_yaml
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.vocabulary.changes import changes
-from labeling.vocabulary.checks import MOST_FAULTS, MOST_PARTS
-from labeling.vocabulary.reading import LONGEST, build, parse, read, shipped
+from labeling.vocabulary.checks import MAX_FAULTS, MAX_PARTS
+from labeling.vocabulary.reading import MAX_CHARACTERS, build, parse, read, shipped
 from labeling.vocabulary.types import VocabularyError
 from tests.cases import for_each
 
@@ -286,7 +286,7 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r, 0).update(key="x" * 65), "category 1 (dog), part 1 (" + "x" * 65),
         (
             lambda r: r["categories"][0].update(parts=[{"key": f"p{n}"} for n in range(201)]),
-            f"category 1 (dog): parts lists 201; at most {MOST_PARTS} fit",
+            f"category 1 (dog): parts lists 201; at most {MAX_PARTS} fit",
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_a_fault_is_named_with_its_place(change, message):
 
 @pytest.mark.parametrize("like", [False, True])
 def test_what_no_page_could_show_is_refused(like):
-    parts = [{"key": f"p{n}"} for n in range(MOST_PARTS)]
+    parts = [{"key": f"p{n}"} for n in range(MAX_PARTS)]
     rows = [{"key": "c0", "parts": parts}]
     rows += [
         {"key": f"c{n}", **({"like": "c0"} if like else {"parts": parts})} for n in range(1, 26)
@@ -310,13 +310,13 @@ def test_what_no_page_could_show_is_refused(like):
 
 
 def test_faults_past_counting_are_not_gathered():
-    parts = [{"key": f"p {n}"} for n in range(MOST_PARTS)]
+    parts = [{"key": f"p {n}"} for n in range(MAX_PARTS)]
     rows = [{"key": f"c{n}", "parts": parts} for n in range(3)]
 
     with pytest.raises(VocabularyError) as refused:
         build({"categories": rows})
 
-    assert len(refused.value.found) == MOST_FAULTS
+    assert len(refused.value.found) == MAX_FAULTS
 
 
 def test_all_faults_are_named_at_once_and_in_order():
@@ -370,7 +370,7 @@ def test_a_fault_in_a_text_is_named_with_its_line():
         ("title: a\ntitle: b", 2, "says 'title' twice"),
         ("a: &x 1\nb: *x", 2, "uses a YAML alias"),
         ("[" * 3000 + "]" * 3000, None, "nests too deeply"),
-        ("#" * (LONGEST + 1), None, "has 500,001 characters"),
+        ("#" * (MAX_CHARACTERS + 1), None, "has 500,001 characters"),
         ("", None, "has no keys"),
         (TEXT.replace("- limb", "- no"), 9, "aliases is False, no text; put it in quotes"),
     ],

@@ -145,7 +145,7 @@ def test_without_a_format_it_is_csv_and_an_unknown_one_is_refused(alices, alice,
 def test_many_labels_are_made_by_a_job_and_fetched_later(
     alices, alice, dataset, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = f"{API}campaigns/home/releases/1/labels/?format=jsonl"
 

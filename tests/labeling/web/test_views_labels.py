@@ -122,7 +122,7 @@ def test_each_release_offers_its_labels_in_every_format(desk, alice, dataset):
 
 
 def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco"
 
@@ -138,7 +138,7 @@ def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs,
 def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
     desk, alice, dataset, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco&names=plain"
 
@@ -153,7 +153,7 @@ def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
 def test_a_large_release_that_failed_says_why_and_can_be_tried_again(
     desk, alice, dataset, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     files.home_release(alice, dataset)
     url = "/campaigns/home/releases/1/labels?format=coco"
     desk.get(url)

@@ -25,7 +25,7 @@ from evaluation.readers.sequences import ObjectKey, SequenceLine, object_of, pla
 from evaluation.sequences import sequencing
 from labeling.campaigns import lifecycle, subjects
 from labeling.datasets import images
-from labeling.datasets.image_sources import MAX_NAME, clean_name
+from labeling.datasets.image_sources import MAX_NAME_LENGTH, clean_name
 from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import asking, opening
@@ -76,7 +76,7 @@ def execute(job: Job) -> None:
 def image_name(frame: str) -> str:
     """Return the image name of a frame: its id, or a hash if the id is no valid name."""
     try:
-        if len(frame) <= MAX_NAME and clean_name(frame) == frame:
+        if len(frame) <= MAX_NAME_LENGTH and clean_name(frame) == frame:
             return frame
     except Refusal:
         pass
