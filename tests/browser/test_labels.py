@@ -45,7 +45,7 @@ def test_known_labels_come_in_from_a_file_and_faults_name_their_line(page, home,
 def test_a_large_release_is_waited_for_and_then_downloaded(
     browser_as, alice, home, site, looked_at, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(export_files, "MOST_WORK_IN_REQUEST", 0)
+    monkeypatch.setattr(export_files, "MAX_WORK_IN_REQUEST", 0)
     page = browser_as(alice, accept_downloads=True)
     page.goto(site("/campaigns/home/releases/1/labels?format=voc"))
     page.wait_for_selector("text=Waiting for a worker")

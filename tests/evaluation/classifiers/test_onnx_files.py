@@ -128,7 +128,7 @@ def test_a_file_of_too_many_bytes_or_parts_is_refused_unread(tmp_path, monkeypat
     with large.open("wb") as file:
         file.truncate((2 << 30) + 1)
     many = networks.onnx(tmp_path / "many.onnx")
-    monkeypatch.setattr(onnx_files, "MOST_PARTS", 20)
+    monkeypatch.setattr(onnx_files, "MAX_PARTS", 20)
 
     with pytest.raises(BadInput, match=r"has 2\.0 GiB, at most 2 are read"):
         onnx_files.check(large)
