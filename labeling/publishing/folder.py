@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from labeling.csv_rows import nfc
 from labeling.files import BadInput, StrPath
@@ -16,6 +17,7 @@ from labeling.records import Record
 from labeling.release_files import exporting, frozen
 from labeling.release_files.exporting import Open
 from labeling.release_files.frozen import Frozen
+from labeling.release_files.frozen_labels import Groups
 
 
 @dataclass(kw_only=True)
@@ -126,13 +128,18 @@ def _write_images(
     open_image: Open | None,
     sealed: Collection[str],
 ) -> None:
-    objects_of_images = release.objects(rest=False) if release.kind.release == OBJECTS else None
+    has_objects = release.kind.release == OBJECTS
+    objects_of_images = release.objects(rest=False) if has_objects else None
+    answers = Groups[Any](release.lines("answers.jsonl") if has_objects else ())
     for photo, labels in exporting.pages(release):
         rows: list[Row] = []
         if objects_of_images is not None:
+            # objects.jsonl has the whole image as the box of an object without one.
+            lines = answers.of(photo.name)
+            unboxed = {line["object"] for line in lines if not line.get("boxed", True)}
             for drawn in next(objects_of_images)[1]:
                 name = facts.classes.get(drawn.category, drawn.category)
-                rows += tables.object_rows(drawn, name)
+                rows += tables.object_rows(drawn, name, drawn.name not in unboxed)
         else:
             rows = [row for label in labels for row in tables.instance_rows(label)]
         if nfc(photo.name) in sealed:

@@ -198,7 +198,7 @@ def instance_rows(label: Label) -> Iterator[Row]:
         }
 
 
-def object_rows(drawn: PartedObject, class_name: str) -> Iterator[Row]:
+def object_rows(drawn: PartedObject, class_name: str, is_boxed: bool) -> Iterator[Row]:
     """Yield a row for the object, then one for each of its parts.
 
     An object without a box and without an outline has no shape.
@@ -214,7 +214,7 @@ def object_rows(drawn: PartedObject, class_name: str) -> Iterator[Row]:
         "origin": "",
         "flags": "",
     }
-    has_shape = drawn.is_boxed or drawn.outline
+    has_shape = is_boxed or drawn.outline
     yield row | (_shape(drawn.box, drawn.outline or ()) if has_shape else {})
     for part in drawn.parts:
         shape = _shape(to_shapely(part.polygons).bounds, part.polygons) if part.polygons else {}

@@ -13,7 +13,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, TypeVar
 
@@ -209,20 +209,12 @@ class Frozen:
         names = self.parts()
         has_objects = "objects.jsonl" in self.meta["files"]
         drawn = Groups[Any](self.lines("objects.jsonl") if has_objects else ())
-        answers = Groups[Any](self.lines("answers.jsonl") if has_objects else ())
         for line in self.images():
             photo = photograph(line)
-            # objects.jsonl has the whole image as the box of an object without one.
-            unboxed = {
-                row["object"] for row in answers.of(photo.name) if not row.get("boxed", True)
-            }
             yield (
                 photo,
                 [
-                    replace(
-                        frozen_objects.parted(row, names.get(row["category"], {})),
-                        is_boxed=row["object"] not in unboxed,
-                    )
+                    frozen_objects.parted(row, names.get(row["category"], {}))
                     for row in drawn.of(photo.name)
                 ],
             )

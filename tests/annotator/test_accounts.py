@@ -245,7 +245,7 @@ def test_who_answered_is_switched_off_not_deleted(client, alice, bob, coots):
 
     page = client.get(f"/admin/labeling/user/{bob.pk}/delete/", follow=True).content.decode()
 
-    assert "switch off Active" in page
+    assert "uncheck Active" in page
 
 
 def test_a_form_that_is_too_old_links_to_its_page(bob):

@@ -193,7 +193,7 @@ def test_a_file_that_is_no_work_of_ours_is_named(tmp_path):
     (tmp_path / ".p.csv.work").write_text("hello\n")
 
     with (
-        pytest.raises(BadInput, match="no work file; begin again with --restart"),
+        pytest.raises(BadInput, match="not a work file; begin again with --restart"),
         classifying.opened(tmp_path / "p.csv", SETTINGS),
     ):
         pass

@@ -122,7 +122,7 @@ def test_an_onnx_file_that_takes_something_else_is_refused(tmp_path, make, messa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"hello", "no network that torch saved"),
+        (b"hello", "not a network that torch saved"),
         ("state", "weights without a network; .*--weights FILE"),
         ("module", "weights without a network"),
     ],

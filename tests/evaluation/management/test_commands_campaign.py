@@ -75,7 +75,7 @@ def test_a_draft_is_launched_and_people_join_by_the_link(selection, shell, bob):
     member = memberships.accept(made["link"].split("/")[2], bob)
     assert (member.campaign.name, member.role, made["people"]) == ("birds", "reviewer", 2)
     refused = shell.refusal("campaign", "invite", "birds", "--people", 1001)
-    assert "1 to 1000 people" in refused["error"]
+    assert "1001 people; expected 1 to 1000" in refused["error"]
 
 
 def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):

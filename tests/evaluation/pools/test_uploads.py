@@ -174,7 +174,7 @@ FAULTS = {
         "7 of 12 images are not in lake: a, b, c, d, e, …. Add them first",
     ),
     "a folder": (nested, "has a folder, 'predictions'. Pack the files alone"),
-    "a way out": (having("../x.txt", b"x"), "leaves its folder"),
+    "a way out": (having("../x.txt", b"x"), "leaves the folder"),
     "a bomb": (bomb, "zip bomb"),
 }
 

@@ -54,7 +54,7 @@ def test_a_column_that_is_read_may_not_come_twice_but_others_may(tmp_path):
     rows = [f"{row},1,2" for row in everything()]
 
     assert len(read(tmp_path, *rows, header="frame,classifier,wnid,note,note").wnids["net"]) == 4
-    with pytest.raises(BadInput, match="'wnid' comes twice"):
+    with pytest.raises(BadInput, match="'wnid' occurs twice"):
         read(tmp_path, *rows, header="frame,classifier,wnid,wnid,note")
 
 

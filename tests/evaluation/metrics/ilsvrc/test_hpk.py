@@ -171,5 +171,5 @@ def test_what_makes_no_sense_is_refused(wordnet):
     for ks in ((), (2, 1), (0, 1), (1, 1)):
         with pytest.raises(ValueError, match="ascending"):
             correct_sets(wordnet, [5], None, ks)
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="repeated"):
         correct_sets(wordnet, [5, 5])

@@ -282,7 +282,7 @@ def test_score_maps_that_do_not_fit_are_refused_by_name(alice, maps, tmp_path):
         ({ONE: world.npy(np.zeros((3, 3), complex))}, "is not a 2-D array of floats"),
         ({ONE: world.npy(np.full((3, 3), np.nan))}, "is nan in row 0, column 0"),
         ({f"/{ONE}": world.npy(world.ramp())}, "absolute path"),
-        ({f"../{ONE}": world.npy(world.ramp())}, "leaves its folder"),
+        ({f"../{ONE}": world.npy(world.ramp())}, "leaves the folder"),
         ({"cats/1.png.zip": b"PK"}, "archive inside the archive"),
     ]:
         with pytest.raises((BadInput, Refusal), match=message):

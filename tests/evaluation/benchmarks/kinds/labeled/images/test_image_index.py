@@ -309,5 +309,5 @@ def test_a_large_map_is_brought_to_a_bounded_size(tmp_path):
 def test_what_is_no_map_is_refused(array, tmp_path):
     np.save(tmp_path / "map.npy", array)
 
-    with pytest.raises(BadInput, match="no map of scores"):
+    with pytest.raises(BadInput, match="not a map of scores"):
         heatmap.layer(tmp_path / "map.npy")
