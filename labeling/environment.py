@@ -24,7 +24,7 @@ def allowed(environment: Mapping[str, str], extra_names: str = "") -> dict[str, 
 
 
 def restrict(extra_names: str = "") -> None:
-    """Remove all other variables from this process, and so from its children."""
+    """Remove variables that are not allowed from this process, and so from its children."""
     kept = allowed(os.environ, extra_names)
     os.environ.clear()
     os.environ.update(kept)

@@ -20,12 +20,11 @@ NO_CLASS = _("The campaign has no such class.")
 @login_required
 @require_GET
 def label_class(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the class ?key=, by default the first, beside its siblings, independent of the current
-    question.
-    """
+    """Show the class `?key=`, by default the first, beside its siblings."""
     campaign = campaign_for(person(request), name)
     vocabulary = campaign.settings.get("vocabulary", ())
     key = request.GET.get("key") or (vocabulary[0]["key"] if vocabulary else "")
+    # Only campaigns whose answers list several classes ("most") have this page.
     if "most" not in campaign.settings or key not in {entry["key"] for entry in vocabulary}:
         raise NotYours(gettext(NO_CLASS))
     group, siblings = siblings_of(vocabulary, key)

@@ -37,11 +37,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 STORED = "models"
 MAX_BYTES = 512 * 1024**2
 MAX_CLASSES = 100_000
-# Most parts of an uploaded ONNX file: the web process reads these in 1.6 seconds and 130 MiB.
+# Most protobuf fields and numbers in an upload: the web process reads these in 1.6 s and 130 MiB.
 MAX_PARTS = 500_000
 # The process that opens an uploaded file has these limits: bytes, processor seconds, seconds.
 LIMITS = child.ChildLimits(memory=4 * child.GIB, cpu=300, seconds=600)
-# Matches messages of onnxruntime and Python.
+# Matches the error messages of onnxruntime and Python.
 OUT_OF_MEMORY = re.compile(r"bad_alloc|BFCA|MemoryError|[Aa]llocate")
 NO_RUNTIME = (
     "This site cannot run ONNX files: onnxruntime is not installed. Ask whoever runs the site to "
@@ -137,6 +137,7 @@ def upload(
     try:
         with transaction.atomic():
             last = Job.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+            # A key of its own: enqueue would return a queued job with the same key.
             job = queue.enqueue(KIND, f"{name} after job {last}")
             return RegisteredModel.objects.create(
                 name=name,

@@ -50,7 +50,7 @@ def draft(
 def ask(
     campaign: Campaign, rows: Sequence[CandidateRow], topics: Iterable[TopicFields] = ()
 ) -> AddedQuestions:
-    """Add one question per (image, class), whatever the number of queries; records each query.
+    """Add one question per (image, class) that any query found, and record its queries.
 
     Classes are described by `topics` or the site's glossary, which also lists similar classes. All
     or nothing: raises Refusal, which names the position, for a missing image or an undescribed
@@ -66,7 +66,7 @@ def ask(
     Verification.objects.bulk_create(
         [Verification(topic=topic) for topic in classes], batch_size=BATCH, ignore_conflicts=True
     )
-    # The page of the classes has figures after the first check.
+    # The page of the classes has no figures until this job has run once.
     queue.enqueue("verify", str(campaign.pk), campaign=campaign)
     return added
 
@@ -82,14 +82,14 @@ def queries_of(question_ids: Sequence[int]) -> dict[int, list[str]]:
 
 
 def _items(campaign: Campaign, rows: Sequence[CandidateRow]) -> dict[str, int]:
-    """Return image name → item. Raises Refusal."""
+    """Return image name → item id. Raises Refusal for a missing image."""
     items, missing = asking.whole_items(campaign, sorted({row.image for row in rows}))
     if missing:
         gone = set(missing)
         row = next(row for row in rows if row.image in gone)
         more = f" ({len(missing):,} such images)" if len(missing) > 1 else ""
         raise Refusal(
-            f"{_place(row)}{row.image!r} is not in {campaign.dataset.name}{more}. Add it to the "
+            f"{_prefix(row)}{row.image!r} is not in {campaign.dataset.name}{more}. Add it to the "
             "dataset, or remove it from the list.",
             field="candidates",
             code="missing_images",
@@ -97,7 +97,7 @@ def _items(campaign: Campaign, rows: Sequence[CandidateRow]) -> dict[str, int]:
     return items
 
 
-def _place(row: CandidateRow) -> str:
+def _prefix(row: CandidateRow) -> str:
     return f"{row.prefix}: " if row.prefix else ""
 
 
@@ -112,7 +112,7 @@ def _define(
     described = known | topics_by_key.keys() | from_glossary.keys()
     if undescribed := next((row for row in rows if row.topic not in described), None):
         raise Refusal(
-            f"{_place(undescribed)}the class {undescribed.topic!r} has no description: it is "
+            f"{_prefix(undescribed)}the class {undescribed.topic!r} has no description: it is "
             "neither in the list of classes nor a noun of WordNet 3.0. Correct it, or add it to "
             "the list of classes.",
             field="candidates",

@@ -1,11 +1,12 @@
 """Opening and withdrawing questions after another question settles.
 
-The campaign's graph plans the questions of an image; chaining.py plans those of a pair.
+The campaign's graph plans the questions of an image; chaining.py those of an image and class.
 
 `open_images` opens the first questions. Afterwards settling.py flags every question whose consensus
 changed (`follow_up`), and the job "advance" replans the images of flagged questions (planning.py):
-it opens questions, withdraws closed ones with their seats, and reopens them with their answers. The
-number of queries grows with batches of images. See docs/explanation/question-graphs.md.
+it opens new questions, withdraws those that the plan no longer has with their seats, and reopens
+withdrawn ones with their answers. The number of queries grows with batches of images. See
+docs/explanation/question-graphs.md.
 """
 
 from collections import defaultdict
@@ -55,9 +56,10 @@ READ = 20_000
 MANY = 20_000
 # Questions of one class opened in one transaction.
 SLICE = 4_000
+# Missing images that a refusal names.
 LISTED = 5
 Tick = Callable[[int, int], object]
-# The plan of each item: of the graph, or of chains (chaining.py).
+# (item id, its plan): a GraphPlan, or a PairPlan of chaining.py.
 Planned = list[tuple[int, Any]]
 
 
@@ -153,7 +155,7 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
 def _first_nodes(
     campaign: Campaign, graph: QuestionGraph, items: list[int]
 ) -> dict[str, list[int]]:
-    """Return node → items that it is asked of first, in the order of the graph."""
+    """Return node → items whose first questions include it, in the order of the graph."""
     planner = _Planner.of(campaign, graph)
     plain = planner.plan((), {}).open
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
@@ -225,7 +227,7 @@ def advance(campaign: Campaign, tick: Tick | None = None) -> FollowUpCounts:
 
 
 def _flagged(campaign_id: int) -> dict[int, set[int]]:
-    """Return some thousands of flagged questions by item."""
+    """Return item → its flagged questions, at most READ questions in total."""
     rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
     questions_by_item: dict[int, set[int]] = defaultdict(set)
     for pk, item in rows.values_list("pk", "item_id")[:READ]:
@@ -234,7 +236,7 @@ def _flagged(campaign_id: int) -> dict[int, set[int]]:
 
 
 def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
-    """Yield batches of flagged questions by item; neighbours are adjacent on disk."""
+    """Yield the questions of CHUNK items at a time, in order of item, as they lie on disk."""
     items = sorted(flagged)
     for part in batches(items, CHUNK):
         yield {pk for item in part for pk in flagged[item]}
@@ -242,24 +244,24 @@ def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
 
 def _advance_chunk(campaign_id: int, flagged: set[int]) -> FollowUpCounts | None:
     """Replan the images of these questions; return None if the campaign is closed."""
-    also: set[int] = set()
+    extra_ids: set[int] = set()
     while True:
         try:
-            return _advance(campaign_id, flagged, also)
+            return _advance(campaign_id, flagged, extra_ids)
         except _NeedsLocks as needs:
-            also |= needs.ids
+            extra_ids |= needs.ids
 
 
 @retried
-def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> FollowUpCounts | None:
+def _advance(campaign_id: int, flagged: set[int], extra_ids: set[int]) -> FollowUpCounts | None:
     with writing():
         _take_turns(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
         procedure = PROCEDURES.get(KINDS[campaign.kind].asks)
         if campaign.state == Campaign.State.CLOSED or procedure is None:
             return None
-        # Later changes set the flag again.
-        locked = {row.id: row for row in lock_questions(flagged | also)}
+        # Changes after this lock set the flag again, so clearing it below loses none.
+        locked = {row.id: row for row in lock_questions(flagged | extra_ids)}
         rows = fetch(
             "SELECT id, item_id FROM labeling_question "  # noqa: S608
             f"WHERE id IN ({numbers(flagged)}) AND follow_up",
@@ -285,10 +287,9 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> FollowUpCou
 
 
 def _take_turns(campaign_id: int) -> None:
-    """Wait until no other process follows up this campaign; hold the lock until the transaction
-    ends.
+    """Lock the follow-ups of this campaign until the transaction ends.
 
-    SQLite has a single writer anyway.
+    SQLite needs no lock: it has a single writer.
     """
     if connection.vendor == "postgresql":
         fetch("SELECT pg_advisory_xact_lock(%s, %s)", [TURNS, campaign_id])
@@ -324,7 +325,7 @@ class _Planner:
         return cls(graph, settings.get("mode", "safe"), _choice(campaign, order), inference)
 
     def plan(self, questions: Sequence[AskedNode], known: dict[str, str]) -> GraphPlan:
-        # Plans do not depend on ids, and on times only by the order of settling.
+        # Two images with equal keys get equal plans: only the order of settling matters.
         by_time = sorted(questions, key=lambda node: (node.first, node.id))
         order = {question: index for index, question in enumerate(by_time)}
         key = (
@@ -386,7 +387,7 @@ def _open_nodes(campaign: Campaign, planned: Planned) -> int:
 
 
 def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
-    """Open follow-up questions in this order and return their number. Two statements."""
+    """Open these follow-up questions in this order and return their number."""
     if not pairs:
         return 0
     policy, content = _policy(campaign.pk)

@@ -405,7 +405,10 @@ def _wait_for_store(job: Job, fault: StoreUnreachable) -> None:
 def _queue_again(
     job: Job, reason: str, pause: timedelta, waits_since: datetime | None = None
 ) -> bool:
-    """Queue the job again and return whether it waits; the sweep resends it after the pause."""
+    """Queue the job again; the sweep resends it after the pause.
+
+    Return False if the same work is already queued as another job.
+    """
     try:
         with transaction.atomic():
             changed = _ours(job).update(
@@ -441,7 +444,7 @@ _sending: set[threading.Thread] = set()
 
 @atexit.register
 def _finish_sending() -> None:
-    """Wait for the sending thread: a command that exits would lose its messages."""
+    """Wait for the sending threads: a command that exits would lose their messages."""
     for sender in _sending:
         sender.join(PATIENT_SEND_SECONDS)
 
@@ -449,8 +452,8 @@ def _finish_sending() -> None:
 def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
     """Send the id to the queue of its kind in ASSAY_JOB_QUEUES; return whether the broker took it.
 
-    Waits at most `patience` seconds. An unavailable broker fails no request, since the sweep
-    resends.
+    Waits at most `patience` seconds. An unavailable broker does not fail the request, since the
+    sweep resends the job.
     """
     global _broker_rests_until
     if time.monotonic() < _broker_rests_until:

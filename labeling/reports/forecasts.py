@@ -1,6 +1,6 @@
 """The expected number of questions of a campaign and their cost.
 
-Exact for listed questions; a range for a graph, whose questions depend on the images.
+Exact for listed questions; a range for graphs and boxes, whose questions follow from answers.
 """
 
 import functools
@@ -40,7 +40,7 @@ STEPS = (DRAW, CHECK, COVER)
 
 
 class Forecast(NamedTuple):
-    """The total number of questions; equal numbers if it is known."""
+    """Low, likely and high estimate of the total number of questions; equal if it is known."""
 
     low: int
     likely: int
@@ -172,7 +172,7 @@ def _measured(campaign: Campaign) -> tuple[float, float] | None:
 
 
 def _learned_per_image(campaign: Campaign) -> float | None:
-    """Return the questions per image at the campaign's price, as stated by the learned scenes."""
+    """Return the questions per image at the campaign's price by its calibration, or None."""
     price = campaign.settings.get("price")
     learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
     curve = learned.curve if learned is not None else []
@@ -198,8 +198,8 @@ def _images(
 class CostEstimate(lifecycle.AskingCost):
     """The cost of the likely, fewest and most questions.
 
-    answers: to gold too. hours: of people's time. cost: in currency. low, high: equal unless a
-    graph decides what is asked.
+    answers: including those to gold. hours: of people's time. cost: in currency. low, high: equal
+    if the number of questions is known.
     """
 
     low: lifecycle.AskingCost

@@ -1,7 +1,7 @@
 """The statistics of the tables of a CDS benchmark, in each round of a bootstrap.
 
-For the one round that draws everything once, `statistics` returns the plain numbers, so a point and
-its interval come from the same formula.
+The reported value is the statistic of a round that draws each object once, so it and its interval
+come from the same formula. arrays.py explains the axes. *Machines* are the classifiers to compare.
 """
 
 from collections.abc import Callable, Hashable
@@ -125,10 +125,10 @@ def _errors(scores: ScoreArrays, weights: Counts) -> Found:
         ("frames", scores.wrong, scores.frames),
         ("whole", scores.last_wrong, seen),
     ):
-        each = cs.mean(cs.median(cs.shares(scores, part, of, weights), 1), 1)
-        together = cs.median(cs.shares(scores, part.sum(1), of.sum(1), weights), 1)
-        results["errors", "text", error] = _over_machines(scores, each)
-        results["errors", "script", error] = _over_machines(scores, together)
+        by_scheme = cs.mean(cs.median(cs.shares(scores, part, of, weights), 1), 1)
+        pooled = cs.median(cs.shares(scores, part.sum(1), of.sum(1), weights), 1)
+        results["errors", "text", error] = _over_machines(scores, by_scheme)
+        results["errors", "script", error] = _over_machines(scores, pooled)
     return results
 
 

@@ -41,7 +41,7 @@ def content_scheme(key: str) -> str:
 
 
 def content_choices() -> list[tuple[str, str]]:
-    """Return the content schemes for a form: name, key and what a frame shows."""
+    """Return (key, label) choices for a form; the label says what a frame shows."""
     return [
         (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEME_WORDS[key]}")
         for key in CONTENT_SCHEMES

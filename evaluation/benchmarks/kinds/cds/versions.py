@@ -1,4 +1,4 @@
-"""Versions of the sequences: the opening is stored whole, later versions as changes by object.
+"""Versions of the sequences: the first is stored whole, later ones as changes by object.
 
 An object keeps its frame ids while its masks stay; with other masks, its ids end with `@` and eight
 digits of their hash. A version's changes.jsonl.gz has a line an object: {"image", "object",
@@ -50,7 +50,7 @@ Changes = Mapping[ObjectKey, ObjectChange]
 
 @dataclass
 class SequenceHistory:
-    """The sequences at every version. releases: of the later versions."""
+    """The sequences at every version. opening: version 1; changes, releases: by later version."""
 
     benchmark: Benchmark
     opening: list[SequenceLine]
@@ -98,7 +98,7 @@ class SequenceHistory:
         return [line for lines in self.at(number).values() for line in lines]
 
     def frames_at(self, number: int) -> dict[str, int]:
-        """Return a number for every distinct frame of a version."""
+        """Return the id → index of every distinct frame of a version."""
         return frame_places(self.lines_at(number))
 
     @cached_property
@@ -113,15 +113,17 @@ class SequenceHistory:
         return frozenset(frame_places([*self.opening, *later]))
 
     def by_release(self) -> list[tuple[Release, list[SequenceLine]]]:
-        """Return (release, lines whose frames are drawn from it): the opening's, then for each
-        later version the lines that the newest version still has.
+        """Return each version's release with the lines whose frames are drawn from it.
+
+        Version 1 has all its lines, a later version those that the newest version still has.
         """
-        left = set(self.lines_at(self.newest)).difference(self.opening)
+        remaining = set(self.lines_at(self.newest)).difference(self.opening)
         by_release = [(self.benchmark.own_release, self.opening)]
         for version in sorted(self.changes):
             changed = [line for row in self.changes[version].values() for line in row.lines]
-            by_release.append((self.releases[version], [line for line in changed if line in left]))
-            left.difference_update(changed)
+            kept = [line for line in changed if line in remaining]
+            by_release.append((self.releases[version], kept))
+            remaining.difference_update(changed)
         return by_release
 
     def masks(self) -> dict[ObjectKey, list[str]]:
