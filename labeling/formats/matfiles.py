@@ -1,9 +1,9 @@
 """Reads untrusted MATLAB v5 files: texts, numbers, structs and cells only.
 
 A file is a tree of elements, each a type, a length and bytes (MAT-File Format, R2019b, chapter 1).
-Lengths and dimensions that exceed the bytes are faults. Tests compare it with scipy. We rejected
-scipy.io.loadmat: of 150 small files with one to four bytes changed, three crashed the process
-(SIGSEGV) and one requested over 6 GiB.
+Lengths and dimensions that exceed the file's bytes are faults. Tests compare it with scipy. We
+rejected scipy.io.loadmat: of 150 small files with one to four bytes changed, three crashed the
+process (SIGSEGV) and one requested over 6 GiB.
 """
 
 import math
@@ -31,7 +31,7 @@ UNSUPPORTED_CLASSES = {
     17: "an opaque object",
     18: "an object",
 }
-# Type of an element → numpy's type. The class of the matrix may be another.
+# Type of an element → numpy's type. The class of the matrix may be a different type.
 NUMBERS = {
     1: "i1",
     2: "u1",
@@ -98,7 +98,7 @@ def _damaged(path: StrPath) -> BadInput:
 
 
 class _Element(NamedTuple):
-    """kind: its type. begin, end: of its bytes. after: start of the next element."""
+    """An element. kind: its type. begin, end: range of its bytes. after: start of the next one."""
 
     kind: int
     begin: int
@@ -107,7 +107,7 @@ class _Element(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """bits: class and flags. sizes: dimensions. rest: start of its content."""
+    """Header of a matrix. bits: class and flags. sizes: dimensions. rest: start of the content."""
 
     bits: int
     sizes: tuple[int, ...]
@@ -161,10 +161,10 @@ class _Tree:
     def _head(self, raw: bytes, element: _Element) -> _Head:
         flags = self._element(raw, element.begin, element.end)
         (bits,) = struct.unpack(f"{self.order}Q", raw[flags.begin : flags.end])
-        # The first of two words of four bytes.
+        # The first of two four-byte words holds class and flags.
         bits = bits & 0xFFFFFFFF if self.order == "<" else bits >> 32
         if bits & 0xFF in UNSUPPORTED_CLASSES:
-            # Some have no dimensions, and some no name.
+            # Some of these classes have no dimensions, others no name.
             return _Head(bits, (), b"", element.end)
         dims = self._element(raw, flags.after, element.end)
         count = (dims.end - dims.begin) // 4
@@ -216,7 +216,7 @@ class _Tree:
     def _matrices(
         self, raw: bytes, at: int, end: int, count: int, depth: int
     ) -> tuple[list[Value], int]:
-        """Return this many matrices in a row, and the position after them."""
+        """Return `count` consecutive matrices, and the position after them."""
         values = []
         for _ in range(self._checked_count(count, 1, end - at)):
             inner = self._element(raw, at, end)
@@ -225,7 +225,10 @@ class _Tree:
         return values, at
 
     def _checked_count(self, count: int, each: int, left: int) -> int:
-        """Return the count if that many elements of eight bytes or more fit into the rest."""
+        """Return `count` if that many items of `each` elements fit into `left` bytes.
+
+        An element takes at least eight bytes.
+        """
         if count * each * 8 > left:
             raise _damaged(self.path)
         return count

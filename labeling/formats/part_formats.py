@@ -1,16 +1,15 @@
 """Formats of objects with parts, one module each.
 
 Every format has `read(reading) -> Iterator[PartedObject]`, which checks as it reads, and
-`write(scenes, folder, release_info)`, which writes whole files. `scenes` yields (Photograph, its
-objects).
-What each can express: docs/reference/label-formats.md.
+`write(scenes, folder, release_info)`, which writes whole files. `scenes` yields
+(Photograph, its objects). docs/reference/label-formats.md says what each format can express.
 
 | format | what is written | geometry |
 |---|---|---|
-| coco | parts.json | polygons, exact; masks beside |
+| coco | parts.json | exact polygons, and masks |
 | pascal-part | Annotations_Part/<image>.mat, a .json beside each | masks |
 | png | masks/<image>/<n>.png, a .json beside each | masks |
-| label-studio | tasks.json | polygons, exact |
+| label-studio | tasks.json | exact polygons |
 """
 
 from types import ModuleType

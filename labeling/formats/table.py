@@ -21,8 +21,8 @@ CLASS = ("class", "wnid", "topic", "category")
 # Support of a probability: the number of people, and the 95 % interval of the share.
 SUPPORT = ("votes", "low", "high")
 COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source", *SUPPORT, "flags")
-# The most probable answer if people did not agree. It is the last column of campaigns that keep
-# such questions.
+# The most probable answer if people did not agree. It is the last column if the campaign
+# keeps such questions.
 LIKELY = "likely"
 # Columns that are read. name: the name of an object.
 READ = (
@@ -32,7 +32,7 @@ READ = (
     "name",
     LIKELY,
 )
-# The box of an object that fills its image, of unknown size.
+# The box of an object without a box: the whole image, whose size is unknown here.
 WHOLE: Box = (0.0, 0.0, math.inf, math.inf)
 
 

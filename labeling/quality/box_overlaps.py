@@ -36,7 +36,7 @@ from labeling.quality.box_audit import sigmas
 
 # Boxes with a higher overlap are reviewed.
 OVERLAP = 0.5
-# Images read for one page of findings, and most findings on a page.
+# Images read for one page of findings, and the number of findings that fills a page.
 SCAN, PAGE = 300, 20
 SAME, CLASSES, FINER = ("same", "classes", "finer")
 # Possible actions for each kind of finding.
@@ -62,9 +62,9 @@ Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
 class Finding:
     """Boxes to review.
 
-    kind: SAME, CLASSES or FINER. item, image: their image. question: one of the pair; its page
-    shows the pair. topics: of the first and the second box; for FINER the open class, then the
-    finer class, which has `boxes`. iou: of the two boxes.
+    kind: SAME, CLASSES or FINER. item, image: id and name of the image. question: id of the pair's
+    first question; its page shows the pair. topics: classes of the first and the second box; for
+    FINER the open class, then the finer class, which has `boxes`. iou: of the two boxes.
     """
 
     kind: str
@@ -89,16 +89,16 @@ class Finding:
 
 
 class FindingsPage(NamedTuple):
-    """Findings ordered by image, and the item that the next page begins after; None at the end."""
+    """Findings ordered by image, and the item after which the next page begins; None at the end."""
 
     findings: list[Finding]
     after: int | None
 
 
 def find(campaign: Campaign, after: int = 0) -> FindingsPage:
-    """Return findings in the images after that item (id): at most SCAN images, and no more than
-    fill a page. Pairs in progress are left out, except open ones with a finer class. Constant
-    number of queries.
+    """Return findings in the images after the item `after`, in at most SCAN images; stop after the
+    image that fills a page. Pairs in progress are left out, except open ones with a finer class.
+    Constant number of queries.
     """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
@@ -118,22 +118,22 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
     by_item = {
         item: [
             Finding(kind, item, *images[item], pair.path[0].id, topics, boxes, overlap)
-            for kind, topics, boxes, overlap, pair in _found(replayed[item], above)
+            for kind, topics, boxes, overlap, pair in _rows(replayed[item], above)
         ]
         for item in items
         if item in replayed
     }
-    every = [finding.key for findings in by_item.values() for finding in findings]
-    left = set(
-        campaign.decisions.filter(
-            kind=Decision.Kind.REVIEW, content__finding__in=every
-        ).values_list("content__finding", flat=True)
-        if every
+    keys = [finding.key for findings in by_item.values() for finding in findings]
+    decided = set(
+        campaign.decisions.filter(kind=Decision.Kind.REVIEW, content__finding__in=keys).values_list(
+            "content__finding", flat=True
+        )
+        if keys
         else ()
     )
     page: list[Finding] = []
     for item in items:
-        page += [finding for finding in by_item.get(item, ()) if finding.key not in left]
+        page += [finding for finding in by_item.get(item, ()) if finding.key not in decided]
         if len(page) >= PAGE:
             return FindingsPage(page, item)
     return FindingsPage(page, items[-1] if len(items) == SCAN else None)
@@ -142,39 +142,39 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
 Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, ReplayedPair]
 
 
-def _found(pairs: Mapping[str, ReplayedPair], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
+def _rows(pairs: Mapping[str, ReplayedPair], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
     """Return the findings in one image."""
-    done = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
-    for topic, pair in done.items():
+    complete = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
+    for topic, pair in complete.items():
         for a, b in combinations([boxed.box for boxed in pair.chain.boxes], 2):
             if (overlap := iou(a, b)) > OVERLAP:
                 yield SAME, (topic, topic), (a, b), overlap, pair
-    for first_topic, second_topic in combinations(done, 2):
+    for first_topic, second_topic in combinations(complete, 2):
         if first_topic in above.get(second_topic, ()) or second_topic in above.get(first_topic, ()):
             continue
         firsts, seconds = (
-            [standing_box.box for standing_box in done[topic].chain.boxes]
+            [accepted.box for accepted in complete[topic].chain.boxes]
             for topic in (first_topic, second_topic)
         )
         for a, b in product(firsts, seconds):
             if (overlap := iou(a, b)) > OVERLAP:
-                yield CLASSES, (first_topic, second_topic), (a, b), overlap, done[first_topic]
+                yield CLASSES, (first_topic, second_topic), (a, b), overlap, complete[first_topic]
     for coarse, pair in pairs.items():
         if pair.chain.step in (COMPLETE, DROPPED):
             continue
-        coarse_boxes = [standing_box.box for standing_box in pair.chain.boxes]
-        for finer in done:
+        coarse_boxes = [accepted.box for accepted in pair.chain.boxes]
+        for finer in complete:
             if coarse not in above.get(finer, ()):
                 continue
-            boxes = [standing_box.box for standing_box in done[finer].chain.boxes]
-            new = [box for box in boxes if all(iou(box, had) <= OVERLAP for had in coarse_boxes)]
+            boxes = [accepted.box for accepted in complete[finer].chain.boxes]
+            new = [box for box in boxes if all(iou(box, old) <= OVERLAP for old in coarse_boxes)]
             if new:
                 yield FINER, (coarse, finer), tuple(new), None, pair
 
 
 def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
-    """Return the ancestors of each class among these, by the function in ASSAY_ANCESTORS; {}
-    without one.
+    """Return for each class its ancestors among these classes, by the function in
+    ASSAY_ANCESTORS; {} if the setting is empty.
     """
     path = getattr(settings, "ASSAY_ANCESTORS", "")
     if not path:
@@ -190,14 +190,14 @@ def decide(
     """Apply a decision to a finding of an image (item, key) and return the Decision.
 
     action: one of the finding's. MERGE makes one box of two by the mean of each side, weighted by
-    the precision of the people who drew them, MEAN by the plain mean. FIRST and SECOND remove that
-    box. TAKE gives the open class the boxes of the finer one, and people look for more. LEAVE
-    changes nothing. Raises Conflict if the finding no longer exists.
+    the precision of the people who drew them; MEAN uses the plain mean. FIRST removes the first
+    box, SECOND the second. TAKE gives the open class the boxes of the finer one, and people look
+    for more. LEAVE changes nothing. Raises Conflict if the finding no longer exists.
     """
     if KINDS[campaign.kind].asks != CHAINS:
         raise Refusal("Overlaps exist only in box campaigns.")
     with writing():
-        # Lock the pair: concurrent answers and decisions come before or after.
+        # Concurrent answers and decisions on this image commit before we read or after we commit.
         lock_questions(campaign.questions.filter(item=item).values_list("pk", flat=True))
         finding = _current_finding(campaign, item, key)
         if action not in finding.actions:
@@ -222,7 +222,7 @@ def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
 
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
-    """Change the boxes of a pair and return the id of the new question."""
+    """Settle the pair with the changed boxes and return the id of the new question."""
     pairs = chaining.replayed(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]
@@ -234,8 +234,8 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
     elif action in (MERGE, MEAN):
         boxes = _merged(campaign, pair, finding, weighted=action == MERGE)
     else:
-        gone = finding.boxes[0 if action == FIRST else 1]
-        boxes = [boxed for boxed in boxes if boxed.box != gone]
+        removed = finding.boxes[0 if action == FIRST else 1]
+        boxes = [boxed for boxed in boxes if boxed.box != removed]
         state = state if boxes else ABSENT
     return _settle(campaign, finding.item, topic, pair, boxes, state)
 
@@ -253,8 +253,8 @@ def _merged(
     box = merge(drawn, known if weighted else {0: PRIOR_SIGMA}).box
     x0, y0, x1, y1 = (round(side, 1) for side in box)
     flags = tuple(flag for flag in FLAGS if any(flag in boxed.flags for boxed in two))
-    whole = replace(two[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
-    return [whole if boxed == two[0] else boxed for boxed in pair.chain.boxes if boxed != two[1]]
+    combined = replace(two[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
+    return [combined if boxed == two[0] else boxed for boxed in pair.chain.boxes if boxed != two[1]]
 
 
 def _settle(

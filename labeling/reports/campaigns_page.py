@@ -15,7 +15,7 @@ from labeling.models import (
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """A campaign in a list. role: of the viewer. share: finished questions of all."""
+    """A campaign in a list. role: of the viewer. share: of its questions that are finished."""
 
     campaign: Campaign
     role: str

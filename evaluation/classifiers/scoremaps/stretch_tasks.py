@@ -1,6 +1,6 @@
-"""Tasks that make the score maps of a part of the images. No Django.
+"""Tasks that make the score maps of a stretch of the images. No Django.
 
-A part is a whole number of batches, so each image is in the same batch as in a single run.
+A stretch is a whole number of batches, so each image is in the same batch as in a single run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.attribution.recipes import Recipe
 
-# Most maps, and bytes, per task.
+# Most maps, and most bytes of maps, per task.
 MAPS, BYTES = 1000, 1 << 28
 
 
@@ -35,10 +35,10 @@ class ImageFolder:
 
 
 def stretches_of(names: Sequence[str], plan: ScoremapPlan, batch: int) -> list[Sequence[str]]:
-    """Return the ids in parts, one per task."""
-    together = planning.images_at_once(plan, batch)
-    most = min(MAPS, BYTES // (4 * plan.side**2))
-    step = max(1, most // together) * together
+    """Return the ids in stretches, one per task."""
+    batch_images = planning.images_at_once(plan, batch)
+    max_maps = min(MAPS, BYTES // (4 * plan.side**2))
+    step = max(1, max_maps // batch_images) * batch_images
     return split(names, step)
 
 
@@ -95,9 +95,9 @@ def packed_maps(
     sizes: Mapping[str, Sequence[int]],
     opening: Mapping[str, Any],
 ) -> bytes:
-    """Return the maps of some images and, if `named`, their likeliest classes, else None.
+    """Return the packed maps of some images and, if `named`, their likeliest classes, else None.
 
-    images: SHA-256 of the files.
+    images: SHA-256 of the files. names: their ids.
     """
     from evaluation.classifiers.scoremaps import making
 

@@ -35,7 +35,7 @@ class BenchmarkOptions:
 
 @dataclass(kw_only=True)
 class OpenBenchmarkOptions:
-    """Settings of the benchmark that are None are as in DEFAULTS."""
+    """Options of `benchmark open`. Settings that are None take the value in DEFAULTS."""
 
     kind: str = argument("what is scored", choices=KINDS, metavar=None)
     campaign: str = option("whose labels are the truth")
@@ -89,7 +89,7 @@ class ApplyReviewOptions(BenchmarkOptions):
 
 
 def _show_versions(versions: Sequence[TruthVersionRow]) -> str:
-    """Return a row per version, then the images of its report."""
+    """Return a row per version, then the images that the versions' reports list."""
     heads = ("version", "release", "made_at", "added", "removed", "changed")
     rows = [[*(getattr(row, head) for head in heads), ", ".join(row.reviews)] for row in versions]
     notes = [
@@ -202,13 +202,13 @@ class Command(ContractCommand):
             run = runs.score_now(_benchmark(name))
         while True:
             job = runs.job_of(run)
-            # None where a worker of the site took the job. Wait for its result; if the worker dies,
-            # the next round takes the job.
-            ours = queue.run(job.pk) if job else None
+            # None if a worker of the site took the job: wait for its result. If that worker dies,
+            # a later pass of this loop takes the job.
+            finished_job = queue.run(job.pk) if job else None
             run.refresh_from_db()
             if run.state in (Run.State.DONE, Run.State.FAILED):
                 break
-            if job is None or ours:
+            if job is None or finished_job:
                 raise BadInput("it was not scored", name, None, "look at jobs list, and retry it")
             time.sleep(runs.LOOK_SECONDS)
         if run.state == Run.State.FAILED:
@@ -221,10 +221,10 @@ class Command(ContractCommand):
 def _benchmark(name: str) -> Benchmark:
     row = Benchmark.objects.filter(name=name, kind__in=KINDS).first()
     if row is None:
-        is_ranked = Benchmark.objects.filter(name=name).exists()
+        is_other_kind = Benchmark.objects.filter(name=name).exists()
         cure = "take mad rank or score cds, or score it on its page"
         raise BadInput(
             f"there is no benchmark on released labels {name!r}",
-            cure=cure if is_ranked else "check the name",
+            cure=cure if is_other_kind else "check the name",
         )
     return row

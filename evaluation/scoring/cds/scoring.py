@@ -1,4 +1,4 @@
-"""Computes CDS of every sequence and every table. No Django.
+"""Computes the CDS of every sequence, and all tables. No Django.
 
 Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/explanation/cds.md describes
 every table.
@@ -38,7 +38,7 @@ MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
 @dataclass(frozen=True)
 class CdsScores:
-    """The result of `score`. similarities, right: classifier → (Q,) of all frames in order."""
+    """The result of `score`. similarities, right: classifier → (Q,), for every frame in order."""
 
     result: CdsResult
     lines: Sequence[SequenceLine]
@@ -52,7 +52,7 @@ class CdsScores:
     b_cds: dict[str, NDArray[np.float64]] | None
 
     def sequences(self) -> Iterator[SequenceScores]:
-        """Yield one row per line and classifier that saw it."""
+        """Yield one row per sequence and classifier that was asked about it."""
         for number, line in enumerate(self.lines):
             for classifier, scores in self.scores(number).items():
                 yield SequenceScores(
@@ -67,7 +67,7 @@ class CdsScores:
                 )
 
     def scores(self, number: int) -> dict[str, ClassifierScores]:
-        """Return the scores of a line by classifier that was asked; b_cds with a mapping."""
+        """Return a sequence's scores by classifier; b_cds is None without a mapping."""
         return {
             name: ClassifierScores(
                 cds=float(self.cds[name][number]),
@@ -132,7 +132,7 @@ def score(
         raise BadInput("there are no sequences", cure="give sequences")
     starts, frames = _flat(lines, predictions)
     categories, category = np.unique([line.category for line in lines], return_inverse=True)
-    of_frame = np.repeat(category, np.diff(starts))
+    frame_categories = np.repeat(category, np.diff(starts))
     meanings = Meanings(
         wordnet, lines, predictions, options.measure, options.convention, options.by
     )
@@ -145,10 +145,10 @@ def score(
     for name in predictions.classifiers:
         answered = predictions.wnids[name][frames]
         was_asked = np.logical_and.reduceat(answered != NOT_ASKED, starts[:-1])
-        similarities[name] = table[of_frame, answered]
+        similarities[name] = table[frame_categories, answered]
         cds_of[name] = np.where(was_asked, formulas.cds(similarities[name], starts), np.nan)
         if allowed is not None:
-            right[name] = allowed[of_frame, answered]
+            right[name] = allowed[frame_categories, answered]
             b_cds_of[name] = np.where(was_asked, formulas.cds(right[name], starts), np.nan)
     apart = _apart(lines, cds_of, options)
     binary = (None, None) if allowed is None else (b_cds_of, right)
@@ -205,7 +205,7 @@ def _apart(
         for name, values in cds_of.items()
         if name not in options.people
     }
-    # Classifiers that saw no whole object have no place in the order.
+    # Classifiers that did not see all sequences of any object have no place in the order.
     means = {name: scores for name, scores in means.items() if not np.isnan(scores).all()}
 
     def is_apart(a: str, b: str) -> bool:

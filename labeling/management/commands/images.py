@@ -18,16 +18,16 @@ from labeling.models import Dataset, User
 from labeling.near_duplicates import choosing, search
 from labeling.near_duplicates.choosing import KnownImage
 
-# A dataset in place of files.
+# Prefix of --against for a dataset instead of files.
 DATASET = "dataset:"
 
 
 @dataclass
 class ComparedImages:
-    """The images that `near` compares. fingerprints: the files, by their index in `known`."""
+    """The images that `near` compares. files: those to deduplicate, the first of `known`."""
 
     known: list[KnownImage] = field(default_factory=list)
-    fingerprints: list[SourceFile] = field(default_factory=list)
+    files: list[SourceFile] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     against: list[dict[str, object]] = field(default_factory=list)
 
@@ -111,8 +111,8 @@ class Command(ContractCommand):
                 refuse_input(goal, [Path(path)])
         compared = ComparedImages()
         with self.progress(None, "image", "images") as bar, ExitStack() as opened:
-            for fingerprint, known in _files(path, "", compared.refused, bar.update, opened):
-                compared.fingerprints.append(fingerprint)
+            for source, known in _files(path, "", compared.refused, bar.update, opened):
+                compared.files.append(source)
                 compared.known.append(known)
             for text in options.against:
                 _add_other(compared, text, bar.update, opened)
@@ -128,7 +128,7 @@ class Command(ContractCommand):
         if out is not None:
             with atomic_write(out) as file:
                 _write_kept(file, compared, rows)
-        count = len(compared.fingerprints)
+        count = len(compared.files)
         return {
             "images": count,
             "against": compared.against,
@@ -190,25 +190,25 @@ def _add_other(
 
 def _write_kept(file: Any, compared: ComparedImages, rows: list[choosing.Removed]) -> None:
     """Write the kept images; they take over the queries of the images removed for them."""
-    gone = {row.image: row.kept for row in rows}
+    removed = {row.image: row.kept for row in rows}
     queries: dict[int, list[Query]] = {
-        index: list(fingerprint.queries) for index, fingerprint in enumerate(compared.fingerprints)
+        index: list(source.queries) for index, source in enumerate(compared.files)
     }
-    for position, kept in gone.items():
+    for position, kept in removed.items():
         if kept in queries:
             queries[kept] += queries[position]
-    stay = [index for index in queries if index not in gone]
-    if any(fingerprint.queries for fingerprint in compared.fingerprints):
+    kept_indices = [index for index in queries if index not in removed]
+    if any(source.queries for source in compared.files):
         rows_kept = (
-            (wnid, compared.fingerprints[index].file, query)
-            for index in stay
+            (wnid, compared.files[index].file, query)
+            for index in kept_indices
             for wnid, query in merged(queries[index])
         )
         file.writelines(candidates.lines(rows_kept))
         return
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["file"])
-    writer.writerows([compared.fingerprints[index].file] for index in stay)
+    writer.writerows([compared.files[index].file] for index in kept_indices)
 
 
 def _dataset(name: str, owner: str | None) -> Dataset:
