@@ -49,7 +49,8 @@ def read_file(field: str, file: Any, read: Callable[[Path], T]) -> T:
 def refusing(field: str) -> Iterator[None]:
     """Convert BadInput into Refusal with the field.
 
-    The message names a file without its folder; folders and temporary files (no extension) not.
+    The message names a file without its folder. It does not name folders and temporary files, which
+    have no extension.
     """
     try:
         yield

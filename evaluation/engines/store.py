@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 DIGEST = hashlib.sha256().digest_size
-# Gives up in seconds where the store refuses, after three minutes where it does not answer.
+# With 5, a request gives up in seconds if the store refuses it, in three minutes without an answer.
 RETRIES = 5
 NO_BUCKET = "there is no such bucket"
 
 
 @dataclass(frozen=True)
 class Store:
-    """address: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables of the environment."""
+    """A store. address: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables."""
 
     address: str
 
@@ -57,7 +57,7 @@ class Store:
         """Return whether the object exists, without reading it."""
         import obstore
 
-        with self._sentences(key):
+        with self._converting_errors(key):
             try:
                 obstore.head(self._objects, key)
             except FileNotFoundError:
@@ -68,7 +68,7 @@ class Store:
         """Return the object. Raises BadInput where it is missing, truncated or changed."""
         import obstore
 
-        with self._sentences(key):
+        with self._converting_errors(key):
             try:
                 stored = bytes(obstore.get(self._objects, key).bytes())
             except FileNotFoundError:
@@ -85,7 +85,7 @@ class Store:
         """
         import obstore
 
-        with self._sentences(key):
+        with self._converting_errors(key):
             try:
                 pieces = obstore.get(self._objects, key).stream()
             except FileNotFoundError:
@@ -103,7 +103,7 @@ class Store:
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        with self._sentences(key):
+        with self._converting_errors(key):
             try:
                 obstore.put(
                     self._objects,
@@ -122,7 +122,7 @@ class Store:
         """Return the keys of the objects under a prefix that ends with a slash."""
         import obstore
 
-        with self._sentences(prefix):
+        with self._converting_errors(prefix):
             return {each["path"] for batch in obstore.list(self._objects, prefix) for each in batch}
 
     @cached_property
@@ -138,7 +138,7 @@ class Store:
         )
 
     @contextmanager
-    def _sentences(self, key: str) -> Iterator[None]:
+    def _converting_errors(self, key: str) -> Iterator[None]:
         """Convert the errors of the store into BadInput."""
         from obstore.exceptions import (
             BaseError,

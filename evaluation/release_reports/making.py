@@ -53,7 +53,8 @@ def in_progress(
 def fetch(release: Release, user: User, windows: str = "") -> ReleaseReport | Job:
     """Return the stored report of the release, or the job that makes it: a new one if needed.
 
-    windows: the token of a file that the user keeps, for clutter. Raises Refusal if it is gone.
+    windows: the token of the user's uploaded windows.csv, from which clutter is computed. Raises
+    Refusal if the upload was deleted.
     """
     if windows and not kept_files.is_token(windows):
         raise Refusal(kept_files.DELETED)
@@ -79,12 +80,12 @@ def execute(job: Job) -> None:
     token = job.payload.get("windows", "")
     windows = kept_files.find(User.objects.get(pk=job.payload["user"]), token) if token else None
     try:
-        made = release_report.report(stored.read(release), windows)
+        report = release_report.report(stored.read(release), windows)
     except BadInput as error:
         if windows is None or error.file != str(windows):
             raise
         raise BadInput(error.message, WINDOWS, error.line, error.cure) from error
-    content = json.dumps(made.to_json(), ensure_ascii=False).encode()
+    content = json.dumps(report.to_json(), ensure_ascii=False).encode()
     storages["data"].save(_stored_name(release, token), ContentFile(content))
 
 
@@ -93,5 +94,5 @@ def _key(release: Release, windows: str) -> str:
 
 
 def _stored_name(release: Release, windows: str) -> str:
-    end = f"-{windows}" if windows else ""
-    return f"reports/{release.pk}-{release.sha256}-{LAYOUT}{end}.json"
+    suffix = f"-{windows}" if windows else ""
+    return f"reports/{release.pk}-{release.sha256}-{LAYOUT}{suffix}.json"

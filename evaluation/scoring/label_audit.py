@@ -33,7 +33,7 @@ class Doubts:
 def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: int) -> Doubts:
     """Return how doubtful each label is.
 
-    labels: (I,) classes. raters, items, answers: (N,) a rater names a class for an item.
+    labels: (I,) classes. raters, items, answers: (N,) rater, item and class of each answer.
     """
     count, classes = len(labels), max(2, n_classes)
     right = answers == labels[items]
@@ -51,12 +51,14 @@ def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: in
     at = first[items][row] + np.arange(len(row)) - np.repeat(sizes.cumsum() - sizes, sizes)
     truth = candidate[at]
     by_label, by_truth = raters * classes + labels[items], raters[row] * classes + truth
-    itself = truth == labels[items][row]
-    known = _count(by_label * classes + answers, by_truth * classes + answers[row]) - itself
-    total = _count(by_label, by_truth) - itself
+    is_own_label = truth == labels[items][row]
+    confusions = (
+        _count(by_label * classes + answers, by_truth * classes + answers[row]) - is_own_label
+    )
+    total = _count(by_label, by_truth) - is_own_label
     wrong = (1 - accuracy) / (classes - 1)
     prior = np.where(answers[row] == truth, accuracy[row], wrong[row])
-    likelihood = np.log((known + PRIOR * prior) / (total + PRIOR))
+    likelihood = np.log((confusions + PRIOR * prior) / (total + PRIOR))
     score = np.bincount(at, likelihood, minlength=len(candidates))
     # The score of a class that no rater named: every answer is wrong.
     best = np.bincount(items, np.log(wrong), minlength=count)

@@ -61,9 +61,9 @@ def read(campaign: Campaign) -> dict[str, ClassFigures]:
     reader = _FiguresReader(campaign)
     for chunk in _chunks(campaign):
         reader.add(chunk)
-    for key, figures in reader.found.items():
+    for key, figures in reader.figures_by_class.items():
         figures.has_table = key in reader.tables
-    return dict(sorted(reader.found.items()))
+    return dict(sorted(reader.figures_by_class.items()))
 
 
 def _chunks(campaign: Campaign) -> Iterator[list[tuple[int, str, str]]]:
@@ -85,17 +85,17 @@ class _FiguresReader:
             for row in campaign.policies.all()
         }
         self.audits = _audits(campaign, self.kind)
-        self.found: dict[str, ClassFigures] = defaultdict(ClassFigures)
-        self.known: dict[tuple[str, int, int], float] = {}
+        self.figures_by_class: dict[str, ClassFigures] = defaultdict(ClassFigures)
+        self.probabilities: dict[tuple[str, int, int], float] = {}
 
     def add(self, chunk: list[tuple[int, str, str]]) -> None:
         ids = [pk for pk, _, _ in chunk]
         settled = _settled([pk for pk, _, state in chunk if state == State.SETTLED])
-        words = self._answers(ids, {pk: self.found[topic] for pk, topic, _ in chunk})
+        words = self._answers(ids, {pk: self.figures_by_class[topic] for pk, topic, _ in chunk})
         for pk, topic, state in chunk:
             if state == State.GOLD:
                 continue
-            figures = self.found[topic]
+            figures = self.figures_by_class[topic]
             figures.candidates += 1
             figures.answered += bool(words[pk])
             figures.open += state == State.OPEN
@@ -114,7 +114,7 @@ class _FiguresReader:
     def _answers(
         self, ids: list[int], figures_by_question: Mapping[int, ClassFigures]
     ) -> dict[int, Words]:
-        """Return the word of each answer by id, by question, and add to the counts and times."""
+        """Return question → answer id → word; add the answers and their times to the figures."""
         words: dict[int, Words] = defaultdict(dict)
         rows = Answer.objects.filter(assignment__question__in=ids)
         for question, pk, value, revision, ms in rows.values_list(
@@ -139,9 +139,9 @@ class _FiguresReader:
         yes, no = counted[YES], counted[NO]
         if (table := self.tables.get(topic)) is not None:
             key = topic, yes, no
-            if key not in self.known:
-                self.known[key] = table.expected(yes, no)
-            return self.known[key]
+            if key not in self.probabilities:
+                self.probabilities[key] = table.expected(yes, no)
+            return self.probabilities[key]
         if self.by_majority[settlement.policy] or settlement.probability is None:
             return yes / (yes + no) if yes else 0.0
         return settlement.probability

@@ -25,8 +25,8 @@ class FewShotLearning(WsolMethod):
     def loss(
         self, model: Localizer, images: Tensor, labels: Tensor, generator: torch.Generator
     ) -> Tensor:
-        """Return the binary cross-entropy per cell, over cells with a pixel that counts."""
-        maps = self._pixel_logits(model, images)
+        """Return the binary cross-entropy per cell, over cells with a pixel that is not ignored."""
+        maps = self._cell_logits(model, images)
         targets, counted = labels.to(maps), (labels >= 0).to(maps)
         grid = (maps.shape[1], maps.shape[2])
         area = F.adaptive_avg_pool2d(counted, grid)
@@ -41,8 +41,8 @@ class FewShotLearning(WsolMethod):
 
     def maps(self, model: Localizer, images: Tensor, labels: Tensor) -> Tensor:
         """Return the (B, h, w) probabilities of the object, the same for every class."""
-        return self._pixel_logits(model, images).sigmoid()
+        return self._cell_logits(model, images).sigmoid()
 
-    def _pixel_logits(self, model: Localizer, images: Tensor) -> Tensor:
+    def _cell_logits(self, model: Localizer, images: Tensor) -> Tensor:
         maps: Tensor = model.added["last"](model.network.feature_maps(images))
         return maps.squeeze(1)

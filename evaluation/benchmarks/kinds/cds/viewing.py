@@ -49,7 +49,8 @@ MAX_COUNT = 10**9
 MAX_WAITING = 10
 # Least seconds between two recorded views of a sequence.
 NOTED_SECONDS = 60
-# WebP's fastest lossless method: 45 ms for 500 × 375 pixels, a tenth larger than the next.
+# WebP's fastest lossless method: 45 ms for 500 × 375 pixels, with files a tenth larger than
+# those of the next method.
 WEBP = {"lossless": True, "method": 0}
 
 
@@ -211,18 +212,18 @@ def forget_unused(keep: Path) -> int:
     too_many = max(0, len(cached) + 1 - settings.ASSAY_FRAME_SEQUENCES)
     for _, folder in sorted(cached)[:too_many]:
         # Renamed first: a half-removed folder would look like one being drawn.
-        leaving = folder.with_name(f"{REMOVED_PREFIX}{folder.name}-{secrets.token_hex(4)}")
+        renamed = folder.with_name(f"{REMOVED_PREFIX}{folder.name}-{secrets.token_hex(4)}")
         with suppress(FileNotFoundError):
-            folder.rename(leaving)
-            shutil.rmtree(leaving, ignore_errors=True)
+            folder.rename(renamed)
+            shutil.rmtree(renamed, ignore_errors=True)
     return too_many
 
 
 def _drawn(benchmark: Benchmark, line: SequenceLine) -> list[tuple[str, NDArray[np.uint8]]]:
     release = benchmark.own_release
-    photo, thing = _object(freezing.read(release), line)
+    photo, parted_object = _object(freezing.read(release), line)
     return sequencing.render(
-        thing,
+        parted_object,
         photo,
         line,
         benchmark.settings["orders"][line.part_scheme][line.category],
@@ -234,16 +235,16 @@ def _drawn(benchmark: Benchmark, line: SequenceLine) -> list[tuple[str, NDArray[
 def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObject]:
     """Return the line's photograph and object from the release."""
     [photo] = (row for row in frozen.images() if row["name"] == line.image)
-    [thing] = (
+    [content] = (
         row
         for row in frozen.lines("objects.jsonl")
         if (row["image"], row["object"]) == (line.image, line.object)
     )
-    return photograph(photo), parted(thing, {})
+    return photograph(photo), parted(content, {})
 
 
 def _cached(sequence_folder: Path) -> Iterator[Path]:
-    """Return the folders of all sequences of all benchmarks, given one of them."""
+    """Yield the cached folders of all benchmarks' sequences. sequence_folder: any one of them."""
     return sequence_folder.parents[2].glob(f"*/{FOLDER}/*")
 
 
