@@ -308,10 +308,11 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "annotator.refusals.csrf_failure"
-#: 1 behind a proxy that ends TLS and sets `X-Forwarded-Proto`: secure cookies, redirect, HSTS.
+#: 1 behind a proxy that terminates TLS and sets `X-Forwarded-Proto`: secure cookies, redirect,
+#: HSTS.
 ASSAY_HTTPS = env.bool("ASSAY_HTTPS", default=False)
-#: Number of proxies in front of the site that append to `X-Forwarded-For`: so many entries from its
-#: end are trusted, with 0 none. `ASSAY_HTTPS` implies one proxy.
+#: Number of proxies in front of the site that append to `X-Forwarded-For`: that many of its last
+#: entries are trusted, none with 0. `ASSAY_HTTPS` implies one proxy.
 ASSAY_TRUSTED_PROXIES = env.int("ASSAY_TRUSTED_PROXIES", default=int(ASSAY_HTTPS))
 ALLAUTH_TRUSTED_PROXY_COUNT = ASSAY_TRUSTED_PROXIES
 #: 1 if every subdomain of the site's name has HTTPS, too; browsers then refuse HTTP from them.
@@ -419,7 +420,8 @@ ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 #: Device for benchmark runs, also at night: auto (a GPU if the worker's machine has one), cpu, cuda
 #: or cuda:1. The differences between a CPU's and a GPU's scores were not measured.
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="auto")
-#: Queue of workers that score and predict, such as gpu (`celery … worker -Q gpu`); empty: all do.
+#: Queue of workers that score and predict, such as gpu (`celery … worker -Q gpu`); empty: all
+#: workers.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 #: Queue for jobs that somebody waits for (imports, exports, frames, releases), such as soon
 #: (`celery … worker -Q soon`); empty: they share the default queue.

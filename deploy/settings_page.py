@@ -48,7 +48,7 @@ Read elsewhere, from the environment alone:
 | `NUMBA_CACHE_DIR` | worker, commands | where compiled kernels are kept |
 | `OMP_NUM_THREADS`, `NUMBA_NUM_THREADS` | worker, commands | threads of one job |
 | `PROMETHEUS_MULTIPROC_DIR` | web | where processes add up their figures; the default is a temporary folder |
-| `RAY_AUTH_MODE`, `RAY_AUTH_TOKEN`, `RAY_AUTH_TOKEN_PATH` | `--on ray:…` | how a [cluster](../how-to/clusters-and-gpus.md) knows a command: `token` unless set, the token, a file with it |
+| `RAY_AUTH_MODE`, `RAY_AUTH_TOKEN`, `RAY_AUTH_TOKEN_PATH` | `--on ray:…` | how a command authenticates to a [cluster](../how-to/clusters-and-gpus.md): the mode (default `token`), the token, a file with the token |
 | `TMPDIR` | web | where uploads are kept until they are whole |
 | `WEB_BIND`, `WEB_CONCURRENCY` | `deploy/gunicorn_config.py` | address and port (127.0.0.1:8000); processes (4) |
 """  # noqa: E501
