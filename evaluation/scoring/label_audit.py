@@ -48,8 +48,10 @@ def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: in
     # Pair each answer with each candidate class of its item.
     sizes = np.diff(first)[items]
     row = np.repeat(np.arange(len(items)), sizes)
-    at = first[items][row] + np.arange(len(row)) - np.repeat(sizes.cumsum() - sizes, sizes)
-    truth = candidate[at]
+    pair_candidates = (
+        first[items][row] + np.arange(len(row)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    )
+    truth = candidate[pair_candidates]
     by_label, by_truth = raters * classes + labels[items], raters[row] * classes + truth
     is_own_label = truth == labels[items][row]
     confusions = (
@@ -59,7 +61,7 @@ def doubts(labels: Ints, raters: Ints, items: Ints, answers: Ints, n_classes: in
     wrong = (1 - accuracy) / (classes - 1)
     prior = np.where(answers[row] == truth, accuracy[row], wrong[row])
     likelihood = np.log((confusions + PRIOR * prior) / (total + PRIOR))
-    score = np.bincount(at, likelihood, minlength=len(candidates))
+    score = np.bincount(pair_candidates, likelihood, minlength=len(candidates))
     # The score of a class that no rater named: every answer is wrong.
     best = np.bincount(items, np.log(wrong), minlength=count)
     likeliest = np.full(count, -1)
