@@ -100,7 +100,7 @@ def _chance_of_new(topics: Counter[str]) -> float:
     """Return the probability that the next ordinary question is about something new: the
     Good–Turing estimate, the share of those that came once.
 
-    >>> _newness(Counter("aaab")), _newness(Counter("abcd")), _newness(Counter("aabb"))
-    (0.25, 1.0, 0.0)
+    >>> [_chance_of_new(Counter(text)) for text in ("aaab", "abcd", "aabb")]
+    [0.25, 1.0, 0.0]
     """
     return sum(count == 1 for count in topics.values()) / topics.total()

@@ -60,7 +60,7 @@ class SequentialTest:
         return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
 
     @property
-    def plan(self) -> "TestPlan":
+    def plan(self) -> "GoldTestPlan":
         return _plan(self)
 
     def decide(self, right: int, total: int) -> int:
@@ -74,7 +74,7 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class TestPlan:
+class GoldTestPlan:
     """The test's thresholds as counts of right answers, so that rounding of sums never decides.
 
     accept_from[n], reject_to[n]: after n answers, accept with at least and reject with at most this
@@ -96,7 +96,7 @@ class TestPlan:
 
 
 @lru_cache(maxsize=64)
-def _plan(test: SequentialTest) -> TestPlan:
+def _plan(test: SequentialTest) -> GoldTestPlan:
     """Return Wald's bounds if their errors are within the test's rates, else safe bounds.
 
     Wald's are approximate: they bound the sum of the errors, and one may exceed its rate by a
@@ -114,11 +114,11 @@ def _plan(test: SequentialTest) -> TestPlan:
     return min(first, _capped(test, *strict), key=lambda plan: _miss(test, plan))
 
 
-def _miss(test: SequentialTest, plan: TestPlan) -> float:
+def _miss(test: SequentialTest, plan: GoldTestPlan) -> float:
     return max(plan.reject_good / test.reject_good, plan.accept_bad / test.accept_bad)
 
 
-def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> TestPlan:
+def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> GoldTestPlan:
     """Return the plan between these bounds with the best decision at the cap.
 
     Best is measured relative to each error's own rate. The usual decision by the sign of the sum
@@ -137,7 +137,7 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> TestPla
     accept_bad = accepted + np.concatenate([np.cumsum(bad_left[::-1])[::-1], [0.0]])
     miss = np.maximum(reject_good / test.reject_good, accept_bad / test.accept_bad)
     best = int(miss.argmin())
-    return TestPlan(*bounds, best, float(reject_good[best]), float(accept_bad[best]))
+    return GoldTestPlan(*bounds, best, float(reject_good[best]), float(accept_bad[best]))
 
 
 def _walk(
@@ -225,7 +225,8 @@ def speed(answers: Sequence[TimedAnswer], pool: Sequence[tuple[str, int]]) -> di
     with few answers); `share` is the median of these ratios. pool: (topic, milliseconds) of others.
     share is None if either side is empty.
 
-    >>> speed([Given("cat", "yes", 500), Given("cat", "no", 700)], [("cat", 2000)] * 20)
+    >>> answers = [TimedAnswer("cat", "yes", 500), TimedAnswer("cat", "no", 700)]
+    >>> speed(answers, [("cat", 2000)] * 20)
     {'share': 0.3, 'answers': 2, 'pool': 20, 'seconds': 0.6, 'pool_seconds': 2.0}
     """
     timed = [(answer.topic, answer.ms) for answer in answers if answer.ms is not None]
@@ -255,10 +256,11 @@ def runs(answers: Sequence[TimedAnswer], pool: Sequence[tuple[str, str]]) -> dic
     times "no" means nothing if nearly all answers are "no". odds is None without a pool.
 
     >>> pool = [("cat", "no")] * 80 + [("cat", "yes")] * 20
-    >>> found = runs([Given("cat", "no")] * 60, pool)
-    >>> found["word"], found["length"], found["odds"] < RUN_ODDS
+    >>> answers = [TimedAnswer("cat", "no")] * 60
+    >>> run = runs(answers, pool)
+    >>> run["word"], run["length"], run["odds"] < RUN_ODDS
     ('no', 60, True)
-    >>> runs([Given("cat", "no")] * 60, [("cat", "no")] * 990 + [("cat", "yes")] * 10)["odds"] > 0.1
+    >>> runs(answers, [("cat", "no")] * 990 + [("cat", "yes")] * 10)["odds"] > 0.1
     True
     """
     rate = _rates_of(pool)
@@ -300,11 +302,11 @@ def agreement(
     interval: kappa is unstable for rare answers, and nobody should be accused because of that.
     kappa is None if chance alone would always agree.
 
-    >>> others = [Given("cat", w, others=("no", "no")) for w in ["no"] * 50]
-    >>> agreement(others)["kappa"] is None
+    >>> agreement([TimedAnswer("cat", "no", others=("no", "no"))] * 50)["kappa"] is None
     True
-    >>> half = [Given("cat", w, others=(o,)) for w in ("yes", "no") for o in ("yes", "no")] * 50
-    >>> agreement(half)
+    >>> words = ("yes", "no")
+    >>> half = [TimedAnswer("cat", a, others=(b,)) for a in words for b in words]
+    >>> agreement(half * 50)
     {'kappa': 0.0, 'upper': 0.137, 'answers': 200, 'agreed': 100}
     """
     pairs = []

@@ -252,10 +252,10 @@ def converting_faults(root: Path) -> Iterator[None]:
 def fault_sentence(bad: BadInput, root: Path) -> str:
     """Return the fault with position and cure as sentences.
 
-    >>> sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),
+    >>> fault_sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),
     ...          Path("/t"))
     "Line 3: has the value 'x'. Use yes."
-    >>> sentence(BadInput("is not JSON", file="/t/labels.json"), Path("/t"))
+    >>> fault_sentence(BadInput("is not JSON", file="/t/labels.json"), Path("/t"))
     'The file is not JSON.'
     """
     path = Path(bad.file or root)

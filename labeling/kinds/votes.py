@@ -37,7 +37,7 @@ def plurality(votes: Sequence[str | None], policy: WholePolicy) -> Verdict:
     """Return the choice with the most votes; a tie requests one more.
 
     votes: one per person; None is an abstention. Below policy["votes"] more are needed: all missing
-    ones, or as few as could decide if the policy stops early (votes_wanted). More abstentions than
+    ones, or as few as could decide if the policy stops early (votes_needed). More abstentions than
     policy["drop_share"] drop the question. A tie, also of no votes, requests one more up to
     policy["max_votes"], then a reviewer. The order of the votes does not matter.
     """
@@ -80,9 +80,9 @@ def votes_needed(valid_votes: Counter[str], abstained: int, policy: WholePolicy)
     dropped.
 
     >>> five = {"votes": 5, "drop_share": 0.6, "stop_early": "decided"}
-    >>> votes_wanted(Counter(), 0, five), votes_wanted(Counter(yes=2, no=1), 0, five)
+    >>> votes_needed(Counter(), 0, five), votes_needed(Counter(yes=2, no=1), 0, five)
     (3, 1)
-    >>> votes_wanted(Counter(yes=3), 0, five), votes_wanted(Counter(), 4, five)
+    >>> votes_needed(Counter(yes=3), 0, five), votes_needed(Counter(), 4, five)
     (0, 0)
     """
     missing = policy["votes"] - valid_votes.total() - abstained

@@ -225,7 +225,7 @@ STEPS = [
         {"#id_questions_file": text("more.csv", f"image,wnid\ncoots/006.png,{worlds.DRAKE}\n")},
         "1 question was added",
     ),
-    Step("/campaigns/coots/questions/{question}/", "Use as gold", says="It is gold now"),
+    Step("/campaigns/coots/questions/{question}/", "Use as gold", says="The question is now gold"),
     Step(
         "/campaigns/coots/questions/?state=settled",
         "Ask about the chosen questions",

@@ -76,8 +76,13 @@ class SubmitOptions(BenchmarkOptions):
 class ReviewOptions(BenchmarkOptions):
     campaign: str = option("the name of the new campaign")
     models: str = option("without it all", "", metavar="A,B,…")
-    agreements: float = option("of others (0.1)", reviews.SHARE, type=share, metavar="SHARE")
-    seed: int = option("of what is chosen (0)", 0, type=whole())
+    agreements: float = option(
+        "share of the agreed images to ask about as well (0.1)",
+        reviews.SHARE,
+        type=share,
+        metavar="SHARE",
+    )
+    seed: int = option("seed of the random choice (0)", 0, type=whole())
     policy: Path | None = option("policy.yaml of the campaign")
 
 
@@ -144,7 +149,7 @@ class Command(ContractCommand):
         fault = "it has no versions of its truth: every run reads the newest answers"
         raise BadInput(fault, options.name)
 
-    @verb("bring in, or replace, what a classifier says")
+    @verb("submit or replace a classifier's predictions")
     def submit(self, options: SubmitOptions) -> Result:
         row, path = _benchmark(options.name), options.path
         is_person = kind_of(row).takes_releases and is_release(path)
@@ -209,7 +214,9 @@ class Command(ContractCommand):
             if run.state in (Run.State.DONE, Run.State.FAILED):
                 break
             if job is None or finished_job:
-                raise BadInput("it was not scored", name, None, "look at jobs list, and retry it")
+                raise BadInput(
+                    "it was not scored", name, None, "find the job with jobs list and retry it"
+                )
             time.sleep(runs.LOOK_SECONDS)
         if run.state == Run.State.FAILED:
             raise BadInput(run.error.rstrip("."), name)
@@ -222,7 +229,7 @@ def _benchmark(name: str) -> Benchmark:
     row = Benchmark.objects.filter(name=name, kind__in=KINDS).first()
     if row is None:
         is_other_kind = Benchmark.objects.filter(name=name).exists()
-        cure = "take mad rank or score cds, or score it on its page"
+        cure = "use mad rank or score cds, or score it on its page"
         raise BadInput(
             f"there is no benchmark on released labels {name!r}",
             cure=cure if is_other_kind else "check the name",

@@ -83,8 +83,7 @@ class CandidateOptions:
 
 
 class Command(ContractCommand):
-    help = "Add images to a dataset, find near-duplicates, and list the queries that returned "
-    "images."
+    help = "Add images to a dataset, find near-duplicates, and list the queries that found images."
 
     @verb("add images; duplicates by content are reported and not added twice")
     def add(self, options: AddImageOptions) -> Result:

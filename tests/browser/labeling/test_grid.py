@@ -497,7 +497,7 @@ def test_closed_questions_are_said_and_forgotten(page):
     finish(page)
 
     wait_for_chip(page, "All saved")
-    page.wait_for_selector("[data-announce]:has-text('no longer asked')")
+    page.wait_for_selector("[data-announce]:has-text('was withdrawn')")
     assert Answer.objects.count() == 5
     assert page.evaluate(KEPT) == []
     assert page.inner_text("[data-done]") == "5"

@@ -59,7 +59,7 @@ def test_tables_tell_what_a_person_must_know(wordnet, shell, cats, tmp_path):
 def test_the_refusal_of_a_competition_names_the_command_that_ranks(shell, birds):
     status, _, err = shell("benchmark", "score", birds.name)
 
-    assert (status, "take mad rank or score cds" in err) == (1, True)
+    assert (status, "use mad rank or score cds" in err) == (1, True)
 
 
 def test_faults_are_one_line(shell, cats):
