@@ -21,9 +21,9 @@ from labeling.promptable.workers import POOL, Reply
 logger = logging.getLogger(__name__)
 
 # Most requests of one person, in all campaigns.
-MOST_PER_MINUTE = 60
+MAX_PER_MINUTE = 60
 # Most proposals on one seat: more do not help.
-MOST_PER_SEAT = 300
+MAX_PER_SEAT = 300
 
 
 class NoAnswer(Refusal):
@@ -104,11 +104,11 @@ def _check_part(part: object, settings: dict[str, object], topic: str) -> None:
 def _check_rate(seat: Seat) -> None:
     since = timezone.now() - timedelta(minutes=1)
     recent = Proposal.objects.filter(assignment__annotator=seat.annotator_id, created_at__gt=since)
-    if len(recent.values_list("pk")[:MOST_PER_MINUTE]) == MOST_PER_MINUTE:
+    if len(recent.values_list("pk")[:MAX_PER_MINUTE]) == MAX_PER_MINUTE:
         raise TooOften(
             gettext("Too many requests to the model. Draw by hand, or continue in a minute.")
         )
-    if Proposal.objects.filter(assignment=seat).count() >= MOST_PER_SEAT:
+    if Proposal.objects.filter(assignment=seat).count() >= MAX_PER_SEAT:
         raise TooOften(gettext("Too many requests to the model about this image. Draw by hand."))
 
 

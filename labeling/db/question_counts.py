@@ -120,13 +120,13 @@ def counting_repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[No
 def _repeated(campaign_id: int, subjects: Collection[int]) -> int:
     if not subjects:
         return 0
-    [(counting_repeats,)] = fetch(
+    [(repeated,)] = fetch(
         "SELECT COUNT(*) - COUNT(DISTINCT subject) FROM labeling_question "  # noqa: S608
         f"WHERE campaign_id = %s AND subject IN ({numbers(subjects)}) "
         "AND state IN ('open', 'settled', 'dropped', 'review')",
         [campaign_id],
     )
-    return int(counting_repeats)
+    return int(repeated)
 
 
 # One statement sees one snapshot: first the correct counters, then the stored ones.

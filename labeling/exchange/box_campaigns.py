@@ -27,9 +27,9 @@ from labeling.release_files.frozen import Frozen
 Pairs = Sequence[tuple[str, str]]
 BATCH = 2_000
 # Detectors repeat boxes and return uncertain ones. Of boxes that overlap by half, only the most
-# confident is shown; each pair shows at most MOST_PER_PAIR.
+# confident is shown; each pair shows at most MAX_PER_PAIR.
 SAME_IOU = 0.5
-MOST_PER_PAIR = 10
+MAX_PER_PAIR = 10
 # Files count pixels from 0 or 1 and round: boxes this far outside are clipped.
 EDGE_PX = 1.0
 
@@ -112,7 +112,7 @@ def propose(dataset: Dataset, pairs: Pairs, rows: Sequence[ProposalRow]) -> Prop
         kept: list[Box] = []
         for row in sorted(boxes, key=lambda proposal: (-proposal.confidence, proposal.line)):
             same = any(iou(row.box, kept_box) >= SAME_IOU for kept_box in kept)
-            if same or len(kept) >= MOST_PER_PAIR:
+            if same or len(kept) >= MAX_PER_PAIR:
                 proposed.repeated += 1
             else:
                 kept.append(row.box)

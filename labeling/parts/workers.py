@@ -16,7 +16,7 @@ from labeling.parts.simplifying import Simplified, simplified
 from labeling.vocabulary.types import Category
 
 # Below this, starting a process takes longer than the objects.
-FEWEST_OBJECTS = 100
+MIN_OBJECTS = 100
 # Objects per task.
 CHUNK = 10
 
@@ -45,7 +45,7 @@ class Simplifiers:
 
     def submit(self, objects: list[PartedObject]) -> Callable[[], Made]:
         """Return a function that waits for the simplified objects, or errors, in order."""
-        if self.pool is None and len(objects) >= FEWEST_OBJECTS and _processes() > 1:
+        if self.pool is None and len(objects) >= MIN_OBJECTS and _processes() > 1:
             self.pool = ProcessPoolExecutor(
                 _processes(),
                 # Spawn: a fork would share the database's connection.

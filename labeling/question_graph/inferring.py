@@ -72,7 +72,7 @@ class LearnedScenes(Record):
         weights = np.array(self.weights)
         return Scenes(
             weights / weights.sum(),
-            np.clip(present, scenes.LEAST_PROBABILITY, 1 - scenes.LEAST_PROBABILITY),
+            np.clip(present, scenes.MIN_PROBABILITY, 1 - scenes.MIN_PROBABILITY),
         )
 
 

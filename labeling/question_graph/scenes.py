@@ -51,8 +51,8 @@ RARE_IMAGES = 200.0
 RATE_STEPS = 12
 # The same for a single scene, so that no class gets probability 0.
 PRIOR = 5.0
-# Probabilities of classes stay in [LEAST_PROBABILITY, 1 − LEAST_PROBABILITY].
-LEAST_PROBABILITY = 1e-7
+# Probabilities of classes stay in [MIN_PROBABILITY, 1 − MIN_PROBABILITY].
+MIN_PROBABILITY = 1e-7
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def independent(graph: QuestionGraph, present: float) -> Scenes:
     leaves = len(graph.leaves)
     return Scenes(
         np.ones(1),
-        np.full((1, leaves), np.clip(present / leaves, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)),
+        np.full((1, leaves), np.clip(present / leaves, MIN_PROBABILITY, 1 - MIN_PROBABILITY)),
     )
 
 
@@ -205,7 +205,7 @@ def _fit(likely: Floats, groups: Floats, mean: Floats, fewest: float) -> Scenes:
     present = np.vstack([mean, (groups + mean) / 2])
     scenes = Scenes(
         np.full(len(present), 1 / len(present)),
-        np.clip(present, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY),
+        np.clip(present, MIN_PROBABILITY, 1 - MIN_PROBABILITY),
     )
     for step in range(1, ROUGH_STEPS + 1):
         share = _joint(likely, scenes)
@@ -236,8 +236,8 @@ def _merged(images: Floats, yes: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """Return the expected counts with equal scenes merged, the largest first."""
     order = np.argsort(-images, kind="stable")
     images, yes = images[order].copy(), yes[order].copy()
-    offsets = yes / np.maximum(images, LEAST_PROBABILITY)[:, None] - mean
-    offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), LEAST_PROBABILITY)
+    offsets = yes / np.maximum(images, MIN_PROBABILITY)[:, None] - mean
+    offsets /= np.maximum(np.sqrt((offsets**2).sum(axis=1, keepdims=True)), MIN_PROBABILITY)
     similarity = offsets @ offsets.T > SAME_COSINE
     is_kept = np.ones(len(images), bool)
     for first in range(len(images)):
@@ -277,7 +277,7 @@ def _scenes(images: Floats, yes: Floats, mean: Floats, fewest: float) -> Scenes:
         present = _rates(images, yes, mean)
     else:
         present = (yes + PRIOR * mean.mean()) / (images + PRIOR)[:, None]
-    return Scenes(images / images.sum(), np.clip(present, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    return Scenes(images / images.sum(), np.clip(present, MIN_PROBABILITY, 1 - MIN_PROBABILITY))
 
 
 def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
@@ -294,14 +294,14 @@ def _rates(images: Floats, yes: Floats, mean: Floats) -> Floats:
     k = np.minimum(yes, n)
     alpha, beta = OWN_RATE_PRIOR
     own_evidence = betaln(k + alpha, n - k + beta) - betaln(alpha, beta)
-    rare, share = np.clip(mean, LEAST_PROBABILITY, 0.5), OWN_RATE_SHARE
+    rare, share = np.clip(mean, MIN_PROBABILITY, 0.5), OWN_RATE_SHARE
     for _ in range(RATE_STEPS):
         stray = k * np.log(rare) + (n - k) * np.log1p(-rare)
         is_own = expit(own_evidence - stray + np.log(share) - np.log1p(-share))
         strays, among = ((1 - is_own) * k).sum(axis=0), ((1 - is_own) * n).sum(axis=0)
         average = strays.sum() / max(among.sum(), 1.0)
         rare = (strays + RARE_IMAGES * average) / (among + RARE_IMAGES)
-        rare = np.clip(rare, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        rare = np.clip(rare, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         share = float(np.clip(is_own.mean(), *OWN_RATE_SHARE_LIMITS))
     return np.asarray(is_own * (k + alpha) / (n + alpha + beta) + (1 - is_own) * rare)
 

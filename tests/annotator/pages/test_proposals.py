@@ -144,7 +144,7 @@ def test_a_model_that_gives_nothing_is_a_503_with_a_sentence(
 
 
 def test_too_many_questions_are_a_429_with_a_sentence(as_bob, bob, seat, monkeypatch):
-    monkeypatch.setattr(asking, "MOST_PER_MINUTE", 0)
+    monkeypatch.setattr(asking, "MAX_PER_MINUTE", 0)
 
     response = ask(as_bob, bob, seat)
 

@@ -109,7 +109,7 @@ def test_where_nothing_is_found_a_sentence_says_so(seat, monkeypatch):
 
 
 def test_who_asks_too_often_draws_by_hand(seat, monkeypatch):
-    monkeypatch.setattr(asking, "MOST_PER_MINUTE", 2)
+    monkeypatch.setattr(asking, "MAX_PER_MINUTE", 2)
     for part in ("tail", "leg"):
         asking.propose(seat, part, CLICK)
 

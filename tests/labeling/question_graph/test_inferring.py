@@ -92,7 +92,7 @@ def test_scenes_are_kept_as_json_and_a_later_class_is_rare():
 
     fork = later.leaves.index("fork")
     assert np.delete(kept_scenes.present, fork, axis=1) == pytest.approx(
-        np.clip(SEEN.present, scenes.LEAST_PROBABILITY, 1), abs=10**-inferring.DIGITS
+        np.clip(SEEN.present, scenes.MIN_PROBABILITY, 1), abs=10**-inferring.DIGITS
     )
     assert kept_scenes.present[:, fork] == pytest.approx(0.5 / 101)
 

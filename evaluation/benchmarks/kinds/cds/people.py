@@ -47,7 +47,7 @@ INSTRUCTIONS = (
     "cannot even guess. Nobody sees two pictures of one object."
 )
 SECONDS_PER_ANSWER = 8.0
-FEWEST, MOST_VOTES = 1, 25
+MIN_VOTES, MAX_VOTES = 1, 25
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def ask(
     already.
     """
     selection = asked_of(benchmark, part_scheme, content_scheme, objects)
-    if not FEWEST <= votes <= MOST_VOTES:
-        raise Refusal(f"Let {FEWEST} to {MOST_VOTES} people name each frame.", field="votes")
+    if not MIN_VOTES <= votes <= MAX_VOTES:
+        raise Refusal(f"Let {MIN_VOTES} to {MAX_VOTES} people name each frame.", field="votes")
     classes = vocabulary_of(benchmark, vocabulary)
     with transaction.atomic():
         current = submissions.locked(benchmark)

@@ -40,8 +40,8 @@ class PeopleForm(forms.Form):
         help_text="Drawn by the benchmark’s seed. Leave it empty for all.",
     )
     votes = forms.IntegerField(
-        min_value=asking.FEWEST,
-        max_value=asking.MOST_VOTES,
+        min_value=asking.MIN_VOTES,
+        max_value=asking.MAX_VOTES,
         initial=3,
         label="People who name each frame",
         help_text="The majority’s class counts; without a majority, none does.",
