@@ -106,10 +106,7 @@ v1: Addresses = [
     *rows(D + "part-imports", objects.PartImportViewSet, "part-imports"),
     *single(D + "vocabulary", vocabulary.VocabularyViewSet, "vocabulary"),
     *rows(
-        D + "vocabulary/versions",
-        vocabulary.VersionViewSet,
-        "vocabularies",
-        "vocabulary-version",
+        D + "vocabulary/versions", vocabulary.VersionViewSet, "vocabularies", "vocabulary-version"
     ),
     *rows(D + "jobs", datasets.DatasetJobViewSet, "dataset-jobs"),
     *rows("campaigns", campaigns.CampaignsViewSet, "campaigns"),

@@ -264,10 +264,7 @@ MEDIA_ROOT = DATA_DIR / "media"
 STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # Files other than images that every machine of a site must see: uploads, releases, benchmarks.
-    "data": {
-        "BACKEND": "annotator.data_folder.DataFolder",
-        "OPTIONS": {"allow_overwrite": True},
-    },
+    "data": {"BACKEND": "annotator.data_folder.DataFolder", "OPTIONS": {"allow_overwrite": True}},
     # 644: the user that runs collectstatic need not be the one that serves the files.
     "staticfiles": {
         "BACKEND": "annotator.static_files.HashedFiles",

@@ -9,16 +9,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
 
-from labeling.models import (
-    Campaign,
-    Dataset,
-    Decision,
-    Invitation,
-    Job,
-    Membership,
-    Release,
-    User,
-)
+from labeling.models import Campaign, Dataset, Decision, Invitation, Job, Membership, Release, User
 from labeling.web import tokens
 
 
@@ -58,10 +49,7 @@ class PersonAdmin(UserAdmin):
         *(UserAdmin.fieldsets or ()),
         ("Assay", {"fields": ("pseudonym", "is_researcher")}),
     )
-    add_fieldsets = (
-        *(UserAdmin.add_fieldsets or ()),
-        ("Assay", {"fields": ("is_researcher",)}),
-    )
+    add_fieldsets = (*(UserAdmin.add_fieldsets or ()), ("Assay", {"fields": ("is_researcher",)}))
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):

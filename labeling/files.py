@@ -126,10 +126,7 @@ def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
         content = strict_yaml.load(text.decode("utf-8-sig").rstrip())
     except strict_yaml.Refers as error:
         raise BadInput(
-            "uses a YAML alias (*name)",
-            file=path,
-            line=error.line,
-            cure="write the value itself",
+            "uses a YAML alias (*name)", file=path, line=error.line, cure="write the value itself"
         ) from None
     except RecursionError:
         raise BadInput("nests too deeply", file=path, cure="write key: value") from None

@@ -60,16 +60,12 @@ urlpatterns = [
     path(C + "questions/<int:pk>/", questions.question, name="question"),
     path(C + "questions/<int:pk>/image", questions.question_image, name="question_image"),
     path(
-        C + "questions/<int:pk>/thumbnail",
-        questions.question_thumbnail,
-        name="question_thumbnail",
+        C + "questions/<int:pk>/thumbnail", questions.question_thumbnail, name="question_thumbnail"
     ),
     path(C + "questions/<int:pk>/decide/", reviewing.question_decide, name="question_decide"),
     path(C + "questions/<int:pk>/accept/", reviewing.question_accept, name="question_accept"),
     path(
-        C + "questions/<int:pk>/send-back/",
-        reviewing.question_send_back,
-        name="question_send_back",
+        C + "questions/<int:pk>/send-back/", reviewing.question_send_back, name="question_send_back"
     ),
     path(C + "questions/<int:pk>/withdraw/", questions.question_withdraw, name="question_withdraw"),
     path(C + "review/", reviewing.review, name="review"),

@@ -12,9 +12,7 @@ EMPTY_WORDS = (
 )
 EMPTY = set(EMPTY_WORDS.split())
 # How many each package still defines. Whoever renames some lowers its entry; the table ends empty.
-ALLOWED = {
-    "evaluation/classifiers": 1,
-}
+ALLOWED = {"evaluation/classifiers": 1}
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__"}
 
 

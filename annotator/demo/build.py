@@ -68,13 +68,7 @@ def load() -> Benchmark:
         competition.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
         benchmark = benchmark or make_competition(users, dataset, selection)
     members = {name: users[name] for name in ANNOTATORS}
-    for piece in (
-        graph,
-        parts,
-        cds,
-        labeled,
-        instances,
-    ):
+    for piece in (graph, parts, cds, labeled, instances):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
     networks.load(members, users[RESEARCHER], INSTRUCTIONS)
     give_words(users[RESEARCHER])

@@ -111,10 +111,7 @@ def ilsvrc_classes() -> list[str]:
 
 
 def _compete(
-    users: dict[str, User],
-    owner: User,
-    instructions: str,
-    arrays: Mapping[str, NDArray[Any]],
+    users: dict[str, User], owner: User, instructions: str, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     dataset = pools.make_dataset(owner, DATASET, DESCRIPTION, photographs())
     predictions = pools.write(
@@ -132,11 +129,7 @@ def _compete(
         with (SOURCE.parent / seen).open("rb") as file:
             label_files.import_upload(dataset, owner, File(file, seen))
     lines = pools.select(
-        predictions,
-        classifiers=NETWORKS,
-        top_k=TOP_K,
-        reserve=TOP_K,
-        min_confidence=MIN_CONFIDENCE,
+        predictions, classifiers=NETWORKS, top_k=TOP_K, reserve=TOP_K, min_confidence=MIN_CONFIDENCE
     )
     failures = graph.read_rows(FAILURES)
     true_classes = [row["wnid"] for row in failures if row["wnid"]]

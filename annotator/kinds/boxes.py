@@ -65,9 +65,7 @@ class BoxesPage(Page):
         seats = {
             seat.token: seat
             for seat in Seat.objects.filter(
-                token__in=[row["seat"] for row in rows],
-                annotator=user,
-                question__campaign=campaign,
+                token__in=[row["seat"] for row in rows], annotator=user, question__campaign=campaign
             ).select_related("question__item__image")
         }
         answers = Answer.objects.filter(assignment__in=seats.values()).order_by("revision")

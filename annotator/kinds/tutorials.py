@@ -67,11 +67,7 @@ BLURRED = TutorialPicture(
 )
 
 YES_NO = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to tell"), "h"))
-MARK = (
-    ("mark", _("Mark it"), "1"),
-    ("leave", _("Leave it"), "2"),
-    ("tick", _("Too hard"), "3"),
-)
+MARK = (("mark", _("Mark it"), "1"), ("leave", _("Leave it"), "2"), ("tick", _("Too hard"), "3"))
 BOX_A_B = (("a", _("Box A"), "a"), ("b", _("Box B"), "b"))
 OUTLINE_A_B = (("a", _("Outline A"), "a"), ("b", _("Outline B"), "b"))
 CUP_BOX: Box = (136, 11, 328, 250)

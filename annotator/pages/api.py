@@ -87,11 +87,7 @@ class AnswerSerializer(Body):
         default=None,
         help_text="Of the page on which a person gave it, for the researchers' figures alone.",
     )
-    looks = AnyField(
-        required=False,
-        allow_null=True,
-        help_text="Ignored; earlier pages sent it.",
-    )
+    looks = AnyField(required=False, allow_null=True, help_text="Ignored; earlier pages sent it.")
     along = AnyField(required=False, allow_null=True, help_text="Ignored.")
 
 

@@ -164,13 +164,7 @@ def cards_of(user: User) -> list[Card]:
     waits = waiting_for(user)
     replied = flagging.campaigns_with_replies(user)
     return [
-        Card(
-            row,
-            waits.get(row.pk),
-            _reason_to_stop(row),
-            row.campaign_id in replied,
-            *_pace(row),
-        )
+        Card(row, waits.get(row.pk), _reason_to_stop(row), row.campaign_id in replied, *_pace(row))
         for row in rows
     ]
 

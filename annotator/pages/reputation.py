@@ -112,9 +112,7 @@ def decisions_about(membership: Membership) -> list[dict[str, object]]:
     """Return decisions about this person in the campaign, latest first: {"at", "what", "why"}."""
     kinds = [Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK]
     rows = Decision.objects.filter(
-        campaign_id=membership.campaign_id,
-        kind__in=kinds,
-        content__annotator=membership.user_id,
+        campaign_id=membership.campaign_id, kind__in=kinds, content__annotator=membership.user_id
     ).order_by("-pk")[:MAX_DECISIONS]
     return [
         {"at": decision.at, "what": _what(decision), "why": discreet(decision.reason)}

@@ -10,13 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.signing import (
-    BadSignature,
-    SignatureExpired,
-    Signer,
-    TimestampSigner,
-    b62_encode,
-)
+from django.core.signing import BadSignature, SignatureExpired, Signer, TimestampSigner, b62_encode
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
@@ -32,15 +26,7 @@ from labeling.campaigns import texts
 from labeling.datasets import images
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import policies
-from labeling.models import (
-    Answer,
-    Campaign,
-    Image,
-    Membership,
-    Seat,
-    Topic,
-    User,
-)
+from labeling.models import Answer, Campaign, Image, Membership, Seat, Topic, User
 
 signer = TimestampSigner(salt="annotator.pages.seats.image")
 LEASED, ANSWERED = Seat.State.LEASED, Seat.State.ANSWERED
@@ -239,10 +225,7 @@ def media_type_of(content: bytes) -> str:
 
 
 def describe(
-    page_seats: Iterable[SeatView | Seat],
-    user: User,
-    campaign: Campaign,
-    known: Iterable[str] = (),
+    page_seats: Iterable[SeatView | Seat], user: User, campaign: Campaign, known: Iterable[str] = ()
 ) -> SeatsPayload:
     """Return the labeling script's data: the seats in order and the topics not yet known."""
     rows: list[SeatRow] = [

@@ -121,11 +121,7 @@ def _show_refusals(request: HttpRequest, feedback: Sequence[qualifying.Feedback]
 
 
 def _result(
-    request: HttpRequest,
-    value: object,
-    row: qualifying.Feedback,
-    seat: Seat,
-    campaign: Campaign,
+    request: HttpRequest, value: object, row: qualifying.Feedback, seat: Seat, campaign: Campaign
 ) -> Context:
     """Return one answer's result for the page."""
     shown_by = page_of(campaign)

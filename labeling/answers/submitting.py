@@ -40,15 +40,7 @@ from labeling.db.sql import (
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, DrawingContext, Kind, policies
-from labeling.models import (
-    Answer,
-    Campaign,
-    Job,
-    Membership,
-    Question,
-    Seat,
-    User,
-)
+from labeling.models import Answer, Campaign, Job, Membership, Question, Seat, User
 
 # Monitoring runs after this many answers of a person. Gold and other answers count alike, so its
 # timing does not reveal gold.
@@ -189,11 +181,7 @@ def _submit(
         member = _lock_member(user, campaign)
         questions = _lock_questions(user, campaign, tokens)
         seats = _seats(
-            user,
-            campaign,
-            tokens,
-            has_geometry=member.kind.has_geometry,
-            drawn=member.kind.drawn,
+            user, campaign, tokens, has_geometry=member.kind.has_geometry, drawn=member.kind.drawn
         )
         batch = _Batch(
             member=member,
@@ -326,12 +314,7 @@ def _stored_answers(
     """
     ids = [sent.id for sent in answers if isinstance(sent.id, UUID)]
     rows = Answer.objects.filter(pk__in=ids).values_list(
-        "pk",
-        "assignment__annotator_id",
-        "assignment__token",
-        "value",
-        "duration_ms",
-        "revision",
+        "pk", "assignment__annotator_id", "assignment__token", "value", "duration_ms", "revision"
     )
     return {
         pk: (token if annotator == user.pk else "", value, duration, revision)

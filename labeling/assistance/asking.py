@@ -123,8 +123,7 @@ def _decoded(
         return POOL.decode(decoder, network.preparation, path, size, prompts.as_json())
     except workers.NetworkBusy:
         raise NoAnswer(
-            gettext("The model is busy. Draw by hand, or try again in a moment."),
-            code="busy",
+            gettext("The model is busy. Draw by hand, or try again in a moment."), code="busy"
         ) from None
     except workers.NetworkBroken as broken:
         logger.warning("the network %s: %s", network.name, broken)

@@ -167,8 +167,7 @@ def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
     """Return the number of leased seats by question."""
     return Counter(
         Seat.objects.filter(
-            question_id__in=[question.id for question in questions],
-            state=Seat.State.LEASED,
+            question_id__in=[question.id for question in questions], state=Seat.State.LEASED
         ).values_list("question_id", flat=True)
     )
 

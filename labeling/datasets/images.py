@@ -322,9 +322,7 @@ def _store(
         raise Refusal("The licence or the source has a NUL character. Remove it.", field="licence")
     try:
         checked = check(
-            io.BytesIO(content),
-            max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS,
-            first_frame=first_frame,
+            io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS, first_frame=first_frame
         )
     except BadImage as bad:
         raise Refusal(str(bad), field="file", code="bad_image") from bad

@@ -281,11 +281,7 @@ def _write(job: Job, row: Import, report: ImageReport, finished_at: datetime | N
         duplicates=report.duplicate_count,
         refused=report.refused_count,
         near=report.near_count,
-        report={
-            "duplicates": report.duplicates,
-            "refused": report.refused,
-            "near": report.near,
-        },
+        report={"duplicates": report.duplicates, "refused": report.refused, "near": report.near},
         finished_at=finished_at,
     )
     if not changed:

@@ -79,11 +79,7 @@ def record_source_release(campaign: Campaign, release: Release) -> None:
             f"The labels are of images of the dataset {release_dataset.name}. Choose that dataset.",
             field="dataset",
         )
-    labels = {
-        "campaign": release.campaign.name,
-        "number": release.number,
-        "sha256": release.sha256,
-    }
+    labels = {"campaign": release.campaign.name, "number": release.number, "sha256": release.sha256}
     campaign.settings = {**campaign.settings, "labels": labels}
     campaign.save(update_fields=["settings"])
 

@@ -72,19 +72,13 @@ def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> M
         return replace(merge, chosen=False, method=method)
     if not MIN_PX <= radius <= MAX_PX:
         raise Refusal(
-            f"The radius is {radius:g}; give {MIN_PX:.2f} to {MAX_PX:,.0f} pixels.",
-            field="radius",
+            f"The radius is {radius:g}; give {MIN_PX:.2f} to {MAX_PX:,.0f} pixels.", field="radius"
         )
     return replace(merge, radius=radius, chosen=True, method=method)
 
 
 def choose(
-    item: Item,
-    key: str,
-    instance: str,
-    radius: float | None,
-    actor: User,
-    method: str = "radius",
+    item: Item, key: str, instance: str, radius: float | None, actor: User, method: str = "radius"
 ) -> tuple[Part, Merge]:
     """Save the method and radius in pixels of a merge; return the given part and the merge.
 

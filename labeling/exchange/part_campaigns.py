@@ -22,11 +22,7 @@ KIND = "parts"
 
 @transaction.atomic
 def draft(
-    owner: User,
-    dataset: Dataset,
-    *,
-    items: Iterable[int] | None = None,
-    **fields: Any,
+    owner: User, dataset: Dataset, *, items: Iterable[int] | None = None, **fields: Any
 ) -> Campaign:
     """Create a draft campaign that asks for the parts of these objects, by default of all.
 

@@ -88,8 +88,7 @@ def import_upload(
     limit = settings.ASSAY_MAX_UPLOAD_BYTES
     if (file.size or 0) > limit:
         raise TooLarge(
-            f"The file has {file.size:,} bytes; the limit is {limit:,}. {IN_SHELL}",
-            field="file",
+            f"The file has {file.size:,} bytes; the limit is {limit:,}. {IN_SHELL}", field="file"
         )
     forget_old()
     stored = uploads.keep(file, FOLDER)

@@ -91,9 +91,7 @@ def _the_file(folder: Path, ending: str) -> Path:
     matching_files = sorted(folder.rglob(f"*{ending}"))
     if len(matching_files) != 1:
         raise BadInput(
-            f"has {len(matching_files)} files *{ending}",
-            file=folder,
-            cure="import one at a time",
+            f"has {len(matching_files)} files *{ending}", file=folder, cure="import one at a time"
         )
     return matching_files[0]
 

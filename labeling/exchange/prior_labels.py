@@ -17,13 +17,7 @@ from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.follow_ups import following
 from labeling.formats.label import Instance, Label, geometry_of
-from labeling.formats.reading import (
-    LabelReading,
-    Size,
-    Skipped,
-    add_skipped,
-    skipped_sentence,
-)
+from labeling.formats.reading import LabelReading, Size, Skipped, add_skipped, skipped_sentence
 from labeling.graphs import store
 from labeling.models import Campaign, Dataset, GivenLabel, Item
 from labeling.parts.model import Photograph

@@ -41,10 +41,7 @@ class AddedQuestions:
 
 
 def add_questions(
-    campaign: Campaign,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    lane: int = Question.Lane.FRESH,
+    campaign: Campaign, pairs: Sequence[tuple[str, str]], *, lane: int = Question.Lane.FRESH
 ) -> AddedQuestions:
     """Add one question per (image name, topic key), however often the pair is listed.
 

@@ -40,11 +40,7 @@ def write(pages: Pages, folder: Path, release_info: ExportContext) -> None:
                 }
                 for label in labels
             ]
-            task = project.task(
-                number,
-                data | {"labels": rows},
-                _results(photo, labels),
-            )
+            task = project.task(number, data | {"labels": rows}, _results(photo, labels))
             drawn = [
                 instance.polygons
                 for label in labels

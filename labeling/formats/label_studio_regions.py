@@ -276,13 +276,7 @@ class LabelStudioTask:
         if region.shape == RECTANGLE:
             object_row["box"] = self._moved(row.get("box"), shape.box)
         return self.reading.parted(
-            object_row,
-            self.image,
-            region.label,
-            listed_parts,
-            outline,
-            region.size,
-            region.entry,
+            object_row, self.image, region.label, listed_parts, outline, region.size, region.entry
         )
 
     def _listed_parts(

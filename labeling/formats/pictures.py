@@ -145,10 +145,7 @@ class _Stage:
         ratio = photograph.width / photo.width, photograph.height / photo.height
         self.corner = (x0, y0)
         self.scale = min(WIDTH_PX / (x1 - x0), HEIGHT_PX / (y1 - y0))
-        size = (
-            max(1, round((x1 - x0) * self.scale)),
-            max(1, round((y1 - y0) * self.scale)),
-        )
+        size = (max(1, round((x1 - x0) * self.scale)), max(1, round((y1 - y0) * self.scale)))
         box = (x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1])
         self.image = photograph.resize(size, Image.Resampling.BICUBIC, box=box)
 

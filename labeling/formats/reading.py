@@ -347,8 +347,7 @@ class LabelReading:
             raise self.bad(f"{entry} is {_short(value)}", cure)
         if NO_TEXT.search(value):
             raise self.bad(
-                f"{entry} contains a NUL or a lone surrogate, which is not valid text",
-                "remove it",
+                f"{entry} contains a NUL or a lone surrogate, which is not valid text", "remove it"
             )
         return value
 

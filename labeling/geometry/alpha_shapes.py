@@ -226,10 +226,7 @@ def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
 
 
 def _shape(
-    triangles: delaunay.Delaunay,
-    ranked: delaunay.Ranked,
-    inside: NDArray[np.bool_],
-    radius: float,
+    triangles: delaunay.Delaunay, ranked: delaunay.Ranked, inside: NDArray[np.bool_], radius: float
 ) -> Polygons:
     """Return the triangles up to a radius, or those of the component that covers all, plus the
     mask's own.

@@ -113,12 +113,7 @@ def box_of(polygons: Polygons) -> PixelBox:
     if not points:
         return (0, 0, 0, 0)
     xs, ys = zip(*points, strict=True)
-    return (
-        math.floor(min(xs)),
-        math.floor(min(ys)),
-        math.ceil(max(xs)),
-        math.ceil(max(ys)),
-    )
+    return (math.floor(min(xs)), math.floor(min(ys)), math.ceil(max(xs)), math.ceil(max(ys)))
 
 
 def box_within(polygons: Polygons, size: tuple[int, int]) -> PixelBox:

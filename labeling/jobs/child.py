@@ -104,13 +104,7 @@ def run(
     limits = limits or site_limits()
     begun = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
-        [
-            sys.executable,
-            "-I",
-            str(launcher.__file__),
-            limits.as_json(),
-            *command,
-        ],
+        [sys.executable, "-I", str(launcher.__file__), limits.as_json(), *command],
         cwd=folder,
         env=_environment(folder, environment or {}),
         stdin=subprocess.PIPE,

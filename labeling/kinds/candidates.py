@@ -51,11 +51,7 @@ class Candidates(ChoiceKind):
     asks = CANDIDATES
     release = CONTAINS
     topic_pages = True
-    options = (
-        ("yes", _("Yes"), "y"),
-        ("no", _("No"), "n"),
-        ("hard", _("Too hard to tell"), "h"),
-    )
+    options = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to tell"), "h"))
     abstentions = frozenset({"hard"})
     # A table of ten votes was learned on a pilot with ten votes.
     policy_defaults: ClassVar[Mapping[str, object]] = {

@@ -34,11 +34,7 @@ class Hierarchy(ChoiceKind):
     asks = GRAPH
     release = GRAPH
     topic_pages = True
-    options = (
-        ("yes", _("Yes"), "y"),
-        ("no", _("No"), "n"),
-        ("hard", _("Too hard to tell"), "h"),
-    )
+    options = (("yes", _("Yes"), "y"), ("no", _("No"), "n"), ("hard", _("Too hard to tell"), "h"))
     abstentions = frozenset({"hard"})
 
     def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:

@@ -185,11 +185,7 @@ RULES: dict[str, PolicyRule | PolicyChoice] = {
         0.1, -1, 1, "Corrected for chance: 0 is random agreement, 1 is full agreement."
     ),
     "chance_action": PolicyChoice("none", ACTIONS),
-    "signal_answers": PolicyRule(
-        40,
-        5,
-        10_000,
-    ),
+    "signal_answers": PolicyRule(40, 5, 10_000),
     "page_size": PolicyRule(20, 1, 100),
     "seconds_per_answer": PolicyRule(4.0, 0.1, 3600, "Used to estimate time and cost."),
     "cost_per_hour": PolicyRule(0.0, 0, 10_000, "Used to estimate the cost."),

@@ -16,12 +16,7 @@
 | work.py | Job, Release, ReplacedRelease |
 """
 
-from labeling.models.assistance import (
-    Assistance,
-    ImageEmbedding,
-    Proposal,
-    SegmentationNetwork,
-)
+from labeling.models.assistance import Assistance, ImageEmbedding, Proposal, SegmentationNetwork
 from labeling.models.campaigns import (
     Calibration,
     Campaign,
@@ -47,14 +42,7 @@ from labeling.models.images import (
     Vocabulary,
 )
 from labeling.models.naming import NamedProposal, SecondAnswer
-from labeling.models.people import (
-    ApiToken,
-    Invitation,
-    Membership,
-    Quota,
-    User,
-    canonical_username,
-)
+from labeling.models.people import ApiToken, Invitation, Membership, Quota, User, canonical_username
 from labeling.models.questions import (
     Answer,
     Audit,

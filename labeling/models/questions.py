@@ -205,10 +205,7 @@ class Seat(models.Model):
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seats")
     annotator = models.ForeignKey(
-        "labeling.User",
-        on_delete=models.PROTECT,
-        related_name="seats",
-        db_index=False,
+        "labeling.User", on_delete=models.PROTECT, related_name="seats", db_index=False
     )
     subject = models.BigIntegerField()
     # A named constraint, since unique=True would create a second index for LIKE on PostgreSQL.

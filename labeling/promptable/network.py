@@ -157,10 +157,7 @@ class Decoder:
         self.path, self.session = path, session(path, threads)
         inputs = {each.name: each for each in self.session.get_inputs()}
         if missing := [name for name in INPUTS if name not in inputs]:
-            raise _unfit(
-                path,
-                f"has no input {missing[0]!r} (it has {', '.join(inputs)})",
-            )
+            raise _unfit(path, f"has no input {missing[0]!r} (it has {', '.join(inputs)})")
         if unknown := [name for name in inputs if name not in INPUTS]:
             raise _unfit(path, f"has an unknown input {unknown[0]!r}")
         for name, axes in INPUTS.items():

@@ -25,16 +25,7 @@ from labeling.estimators.stated_error import StatedError
 from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.base import CANDIDATES, CHAINS
-from labeling.models import (
-    Audit,
-    Campaign,
-    Decision,
-    Membership,
-    Question,
-    Seat,
-    Settlement,
-    User,
-)
+from labeling.models import Audit, Campaign, Decision, Membership, Question, Seat, Settlement, User
 from labeling.plurals import count_of
 from labeling.quality import box_audit, gold, stated_errors
 

@@ -15,16 +15,7 @@ from django.db import transaction
 from django.db.models import Min
 
 from labeling.boxes import shaking
-from labeling.boxes.chain import (
-    CHECK,
-    CLICKED,
-    COMPLETE,
-    COVER,
-    DRAW,
-    DRAWN,
-    PROPOSED,
-    TRUNCATED,
-)
+from labeling.boxes.chain import CHECK, CLICKED, COMPLETE, COVER, DRAW, DRAWN, PROPOSED, TRUNCATED
 from labeling.boxes.cleaning import clean_box, is_small
 from labeling.boxes.rules import GOOD
 from labeling.datasets.image_names import ImageNames
@@ -304,7 +295,4 @@ def _bad(known: KnownPair, box: Box, chance: random.Random) -> Box | None:
 
 
 def _elsewhere(known: KnownPair, chance: random.Random) -> list[float]:
-    return [
-        round(chance.uniform(0, known.width), 1),
-        round(chance.uniform(0, known.height), 1),
-    ]
+    return [round(chance.uniform(0, known.width), 1), round(chance.uniform(0, known.height), 1)]

@@ -52,11 +52,7 @@ LATEST, SUSPECTS = 5_000, 50
 
 
 def add_gold(
-    campaign: Campaign,
-    actor: User,
-    rows: Sequence[Mapping[str, object]],
-    *,
-    replace: bool = False,
+    campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object]], *, replace: bool = False
 ) -> int:
     """Add or change gold questions; return how many.
 
@@ -414,11 +410,7 @@ def gold_from_draw(audit: Audit, answer: object, person: User) -> None:
     Seat.objects.get_or_create(
         annotator=person,
         subject=golden.subject or golden.pk,
-        defaults={
-            "question": golden,
-            "state": Seat.State.BARRED,
-            "leased_until": timezone.now(),
-        },
+        defaults={"question": golden, "state": Seat.State.BARRED, "leased_until": timezone.now()},
     )
 
 

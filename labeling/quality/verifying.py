@@ -190,11 +190,7 @@ def _locked(row: Verification) -> Verification:
 
 
 def _stop(
-    campaign: Campaign,
-    row: Verification,
-    actor: User | None,
-    why: Verification.Reason,
-    reason: str,
+    campaign: Campaign, row: Verification, actor: User | None, why: Verification.Reason, reason: str
 ) -> bool:
     """Stop the class; return whether it was open until now."""
     with transaction.atomic():

@@ -258,13 +258,7 @@ def _step(
 
     images, yes = np.zeros(len(scenes.weights)), np.zeros(scenes.present.shape)
     kernels.expect(
-        links(graph),
-        scenes.weights,
-        scenes.present,
-        answers,
-        max(error, MIN_ERROR),
-        images,
-        yes,
+        links(graph), scenes.weights, scenes.present, answers, max(error, MIN_ERROR), images, yes
     )
     return _scenes(images, yes, mean, FEWEST_IMAGES[0])
 

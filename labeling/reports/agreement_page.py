@@ -103,9 +103,7 @@ def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, StoredAgreeme
     """Return (question, topic, agreement in its latest settlement with figures)."""
     rows = (
         Settlement.objects.filter(
-            question__campaign=campaign,
-            question__state__in=STATES,
-            value__has_key="agreement",
+            question__campaign=campaign, question__state__in=STATES, value__has_key="agreement"
         )
         .order_by("pk")
         .values_list("question_id", "question__topic", "value__agreement")

@@ -134,10 +134,7 @@ def heading(page: ShownStep) -> str:
 
 
 def picture(
-    page: ShownStep,
-    more: Iterable[BoxLayer] = (),
-    points: Iterable[Points] = (),
-    label: str = "",
+    page: ShownStep, more: Iterable[BoxLayer] = (), points: Iterable[Points] = (), label: str = ""
 ) -> BoxesPicture:
     """Return the image with the contents of its page and further layers."""
     layers = [BoxLayer("standing", page["boxes"], gettext("accepted boxes"))]

@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from labeling.models import (
-    Campaign,
-    Decision,
-    Job,
-    Release,
-)
+from labeling.models import Campaign, Decision, Job, Release
 from labeling.plurals import count_of
 from labeling.quality import box_overlaps
 from labeling.reports import forecasts, progress

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Sum
 
 from labeling.db import question_counts
-from labeling.models import (
-    Campaign,
-    Membership,
-    User,
-)
+from labeling.models import Campaign, Membership, User
 
 
 @dataclass(frozen=True)

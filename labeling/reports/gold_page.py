@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeling.kinds import KINDS, policies
-from labeling.models import (
-    Answer,
-    Campaign,
-    Gold,
-    Image,
-    Question,
-)
+from labeling.models import Answer, Campaign, Gold, Image, Question
 from labeling.reports.question_page import AnswerValue, topic_names, value_words
 
 

@@ -99,9 +99,7 @@ def _count(campaign: Campaign) -> Counts:
             counts[topic]["open"] = count
     later = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
     current = Settlement.objects.filter(
-        ~Exists(later),
-        question__campaign=campaign,
-        question__state=Question.State.SETTLED,
+        ~Exists(later), question__campaign=campaign, question__state=Question.State.SETTLED
     ).order_by()
     settled: Counter[tuple[str, str]] = Counter()
     values = current.values_list("question__topic", "value").annotate(Count("pk"))

@@ -51,9 +51,7 @@ def recent_answers(membership: Membership, limit: int = SHOWN) -> list[PersonAns
     campaign = membership.campaign
     seats = list(
         Seat.objects.filter(
-            annotator_id=membership.user_id,
-            question__campaign=campaign,
-            state=Seat.State.ANSWERED,
+            annotator_id=membership.user_id, question__campaign=campaign, state=Seat.State.ANSWERED
         )
         .select_related("question__item__image")
         .order_by("-ordinal", "-pk")[:limit]

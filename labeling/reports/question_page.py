@@ -11,15 +11,7 @@ from labeling.consensus.votes import votes_on_page
 from labeling.db.sql import in_runs
 from labeling.kinds import KINDS
 from labeling.kinds.votes import most_probable
-from labeling.models import (
-    Answer,
-    Campaign,
-    Decision,
-    Image,
-    Membership,
-    Question,
-    Settlement,
-)
+from labeling.models import Answer, Campaign, Decision, Image, Membership, Question, Settlement
 from labeling.quality import stated_errors
 from labeling.reports.campaign_page import DecisionWords, in_words
 

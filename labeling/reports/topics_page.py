@@ -4,9 +4,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from labeling.models import (
-    Campaign,
-)
+from labeling.models import Campaign
 
 
 def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:

@@ -15,12 +15,7 @@ from labeling.estimators.aggregation import posterior, vote_counts
 from labeling.estimators.agreement import agreement_beyond_chance
 from labeling.estimators.dawid_skene import dawid_skene
 from labeling.estimators.intervals import clopper_pearson, wilson_interval
-from labeling.estimators.stated_error import (
-    ErrorModel,
-    VotePrefixes,
-    fit_prefixes,
-    settled_margins,
-)
+from labeling.estimators.stated_error import ErrorModel, VotePrefixes, fit_prefixes, settled_margins
 from labeling.kinds import policies
 from labeling.kinds.votes import votes_needed
 from labeling.simulation.crowd import HONEST, Crowd, Flags, Floats, Ints, ask, gather

@@ -167,10 +167,7 @@ def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
 
 
 def _respond(
-    status_code: int,
-    code: str,
-    errors: list[RequestFault],
-    headers: dict[str, str] | None = None,
+    status_code: int, code: str, errors: list[RequestFault], headers: dict[str, str] | None = None
 ) -> Response:
     return Response(
         body(status_code, code, errors),

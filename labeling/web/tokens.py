@@ -36,11 +36,7 @@ INVALID = "This token is unknown, expired or revoked. Create a new one."
 
 
 def create_token(
-    user: User,
-    name: str = "",
-    scope: str = ApiToken.Scope.READ,
-    days: int = 90,
-    address: str = "",
+    user: User, name: str = "", scope: str = ApiToken.Scope.READ, days: int = 90, address: str = ""
 ) -> tuple[ApiToken, str]:
     """Create a token; return it with its secret, of which only a digest is stored."""
     if scope not in ApiToken.Scope.values:

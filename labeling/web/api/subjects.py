@@ -13,12 +13,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Labels and objects": (
         "Known labels, objects with parts, and the vocabulary of parts.",
-        (
-            "datasets/labels",
-            "datasets/objects",
-            "datasets/part-imports",
-            "datasets/vocabulary",
-        ),
+        ("datasets/labels", "datasets/objects", "datasets/part-imports", "datasets/vocabulary"),
     ),
     "Models and pools": (
         "Registered models, predictions on a dataset, and selections from them.",
@@ -49,12 +44,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Labeling": ("Seats and answers.", ("seats", "campaigns/seats", "campaigns/answers")),
     "People": (
         "Members of a campaign and their work.",
-        (
-            "campaigns/members",
-            "campaigns/invitations",
-            "campaigns/standings",
-            "campaigns/blocks",
-        ),
+        ("campaigns/members", "campaigns/invitations", "campaigns/standings", "campaigns/blocks"),
     ),
     "Quality": (
         "Agreement, audits, pilots and calibrations.",

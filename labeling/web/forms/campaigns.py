@@ -218,8 +218,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         label="Ask first whether at least half of the missing parts can be drawn",
     )
     ask_outline = forms.BooleanField(
-        required=False,
-        label="Also ask for the object's outline if the import has none",
+        required=False, label="Also ask for the object's outline if the import has none"
     )
     preset = forms.ChoiceField(
         label="Votes, gold and training",

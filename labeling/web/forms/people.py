@@ -62,9 +62,7 @@ class ReplyForm(WordedForm):
     """A researcher's reply to a flag."""
 
     reply = forms.CharField(
-        label="Your reply",
-        max_length=flagging.MAX_TEXT,
-        widget=forms.Textarea(attrs={"rows": 2}),
+        label="Your reply", max_length=flagging.MAX_TEXT, widget=forms.Textarea(attrs={"rows": 2})
     )
 
 

@@ -191,10 +191,7 @@ def rule_field(
     label = label or LABELS.get(key) or key.replace("_", " ").capitalize()
     if isinstance(rule, policies.PolicyChoice):
         return forms.ChoiceField(
-            label=label,
-            initial=rule.default,
-            choices=list(rule.words.items()),
-            help_text=rule.help,
+            label=label, initial=rule.default, choices=list(rule.words.items()), help_text=rule.help
         )
     field = forms.IntegerField if rule.whole else forms.FloatField
     return field(

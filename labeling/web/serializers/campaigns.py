@@ -8,11 +8,7 @@ from rest_framework import serializers
 from labeling.campaigns.lifecycle import AskingCost
 from labeling.kinds import KINDS
 from labeling.kinds.policies import DEFAULTS
-from labeling.models import (
-    Campaign,
-    Decision,
-    Policy,
-)
+from labeling.models import Campaign, Decision, Policy
 from labeling.quality.monitoring import Stopped
 from labeling.reports.forecasts import CostEstimate
 from labeling.reports.progress import CampaignProgress

@@ -4,9 +4,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from labeling.models import (
-    Job,
-)
+from labeling.models import Job
 
 NAME_HELP = "The username of researchers, reviewers and administrators, else the pseudonym."
 

@@ -4,10 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from labeling.models import (
-    Dataset,
-    Image,
-)
+from labeling.models import Dataset, Image
 from labeling.reports.image_browser import ORDER_WORDS, OUTCOME_WORDS, STATE_WORDS
 from labeling.web.api.base import Body, SentFile
 from labeling.web.forms.datasets import DatasetForm, ImportDefaultsForm

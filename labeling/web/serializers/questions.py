@@ -3,12 +3,7 @@
 from rest_framework import serializers
 
 from labeling.follow_ups.asking import AddedQuestions
-from labeling.models import (
-    Example,
-    Gold,
-    Question,
-    Topic,
-)
+from labeling.models import Example, Gold, Question, Topic
 from labeling.quality.asking_more import AskedMore
 from labeling.web.api.base import Body, Key
 from labeling.web.forms.questions import (
@@ -55,9 +50,7 @@ class TopicBody(FormBody):
     form, only = TopicForm, ("definition", "url")
     key = serializers.CharField(max_length=64)
     name = serializers.CharField(
-        max_length=200,
-        required=False,
-        help_text="By default from the site's glossary.",
+        max_length=200, required=False, help_text="By default from the site's glossary."
     )
     synonyms = serializers.ListField(
         child=serializers.CharField(max_length=200), default=list, max_length=100
@@ -131,10 +124,7 @@ class AskedSerializer(Body):
 
 class AskedPairSerializer(AskedSerializer):
     topic = serializers.CharField(
-        required=False,
-        default="",
-        max_length=64,
-        help_text="Omit it in naming campaigns.",
+        required=False, default="", max_length=64, help_text="Omit it in naming campaigns."
     )
     query = serializers.CharField(
         allow_blank=True,

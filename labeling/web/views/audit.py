@@ -16,12 +16,7 @@ from labeling.quality import auditing, box_audit
 from labeling.reports import boxes_picture, question_page
 from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choices
-from labeling.web.views.shared import (
-    SignedIn,
-    done,
-    render_campaign,
-    watched_campaign,
-)
+from labeling.web.views.shared import SignedIn, done, render_campaign, watched_campaign
 
 
 @login_required

@@ -103,9 +103,7 @@ def _totals(dataset: Dataset) -> dict[str, object]:
     licences = dataset.images.exclude(licence="").order_by().values("licence")
     return {
         "totals": dataset.images.aggregate(
-            count=Count("pk"),
-            bytes=Sum("bytes"),
-            unlicensed=Count("pk", filter=Q(licence="")),
+            count=Count("pk"), bytes=Sum("bytes"), unlicensed=Count("pk", filter=Q(licence=""))
         ),
         "licences": list(licences.annotate(count=Count("pk")).order_by("-count")[:5]),
         "known": GivenLabel.objects.filter(item__image__dataset=dataset).count(),

@@ -39,10 +39,7 @@ def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
 
 
 def _flags(
-    request: SignedIn,
-    campaign: Campaign,
-    failed: UUID | None = None,
-    form: ReplyForm | None = None,
+    request: SignedIn, campaign: Campaign, failed: UUID | None = None, form: ReplyForm | None = None
 ) -> HttpResponse:
     answered = "answered" in request.GET
     rows = campaign.flags.select_related(

@@ -284,11 +284,7 @@ def _words(topic: Topic) -> dict[str, object]:
 
 
 def _topic_page(
-    request: SignedIn,
-    campaign: Campaign,
-    topic: Topic,
-    form: TopicForm,
-    example_form: ExampleForm,
+    request: SignedIn, campaign: Campaign, topic: Topic, form: TopicForm, example_form: ExampleForm
 ) -> HttpResponse:
     return render_campaign(
         request,

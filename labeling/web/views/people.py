@@ -267,7 +267,7 @@ def _consequences(action: str, campaign: Campaign, membership: Membership) -> li
     if action == "pause":
         return [
             "They get no more questions until somebody lets them work again. Their answers are "
-            "kept and still count.",
+            "kept and still count."
         ]
     if action == "pardon":
         return [

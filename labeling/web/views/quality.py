@@ -126,10 +126,7 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _pilot(
-    request: SignedIn,
-    campaign: Campaign,
-    form: PilotForm,
-    plan: lifecycle.AskingCost | None = None,
+    request: SignedIn, campaign: Campaign, form: PilotForm, plan: lifecycle.AskingCost | None = None
 ) -> HttpResponse:
     return render_campaign(
         request,

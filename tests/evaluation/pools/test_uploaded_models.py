@@ -238,10 +238,7 @@ def test_a_file_that_never_ends_is_ended(admin, tmp_path, monkeypatch):
 
     job = opened(sent(admin, never_ending(tmp_path / "x.onnx")))
 
-    assert (job.state, job.error) == (
-        Job.State.FAILED,
-        "It took over 8 seconds of processor time.",
-    )
+    assert (job.state, job.error) == (Job.State.FAILED, "It took over 8 seconds of processor time.")
 
 
 def test_a_file_that_sleeps_is_ended(admin, tmp_path, monkeypatch):

@@ -193,10 +193,7 @@ def test_faults_of_a_zip_are_one_sentence_and_change_nothing(dataset, folder, fa
     assert not Pool.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"no zip", "not a zip"), (b"", "not a zip")],
-)
+@pytest.mark.parametrize(("content", "message"), [(b"no zip", "not a zip"), (b"", "not a zip")])
 def test_what_is_no_zip_is_refused(dataset, content, message):
     with pytest.raises(Refusal, match=message):
         uploading.from_zip(dataset, dataset.owner, SimpleUploadedFile("p.zip", content))
@@ -288,8 +285,7 @@ def test_page_and_api_take_a_zip(dataset, folder, as_alice):
         {"upload": "1", "file": SimpleUploadedFile("p.zip", zipped(folder))},
     )
     made = as_alice.post(
-        "/api/v1/datasets/lake/pools/upload/",
-        {"file": SimpleUploadedFile("p.zip", zipped(folder))},
+        "/api/v1/datasets/lake/pools/upload/", {"file": SimpleUploadedFile("p.zip", zipped(folder))}
     )
 
     assert sent.status_code == 302

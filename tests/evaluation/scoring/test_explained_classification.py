@@ -159,15 +159,7 @@ def test_a_person_reads_tables(files):
     status, out, error = run(*files.kinds())
 
     assert (status, error) == (0, "")
-    names = (
-        "mcnemar p",
-        "optimistic",
-        "hardest",
-        "cpl",
-        "texture",
-        "top5 error",
-        "hp at k",
-    )
+    names = ("mcnemar p", "optimistic", "hardest", "cpl", "texture", "top5 error", "hp at k")
     names += ("notes\n- ",)
     assert [words for words in names if words not in out] == []
     assert "nan" not in out

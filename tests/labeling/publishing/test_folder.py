@@ -150,11 +150,7 @@ def test_documents_state_facts_and_what_is_unknown(alice, bob, dataset, tmp_path
     head = yaml.safe_load(card.split("---\n")[1])
     assert head["license"] == "unknown"
     assert head["task_categories"] == ["image-classification"]
-    assert [config["config_name"] for config in head["configs"]] == [
-        "images",
-        "labels",
-        "votes",
-    ]
+    assert [config["config_name"] for config in head["configs"]] == ["images", "labels", "votes"]
     content = json.loads((tmp_path / "out" / "croissant.json").read_text())
     assert content["rai:annotationsPerItem"] == "1.33 votes per image on average."
     assert content["rai:annotatorDemographics"].startswith("1 annotator.")

@@ -126,11 +126,7 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
 
 def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, dataset):
     campaign = factories.make_campaign(
-        alice,
-        dataset,
-        "weighed",
-        images=6,
-        policy={**WEIGHED, "gold_share": 0},
+        alice, dataset, "weighed", images=6, policy={**WEIGHED, "gold_share": 0}
     )
     crowd = people(campaign, 5, "w")
     settle(campaign, crowd, ["yes", "yes", "yes"])
@@ -342,10 +338,7 @@ STEPS = st.lists(
     max_size=40,
 )
 POLICIES = st.sampled_from(
-    [
-        {"votes": 3, "max_votes": 5},
-        {**WEIGHED, "min_votes": 2, "max_votes": 5},
-    ]
+    [{"votes": 3, "max_votes": 5}, {**WEIGHED, "min_votes": 2, "max_votes": 5}]
 )
 
 

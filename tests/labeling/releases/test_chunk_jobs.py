@@ -261,10 +261,7 @@ def test_a_freeze_that_was_killed_goes_on_from_its_pieces(pond, in_ranges, monke
     ("fault", "reason"),
     [
         (OSError(28, "No space left on device"), "The disk is full. Free some space"),
-        (
-            KeyError("n01847000"),
-            "program error KeyError. Ask the site's operator to check the log",
-        ),
+        (KeyError("n01847000"), "program error KeyError. Ask the site's operator to check the log"),
     ],
 )
 def test_a_range_that_fails_for_good_says_which_why_and_what_to_do(

@@ -133,10 +133,7 @@ def voted(alice, bob, dataset):
         ({"state": "undecided"}, ["coots/002.png", "plain.png"]),
         ({"state": "settled"}, ["coots/000.png", "coots/001.png"]),
         ({"campaign": "coots", "q": "plain"}, ["plain.png"]),
-        (
-            {"campaign": "coots"},
-            ["coots/000.png", "coots/001.png", "coots/002.png", "plain.png"],
-        ),
+        ({"campaign": "coots"}, ["coots/000.png", "coots/001.png", "coots/002.png", "plain.png"]),
     ],
 )
 def test_images_are_filtered_by_what_people_said(alice, voted, chosen, expected):
@@ -381,9 +378,7 @@ def test_no_query_counts_skips_or_reads_the_whole_dataset(alice, voted, order, s
     middle = voted.dataset.images.order_by("pk")[1]
     for chosen in ({}, EVERY_FILTER):
         looking = browser(alice, voted.dataset, order=order, **chosen)
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             looking.page(after=middle.pk)
             looking.page(before=middle.pk)
             looking.neighbour(middle, back=True)

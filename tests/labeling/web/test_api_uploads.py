@@ -253,8 +253,7 @@ def test_a_name_with_a_long_ending_is_a_name(alice, client):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"filename": ".."}, {"filename": ""}, {"sha256": "../../x"}, {"sha256": "A" * 64}],
+    "changes", [{"filename": ".."}, {"filename": ""}, {"sha256": "../../x"}, {"sha256": "A" * 64}]
 )
 def test_an_upload_needs_a_name_and_a_hash(client, folder, changes):
     refused = begun(client, **changes)

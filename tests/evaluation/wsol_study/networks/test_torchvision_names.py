@@ -17,11 +17,7 @@ from tests.cases import for_each
 
 NAMES = json.loads((Path(__file__).parent / "torchvision_names.json").read_text())
 # What our networks leave out of torchvision's.
-LEFT_OUT = {
-    "vgg16": (),
-    "resnet50": ("fc.",),
-    "inception_v3": ("fc.", "Mixed_7", "AuxLogits."),
-}
+LEFT_OUT = {"vgg16": (), "resnet50": ("fc.",), "inception_v3": ("fc.", "Mixed_7", "AuxLogits.")}
 COUNTER = "num_batches_tracked"
 
 

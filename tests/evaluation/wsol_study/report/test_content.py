@@ -27,11 +27,7 @@ def test_tau_equals_that_of_scipy_without_the_trials_that_did_not_converge(tmp_p
 
 
 def test_each_round_reports_the_trial_that_is_best_on_fullsup(tmp_path):
-    trials = [
-        trial("cam", 0, 0.2, 0.3),
-        trial("cam", 1, 0.4, 0.1),
-        trial("cam", 2, None, None),
-    ]
+    trials = [trial("cam", 0, 0.2, 0.3), trial("cam", 1, 0.4, 0.1), trial("cam", 2, None, None)]
 
     values = content_of(tmp_path, trials, [trials[1]]).score("cam", "small")
 

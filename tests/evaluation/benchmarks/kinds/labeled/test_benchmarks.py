@@ -269,10 +269,7 @@ def test_score_maps_that_do_not_fit_are_refused_by_name(alice, maps, tmp_path):
         ({ONE: headed("{'shape': (((")}, "is not a NumPy array"),
         ({ONE: headed("-" * 3900 + "1")}, "is not a NumPy array"),
         ({ONE: headed("{[]: 2}")}, "is not a NumPy array"),
-        (
-            {ONE: headed(SHAPE.format("(3, 3)").replace("'<f4'", "['i,']"))},
-            "is not a NumPy array",
-        ),
+        ({ONE: headed(SHAPE.format("(3, 3)").replace("'<f4'", "['i,']"))}, "is not a NumPy array"),
         ({ONE: headed(SHAPE.format("(-1, -1)"))}, "is not a NumPy array"),
         ({ONE: headed(SHAPE.format("(True, True)"))}, "is not a NumPy array"),
         ({ONE: headed(SHAPE.format("(10**9, 9)"))}, "is not a NumPy array"),

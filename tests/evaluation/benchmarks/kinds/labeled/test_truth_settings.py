@@ -61,8 +61,7 @@ def test_the_form_opens_a_benchmark_that_never_changes(growing, as_alice, wordne
     fields |= {"split": "test", "confidence": 0.9, "seed": 0}
 
     page = as_alice.post(
-        "/benchmarks/new/labeled/",
-        fields | {"every": "week", "min_images": 7, "pinned": "on"},
+        "/benchmarks/new/labeled/", fields | {"every": "week", "min_images": 7, "pinned": "on"}
     )
 
     assert page.status_code == 302
