@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.campaigns import lifecycle
 from labeling.db import question_counts
 from labeling.models import (

@@ -24,7 +24,7 @@ from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine, write_sequences
 from labeling.answers import submitting
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store

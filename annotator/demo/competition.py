@@ -16,7 +16,7 @@ from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark, Run
 from labeling.answers import submitting
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.jobs import queue

@@ -21,7 +21,7 @@ from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION
 from evaluation.models import Benchmark
 from labeling.answers import submitting
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.assignment import claiming
 from labeling.boxes import shaking
 from labeling.boxes.chain import CHECK, DRAW

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotator.demo.joining import join
 from labeling.answers import submitting
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import vocabulary_store

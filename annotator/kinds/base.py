@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as _
 
 from annotator.kinds import tutorials
 from annotator.pages import bodies
-from labeling.answers.sent import SubmittedAnswer, read_form
+from labeling.answers.submitted_answers import SubmittedAnswer, read_form
 from labeling.kinds import Kind
 from labeling.models import Campaign, Question, Seat, User
 from labeling.reports.boxes_picture import ShownStep

@@ -13,7 +13,7 @@ from django.utils.translation import get_language, gettext
 from annotator.accounts import person
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow
 from annotator.pages import seats
-from labeling.answers.sent import (
+from labeling.answers.submitted_answers import (
     SubmittedAnswer,
     check_batch,
     new_id,

@@ -4,7 +4,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page
-from labeling.answers.sent import SubmittedAnswer, read_form
+from labeling.answers.submitted_answers import SubmittedAnswer, read_form
 from labeling.kinds.mistake import ANSWER, TAGS, TAGS_KEY
 from labeling.models import Campaign
 

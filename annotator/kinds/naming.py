@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from annotator.kinds.base import Context, Page
 from annotator.pages import seats
-from labeling.answers.sent import SubmittedAnswer, read_form
+from labeling.answers.submitted_answers import SubmittedAnswer, read_form
 from labeling.kinds.naming import keys_of
 from labeling.models import Campaign, Seat
 

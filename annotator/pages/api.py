@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from annotator.pages import seats
 from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import flagging, submitting
-from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, SubmittedAnswer
+from labeling.answers.submitted_answers import MAX_BATCH, MAX_DURATION_MS, SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.errors import NotYours

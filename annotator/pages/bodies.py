@@ -9,8 +9,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext
 
-from labeling.answers import drafts, sent
-from labeling.answers.sent import SubmittedAnswer, check_batch, read_token
+from labeling.answers import drafts, submitted_answers
+from labeling.answers.submitted_answers import SubmittedAnswer, check_batch, read_token
 from labeling.errors import Refusal, TooLarge
 from labeling.files import is_storable
 
@@ -114,7 +114,9 @@ def read_answers(body: Body) -> list[SubmittedAnswer]:
     if not isinstance(answers, list) or not answers:
         raise Refusal('Send "answers": a list with at least one answer.', field="answers")
     check_batch(answers)
-    return [sent.read(answer, f"answers.{index}.") for index, answer in enumerate(answers)]
+    return [
+        submitted_answers.read(answer, f"answers.{index}.") for index, answer in enumerate(answers)
+    ]
 
 
 def read_version(value: object, where: str) -> int:

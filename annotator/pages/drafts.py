@@ -9,7 +9,7 @@ from annotator.kinds.parts import draft_of
 from annotator.pages import bodies, seats
 from annotator.pages.worded import campaign_for
 from labeling.answers import drafts
-from labeling.answers.sent import read_token
+from labeling.answers.submitted_answers import read_token
 from labeling.models import Campaign, Seat
 
 

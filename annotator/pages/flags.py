@@ -12,7 +12,7 @@ from annotator.accounts import person
 from annotator.pages import bodies
 from annotator.pages.worded import campaign_for
 from labeling.answers import flagging
-from labeling.answers.sent import new_id, read_id, read_token
+from labeling.answers.submitted_answers import new_id, read_id, read_token
 from labeling.errors import Refusal
 
 MOST = 100

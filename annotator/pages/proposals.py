@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST
 from annotator.accounts import person
 from annotator.pages import bodies, seats
 from annotator.pages.worded import campaign_for
-from labeling.answers.sent import read_token
+from labeling.answers.submitted_answers import read_token
 from labeling.assistance import asking
 from labeling.errors import Refusal
 

@@ -20,7 +20,7 @@ from annotator.kinds import page_of
 from annotator.kinds.base import Context, SeatPage
 from annotator.pages import seats
 from annotator.pages.worded import campaign_for
-from labeling.answers.sent import new_id
+from labeling.answers.submitted_answers import new_id
 from labeling.errors import Conflict, NotYours
 from labeling.models import Campaign, Decision, Membership, Seat
 from labeling.quality import qualifying

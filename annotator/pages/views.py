@@ -22,7 +22,7 @@ from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats, tutorial
 from annotator.pages.worded import campaign_for, worded
 from labeling.answers import submitting
-from labeling.answers.sent import new_id, read_token
+from labeling.answers.submitted_answers import new_id, read_token
 from labeling.assignment import claiming
 from labeling.campaigns import instructions
 from labeling.campaigns.markdown import signer_of

@@ -154,7 +154,7 @@ def _settle(campaign: Any, questions: list[Any], values: list[Any]) -> None:
     """Answer and settle these questions by one person."""
     from django.utils import timezone
 
-    from labeling.answers.sent import uuid7
+    from labeling.answers.submitted_answers import uuid7
     from labeling.db import question_counts
     from labeling.models import Answer, Question, Seat, Settlement, User
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from labeling.answers import drafts, window
-from labeling.answers.sent import SubmittedAnswer, check_batch
+from labeling.answers.submitted_answers import SubmittedAnswer, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_YOUR_SEAT

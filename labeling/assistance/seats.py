@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from labeling.assistance import networks
-from labeling.consensus import calibrations
+from labeling.consensus import calibration_store
 from labeling.db.sql import lock_questions, writing
 from labeling.models import (
     Assistance,
@@ -81,7 +81,7 @@ def _places(campaign: Campaign, questions: Collection[int]) -> tuple[Counter[int
     """Return, by question, how many people hold a seat or have answered, and how many of these draw
     without the model. Blocked people, returned seats and late answers are left out.
     """
-    voided = calibrations.in_force(campaign).voided
+    voided = calibration_store.in_force(campaign).voided
     before: Counter[int] = Counter()
     without: Counter[int] = Counter()
     rows = Assistance.objects.filter(

@@ -9,8 +9,8 @@ from dataclasses import replace
 from django.db.models import Sum
 from django.utils import timezone
 
-from labeling.consensus import calibrations
-from labeling.consensus.calibrations import CalibrationContent
+from labeling.consensus import calibration_store
+from labeling.consensus.calibration_store import CalibrationContent
 from labeling.db.sql import retried, writing
 from labeling.graphs import store
 from labeling.jobs import queue
@@ -31,7 +31,7 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
 
     campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
     answered = _answered(campaign)
-    voided = calibrations.in_force(campaign).voided
+    voided = calibration_store.in_force(campaign).voided
     chained = KINDS[campaign.kind].asks == CHAINS
     learn = learned_boxes.learn if chained else learned_skills.learn
     content = learn(campaign, voided)
@@ -63,7 +63,7 @@ def _put_in_force(campaign_id: int, learned: CalibrationContent, reason: str) ->
         if current is not None and same:
             return current
         content.learned_at = timezone.now().isoformat()
-        made = calibrations.create(campaign_id, content, reason)
+        made = calibration_store.create(campaign_id, content, reason)
         Campaign.objects.filter(pk=campaign_id).update(calibration=made)
         if content.scenes != before.scenes:
             # The most useful question of each image may have changed.

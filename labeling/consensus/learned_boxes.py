@@ -18,7 +18,7 @@ from labeling.boxes.chain import ABSENT, CHECK, COMPLETE, COVER, DRAW, PROPOSED,
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import SAME_IOU, learn_sigmas, same_object
 from labeling.boxes.rules import GOOD, BoxRules
-from labeling.consensus.calibrations import (
+from labeling.consensus.calibration_store import (
     Assisted,
     BoxFigures,
     CalibrationContent,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.consensus import calibrations
-from labeling.consensus.calibrations import (
+from labeling.consensus import calibration_store
+from labeling.consensus.calibration_store import (
     CalibrationContent,
     LearnedError,
     PersonSkill,
@@ -125,7 +125,7 @@ def _error(
     for first in range(min(FOLDS, len(images))):
         fold = images[first::FOLDS]
         known = np.where(np.isin(np.arange(len(truth)), fold), -1, votes.known)
-        skills = calibrations.skills_of(_people(replace(votes, known=known), classes, policy))
+        skills = calibration_store.skills_of(_people(replace(votes, known=known), classes, policy))
         for image in fold.tolist():
             first_votes = order[bounds[image] : bounds[image + 1]][: policy["max_votes"]]
             able = [(votes.ids[votes.people[at]], classes[votes.words[at]]) for at in first_votes]

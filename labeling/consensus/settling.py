@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from labeling.consensus import calibrations
+from labeling.consensus import calibration_store
 from labeling.consensus.votes import (
     Judged,
     Rules,
@@ -421,7 +421,7 @@ def tallies(campaign: Campaign, question_ids: Sequence[int]) -> Tallies:
 def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]]) -> Tallies:
     """Return tallies of votes that were read already."""
     kind = KINDS[campaign.kind]
-    voided = calibrations.in_force(campaign).voided
+    voided = calibration_store.in_force(campaign).voided
     tallies_by_question = {}
     for question, votes in votes_by_question.items():
         last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from labeling.consensus import calibrations
+from labeling.consensus import calibration_store
 from labeling.db.sql import Locked, in_runs
 from labeling.graphs import store
 from labeling.kinds import KINDS, Kind, Verdict, deciding, policies
@@ -135,9 +135,9 @@ def rules_by(
     for pk, content, campaign_id, kind, current, current_at in rows:
         policy = policies.whole(content)
         calibration_id, made_at = calibration or (current, current_at)
-        known = calibrations.skills(calibration_id, made_at)
+        known = calibration_store.skills(calibration_id, made_at)
         if policy["method"] != "majority" and not KINDS[kind].is_binary:
-            known = calibrations.among_classes(known, campaign_id)
+            known = calibration_store.among_classes(known, campaign_id)
         rules[pk] = Rules(KINDS[kind], policy, known, calibration_id)
     return rules
 
@@ -165,7 +165,7 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
 def rules_of(settlement: Settlement, rules: Rules) -> Rules:
     """Return the rules of this settlement's time, with the people who are voided now."""
     made_at = settlement.calibration.created_at if settlement.calibration else None
-    known = calibrations.skills(settlement.calibration_id, made_at)
+    known = calibration_store.skills(settlement.calibration_id, made_at)
     now = rules.skills
     known = replace(known, voided=now.voided, classes=now.classes)
     return replace(rules, skills=known, calibration_id=settlement.calibration_id)

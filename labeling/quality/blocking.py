@@ -12,7 +12,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.consensus import calibrations, settling
+from labeling.consensus import calibration_store, settling
 from labeling.consensus.settling import ReplayedQuestions
 from labeling.db.sql import (
     Locked,
@@ -116,11 +116,11 @@ def _change(
                 field="person",
             )
         current = Campaign.objects.get(pk=campaign.pk)
-        people = calibrations.in_force(current.calibration_id).voided
+        people = calibration_store.in_force(current.calibration_id).voided
         if void == (member.user_id in people) == (member.stage == Stage.BLOCKED):
             return BlockOutcome(changed=False)
         people = people | {member.user_id} if void else people - {member.user_id}
-        calibration = calibrations.voiding(
+        calibration = calibration_store.voiding(
             current, set(people), "somebody was blocked" if void else "a block was lifted"
         )
         locked = _lock_questions(current.pk, member.user_id)

@@ -17,7 +17,7 @@ import numpy as np
 from labeling.boxes.chain import DRAW
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import PRIOR_SIGMA, expected_error
-from labeling.consensus.calibrations import CalibrationContent
+from labeling.consensus.calibration_store import CalibrationContent
 from labeling.db.sql import batches
 from labeling.estimators.intervals import mean_interval
 from labeling.follow_ups import chaining

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from labeling.consensus import calibrations
+from labeling.consensus import calibration_store
 from labeling.estimators.precision import VerifiedClass
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, Kind, policies
@@ -78,7 +78,7 @@ def _chunks(campaign: Campaign) -> Iterator[list[tuple[int, str, str]]]:
 class _FiguresReader:
     def __init__(self, campaign: Campaign) -> None:
         self.kind: Kind = KINDS[campaign.kind]
-        self.tables: Mapping[str, VoteTable] = calibrations.in_force(campaign).tables
+        self.tables: Mapping[str, VoteTable] = calibration_store.in_force(campaign).tables
         # By policy id, whether settlements state only a share of votes.
         self.by_majority = {
             row.pk: policies.whole(row.content)["method"] == "majority"

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrations, settling
+from labeling.consensus import calibration_store, settling
 from labeling.db.sql import batches, lock_questions
 from labeling.errors import Conflict, Refusal
 from labeling.estimators.vote_tables import CALIBRATION_VOTES
@@ -95,7 +95,7 @@ def state(campaign: Campaign) -> PilotProgress:
             Count("pk")
         ):
             counts[topic][question_state] = count
-    tables = set(calibrations.in_force(campaign).tables)
+    tables = set(calibration_store.in_force(campaign).tables)
     missing = sorted(set(counts) - tables)
     names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
     total = sum(state_counts.total() for state_counts in counts.values())

@@ -9,7 +9,7 @@ from labeling.boxes.chain import ABSENT, FLAGS, UNKNOWN, AcceptedBox
 from labeling.boxes.cleaning import as_box
 from labeling.boxes.consensus import PRIOR_SIGMA, merge, same_object
 from labeling.boxes.rules import BoxRules
-from labeling.consensus.calibrations import CalibrationContent
+from labeling.consensus.calibration_store import CalibrationContent
 from labeling.kinds import box_pairs, policies
 from labeling.kinds.boxes import NONE
 from labeling.models import Calibration, Campaign, Policy, Question
@@ -23,7 +23,7 @@ from labeling.release_files.frozen_boxes import (
     merged_coverage,
 )
 from labeling.releases import stored
-from labeling.releases.asked import FrozenQuestion, FrozenSettlement
+from labeling.releases.frozen_questions import FrozenQuestion, FrozenSettlement
 from labeling.releases.votes import FrozenVote
 
 # A release with this file states a label for every class of every image.

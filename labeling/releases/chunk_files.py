@@ -23,7 +23,7 @@ from labeling.models import Answer, Policy, Question, Settlement
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE
 from labeling.releases import boxes, graph, parts
-from labeling.releases.asked import FrozenQuestion, FrozenSettlement
+from labeling.releases.frozen_questions import FrozenQuestion, FrozenSettlement
 from labeling.releases.snapshots import SnapshotContext, read_chunk
 from labeling.releases.votes import FrozenVote, FrozenVotes
 

@@ -11,7 +11,7 @@ from labeling.models import Campaign, GivenLabel, Gold, Image, Question
 from labeling.question_graph.replaying import NO, UNKNOWN, YES, QuestionGraph
 from labeling.question_graph.scenes import FALSE_COST
 from labeling.release_files.frozen_labels import Geometry, GivenLine
-from labeling.releases.asked import FrozenQuestion
+from labeling.releases.frozen_questions import FrozenQuestion
 
 # Source of labels known as gold; a release does not distinguish gold from other labels.
 KNOWN = "known beforehand"

@@ -13,7 +13,7 @@ from labeling.kinds.parts import AskedCategory
 from labeling.models import Campaign, GivenLabel, Item
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
-from labeling.releases.asked import FrozenQuestion, FrozenSettlement
+from labeling.releases.frozen_questions import FrozenQuestion, FrozenSettlement
 
 # labels: their number, since removing a label leaves the latest date as it was.
 PartFingerprint = TypedDict(  # noqa: UP013 - the key "given" is stored

@@ -29,7 +29,7 @@ from labeling.release_files import frozen
 from labeling.release_files.frozen import Line, LineFile
 from labeling.release_files.frozen_boxes import COVERAGE_FILE
 from labeling.releases import boxes, graph, parts, queries
-from labeling.releases.asked import FrozenQuestion
+from labeling.releases.frozen_questions import FrozenQuestion
 
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
 # Rows fetched at once.

@@ -18,7 +18,7 @@ from labeling.boxes.chain import (
     REVIEW,
     UNKNOWN,
 )
-from labeling.consensus.calibrations import Assisted, BoxFigures, CalibrationContent
+from labeling.consensus.calibration_store import Assisted, BoxFigures, CalibrationContent
 from labeling.estimators.intervals import wilson_interval
 from labeling.kinds import policies
 from labeling.models import Calibration, Campaign

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from labeling.consensus import calibrations
-from labeling.consensus.calibrations import TargetOutcome
+from labeling.consensus import calibration_store
+from labeling.consensus.calibration_store import TargetOutcome
 from labeling.estimators.stated_error import answers_for, smallest_target
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign
@@ -32,7 +32,7 @@ def of(campaign: Campaign) -> TargetAdvice | None:
     policy = policies.of(campaign)
     if not KINDS[campaign.kind].has_words or policy["target_rule"] != "measured":
         return None
-    learned = calibrations.content_of(campaign).error
+    learned = calibration_store.content_of(campaign).error
     known = learned.known if learned else 0
     rows = [
         row

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.errors import InTraining

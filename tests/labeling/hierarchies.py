@@ -7,7 +7,7 @@ import numpy as np
 from django.utils import timezone
 
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrations
+from labeling.consensus import calibration_store
 from labeling.follow_ups import following
 from labeling.graphs import image_state, store
 from labeling.models import Campaign, Dataset, Question, Seat, Settlement, User
@@ -158,8 +158,8 @@ def teach(campaign: Campaign, finished: int = 400) -> LearnedScenes:
     learned.curve, learned.algorithm_1 = simulating_correlated.stated_curve(
         graph, learned.scenes(graph), 0.02, campaign.settings["price"]
     )
-    made = calibrations.create(
-        campaign.pk, calibrations.CalibrationContent(scenes=learned), "taught"
+    made = calibration_store.create(
+        campaign.pk, calibration_store.CalibrationContent(scenes=learned), "taught"
     )
     Campaign.objects.filter(pk=campaign.pk).update(calibration=made)
     campaign.refresh_from_db()

@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.models import Answer, Seat
 from tests import factories

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.assistance import asking, networks
 from labeling.assistance import seats as arms

@@ -12,7 +12,7 @@ import pytest
 from django.urls import reverse
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.assistance import networks
 from labeling.assistance import seats as arms

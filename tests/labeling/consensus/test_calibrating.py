@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations, learned_skills
+from labeling.consensus import calibrating, calibration_store, learned_skills
 from labeling.follow_ups import asking
 from labeling.kinds import deciding
 from labeling.models import Answer, Calibration, Question, Seat
@@ -77,7 +77,7 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
     assert guesser[0][0] < 0.7
     assert content["annotators"][str(crowd[0].pk)]["answers"] == 40
     assert content["prior"]["*"][1] == pytest.approx(0.25, abs=0.05)
-    skills = calibrations.in_force(pond)
+    skills = calibration_store.in_force(pond)
     yes = skills.gains[crowd[0].pk][1]
     assert yes > skills.gains[crowd[4].pk][1]
 
@@ -172,7 +172,7 @@ def test_pilots_give_vote_tables_where_the_policy_goes_by_them(alice, dataset):
 
     calibrating.calibrate(campaign)
 
-    table = calibrations.in_force(campaign).tables[COOT]
+    table = calibration_store.in_force(campaign).tables[COOT]
     assert (table.images, table.size) == (12, 12)
     assert table.probability(0, 2) < 0.1 < 0.6 < table.probability(2, 0)
     lifecycle.change_policy(campaign, alice, ADAPTIVE)
@@ -203,7 +203,7 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
     accuracy = [content["annotators"][str(person.pk)]["accuracy"] for person in crowd]
     assert min(accuracy[:3]) > 0.9
     assert accuracy[3] == pytest.approx(0.5, abs=0.06)
-    assert len(calibrations.in_force(campaign).classes) == 21
+    assert len(calibration_store.in_force(campaign).classes) == 21
 
 
 def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
@@ -216,19 +216,19 @@ def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
 def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries):
     label(pond, people(pond, 2), [0, 5])
     made = calibrating.calibrate(pond)
-    calibrations.in_force(made.pk)
+    calibration_store.in_force(made.pk)
 
     with django_assert_num_queries(0):
-        again = calibrations.skills(made.pk, made.created_at)
+        again = calibration_store.skills(made.pk, made.created_at)
 
-    assert again is calibrations.in_force(made.pk)
-    assert calibrations.in_force(None) is deciding.NONE
+    assert again is calibration_store.in_force(made.pk)
+    assert calibration_store.in_force(None) is deciding.NONE
 
 
 def test_who_is_void_stays_void_when_standings_are_learned_again(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 7, 9])
-    void = calibrations.voiding(pond, {crowd[2].pk}, "blocked")
+    void = calibration_store.voiding(pond, {crowd[2].pk}, "blocked")
     pond.calibration = void
     pond.save()
 
@@ -245,10 +245,10 @@ def test_void_again_and_back_again_are_the_same_rows(pond):
     first = calibrating.calibrate(pond)
     pond.refresh_from_db()
 
-    void = calibrations.voiding(pond, {crowd[0].pk}, "blocked")
+    void = calibration_store.voiding(pond, {crowd[0].pk}, "blocked")
     pond.calibration = void
-    assert calibrations.voiding(pond, set(), "lifted") == first
-    assert calibrations.voiding(pond, {crowd[0].pk}, "blocked") == void
+    assert calibration_store.voiding(pond, set(), "lifted") == first
+    assert calibration_store.voiding(pond, {crowd[0].pk}, "blocked") == void
     assert Calibration.objects.count() == 2
 
 
@@ -296,6 +296,6 @@ def test_answers_after_learning_are_what_a_verdict_waits_for(pond):
 
     calibrating.calibrate(pond)
 
-    since = calibrations.in_force(pond).since
+    since = calibration_store.in_force(pond).since
     assert since is not None
     assert before < since <= timezone.now()

@@ -8,8 +8,8 @@ import pytest
 
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations, learned_skills, settling
-from labeling.consensus.calibrations import CalibrationContent
+from labeling.consensus import calibrating, calibration_store, learned_skills, settling
+from labeling.consensus.calibration_store import CalibrationContent
 from labeling.kinds import deciding, policies
 from labeling.kinds.votes import most_probable
 from labeling.models import Calibration, Policy, Settlement
@@ -49,7 +49,7 @@ def settled_by_target(folder, target, seed, share=0.2, most=10, live=False):
                 who, items[used], labels[used], [""] * n, known, known, names.tolist()
             )
             content = learned_skills.learn_from(votes, classes, policy)
-            skills = calibrations.skills_of(content)
+            skills = calibration_store.skills_of(content)
         for item in np.flatnonzero((label < 0) & (known < 0)):
             rows = np.flatnonzero((items == item) & (rank <= size))
             able = [(int(people[row]), classes[labels[row]]) for row in rows]
@@ -155,7 +155,7 @@ def test_a_policy_and_a_calibration_of_the_second_edition_are_rebuilt_as_they_we
     assert [(row.value, len(row.answers)) for row in rows] == [("yes", 4)] * 4
     assert [row.probability for row in rows] == pytest.approx([81 / 82] * 4)
     assert list(settling.rebuild(campaign)) == []
-    assert calibrations.content_of(campaign).to_json() == content
+    assert calibration_store.content_of(campaign).to_json() == content
     campaign.refresh_from_db()
     assert "error" not in calibrating.calibrate(campaign).content
     lifecycle.change_policy(campaign, alice, {"votes": 7})
@@ -175,7 +175,7 @@ def test_audits_measure_the_error_too_and_every_night(alice, dataset):
     assert calibrating.calibrate_nightly(campaign)
 
     campaign.refresh_from_db()
-    learned = calibrations.content_of(campaign).error
+    learned = calibration_store.content_of(campaign).error
     assert (learned.gold, learned.audited, learned.wrong) == (0, 20, 0)
     shares = [row.share for row in sorted(learned.targets, key=lambda row: row.target)]
     assert shares == sorted(shares)

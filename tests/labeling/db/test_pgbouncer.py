@@ -20,7 +20,7 @@ from django.db import connections
 
 from benchmarks.worlds import add_images
 from labeling.answers import submitting
-from labeling.answers.sent import uuid7
+from labeling.answers.submitted_answers import uuid7
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.db import batch

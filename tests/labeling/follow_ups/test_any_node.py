@@ -7,7 +7,7 @@ import pytest
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
-from labeling.consensus import calibrating, calibrations, settling
+from labeling.consensus import calibrating, calibration_store, settling
 from labeling.db import question_counts
 from labeling.follow_ups import following
 from labeling.graphs import learned_order, store
@@ -93,7 +93,9 @@ def test_until_enough_images_are_finished_the_graph_asks(campaign):
 
     assert Question.objects.filter(campaign=campaign, state="open").count() == 3 * 4
     assert (
-        calibrations.CalibrationContent.from_json(campaign.calibrations.latest("pk").content).scenes
+        calibration_store.CalibrationContent.from_json(
+            campaign.calibrations.latest("pk").content
+        ).scenes
         is None
     )
 
@@ -171,7 +173,7 @@ def test_calibrating_again_changes_nothing_until_half_as_many_more_are_finished(
     campaign.refresh_from_db()
 
     latest = [
-        calibrations.CalibrationContent.from_json(row.content).scenes
+        calibration_store.CalibrationContent.from_json(row.content).scenes
         for row in campaign.calibrations.filter(pk__in=[before, campaign.calibration_id])
     ]
     assert latest[0] == latest[-1]
@@ -244,7 +246,7 @@ def test_without_a_price_learned_keeps_its_meaning(alice, photographs):
     calibrating.calibrate(campaign)
 
     campaign.refresh_from_db()
-    content = calibrations.CalibrationContent.from_json(campaign.calibration.content)
+    content = calibration_store.CalibrationContent.from_json(campaign.calibration.content)
     assert content.scenes is None
     assert content.statistics is not None
 

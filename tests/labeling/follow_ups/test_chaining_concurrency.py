@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.assignment import claiming
 from labeling.consensus import settling
 from labeling.db import question_counts

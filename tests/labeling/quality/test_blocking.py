@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations, reviewing, settling
+from labeling.consensus import calibrating, calibration_store, reviewing, settling
 from labeling.errors import NotYours, Refusal
 from labeling.follow_ups import asking
 from labeling.models import (
@@ -440,4 +440,4 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
         if state == "open" or (state == "review" and has_further_votes(settlement, now[pk][1])):
             continue
         assert now[pk] == (state, settlement)
-    assert calibrations.in_force(world.campaign).voided == frozenset()
+    assert calibration_store.in_force(world.campaign).voided == frozenset()

@@ -1,7 +1,7 @@
 import pytest
 
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations, settling
+from labeling.consensus import calibrating, calibration_store, settling
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.quality import piloting
@@ -105,7 +105,7 @@ def test_a_pilot_that_is_answered_gives_a_table_for_every_topic(pond, alice):
 
     calibrating.calibrate(pond)
 
-    assert set(calibrations.in_force(pond).tables) == {COOT, "duck"}
+    assert set(calibration_store.in_force(pond).tables) == {COOT, "duck"}
     assert list(settling.rebuild(pond)) == []
 
 

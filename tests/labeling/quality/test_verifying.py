@@ -5,8 +5,8 @@ import pytest
 from evaluation.benchmarks import runs
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations
-from labeling.consensus.calibrations import CalibrationContent
+from labeling.consensus import calibrating, calibration_store
+from labeling.consensus.calibration_store import CalibrationContent
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.estimators import precision
 from labeling.estimators.vote_tables import VoteTable
@@ -54,7 +54,7 @@ def put_table(campaign, key, cells):
     """A calibration in force whose table of that class has these cells."""
     table = VoteTable(tuple(map(tuple, cells)), 10)
     content = CalibrationContent(tables={key: table.as_dict()})
-    campaign.calibration = calibrations.create(campaign.pk, content, "test")
+    campaign.calibration = calibration_store.create(campaign.pk, content, "test")
     campaign.save(update_fields=["calibration"])
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from labeling.answers import submitting
-from labeling.answers.sent import SubmittedAnswer
+from labeling.answers.submitted_answers import SubmittedAnswer
 from labeling.models import Assistance, Campaign, Gold, Proposal, Question, Seat, User
 from labeling.reports import proposal_figures
 from tests import factories

@@ -12,7 +12,7 @@ from django.urls import reverse
 from labeling.answers import submitting
 from labeling.assignment import claiming, gold_mixing
 from labeling.campaigns import lifecycle
-from labeling.consensus import calibrating, calibrations
+from labeling.consensus import calibrating, calibration_store
 from labeling.datasets import objects
 from labeling.errors import Conflict, Refusal
 from labeling.models import Answer, Campaign, Question, SentBack
@@ -205,7 +205,7 @@ def test_standing_weighs_drawings_under_posterior(cats, alice, bob):
 
     assert content["classes"] == ["drawn"]
     assert {row["answers"] for row in content["annotators"].values()} == {1}
-    known = calibrations.in_force(Campaign.objects.get(pk=cats.pk))
+    known = calibration_store.in_force(Campaign.objects.get(pk=cats.pk))
     assert set(known.accuracy) == {bob.pk, dora.pk}
     assert all(0 < accuracy < 0.8 for accuracy in known.accuracy.values())
 

@@ -6,8 +6,8 @@ import uuid
 import pytest
 from django.utils import translation
 
-from labeling.answers import sent
-from labeling.answers.sent import MAX_DURATION_MS, SubmittedAnswer
+from labeling.answers import submitted_answers
+from labeling.answers.submitted_answers import MAX_DURATION_MS, SubmittedAnswer
 from labeling.errors import Refusal, TooLarge
 from tests.cases import for_each
 
@@ -17,7 +17,7 @@ GOOD = {"id": str(ID), "seat": "a"}
 
 @for_each("text", [str(ID), ID.hex, f"{{{ID}}}", ID.urn, ID])
 def test_an_id_may_be_written_as_any_uuid(text):
-    assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == SubmittedAnswer(
+    assert submitted_answers.read({"id": text, "seat": "ab1", "value": "yes"}) == SubmittedAnswer(
         ID, "ab1", "yes"
     )
 
@@ -26,11 +26,11 @@ def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
     made = []
     for milliseconds in (1, 2**32, 2**47):
         monkeypatch.setattr("time.time_ns", lambda now=milliseconds: now * 1_000_000)
-        made.append(sent.uuid7())
+        made.append(submitted_answers.uuid7())
 
     assert [made_at.int >> 80 for made_at in made] == [1, 2**32, 2**47]
     assert {(made_id.version, made_id.variant) for made_id in made} == {(7, uuid.RFC_4122)}
-    assert sent.read_id(sent.new_id()).version == 7
+    assert submitted_answers.read_id(submitted_answers.new_id()).version == 7
 
 
 @for_each(
@@ -42,12 +42,12 @@ def test_new_ids_are_uuids_of_version_7_in_the_order_of_the_clock(monkeypatch):
     ],
 )
 def test_a_duration_is_an_hour_at_most_and_may_be_left_out(milliseconds, kept):
-    assert sent.read_duration(milliseconds) == kept
+    assert submitted_answers.read_duration(milliseconds) == kept
 
 
 def test_a_pages_time_is_shared_by_its_images():
-    assert sent.read_duration("9000", images=3) == 3_000
-    assert sent.read_duration(str(100 * MAX_DURATION_MS), images=10) == MAX_DURATION_MS
+    assert submitted_answers.read_duration("9000", images=3) == 3_000
+    assert submitted_answers.read_duration(str(100 * MAX_DURATION_MS), images=10) == MAX_DURATION_MS
 
 
 @for_each(
@@ -64,7 +64,7 @@ def test_a_pages_time_is_shared_by_its_images():
 )
 def test_what_is_no_answer_is_refused_with_its_place(answer, field):
     with pytest.raises(Refusal) as refused:
-        sent.read(answer, "answers.0.")
+        submitted_answers.read(answer, "answers.0.")
 
     assert (refused.value.code, refused.value.field) == ("malformed", field)
 
@@ -73,15 +73,17 @@ def test_a_form_holds_a_word_or_an_object():
     form = {"id": str(ID), "seat": "a", "duration_ms": "", "csrfmiddlewaretoken": "x"}
 
     with translation.override("de"):
-        answer = sent.read_form(form | {"value": "yes"})
+        answer = submitted_answers.read_form(form | {"value": "yes"})
     assert answer == SubmittedAnswer(ID, "a", "yes", language="de")
-    assert sent.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {"key": "n1"}
+    assert submitted_answers.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {
+        "key": "n1"
+    }
     for value in ("", "{", "{" * 100_000):
         with pytest.raises(Refusal, match="Draw"):
-            sent.read_form(form | {"value": value}, "Draw a part.")
+            submitted_answers.read_form(form | {"value": value}, "Draw a part.")
 
 
 def test_no_more_than_a_hundred_come_at_once():
-    sent.check_batch([None] * 100)
+    submitted_answers.check_batch([None] * 100)
     with pytest.raises(TooLarge):
-        sent.check_batch([None] * 101)
+        submitted_answers.check_batch([None] * 101)
