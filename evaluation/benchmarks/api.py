@@ -130,7 +130,7 @@ class BenchmarkViewSet(UndoActions):
 
     def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, object]:
         check_may_open(self.user)
-        chosen: dict[str, object] = self._kind()[1].chosen(self.user, self.read(body))
+        chosen: dict[str, object] = self._kind()[1].create_arguments(self.user, self.read(body))
         return chosen
 
 

@@ -44,7 +44,7 @@ def publish(benchmark: Benchmark, folder: Path) -> None:
     os.replace(folder, folder_of(benchmark))
 
 
-def made(benchmark: Benchmark, below: str) -> Path:
+def created_path(benchmark: Benchmark, below: str) -> Path:
     """Return the path of a file or folder created with the benchmark; it may be missing."""
     local = folder_of(benchmark) / below
     if local.exists():

@@ -54,7 +54,7 @@ class NamedForm(KeepsFiles):
         """Return `groups` with bound fields instead of names."""
         return {group: [self[name] for name in names] for group, names in self.groups.items()}
 
-    def chosen(self) -> dict[str, object]:
+    def create_arguments(self) -> dict[str, object]:
         """Return the arguments of the kind's `plan` and `create`."""
         return dict(self.cleaned_data)
 

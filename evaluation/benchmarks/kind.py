@@ -111,8 +111,8 @@ class BenchmarkKind(Generic[ResultT]):
     def create(self, owner: User, **chosen: Any) -> Benchmark:
         """Create a benchmark; the same arguments again return the same benchmark.
 
-        chosen: from `chosen` of the form or the serializers. Raises Refusal with the field,
-        BadInput for damaged files.
+        chosen: from `create_arguments` of the form or the serializers. Raises Refusal with the
+        field, BadInput for damaged files.
         """
         raise NotImplementedError
 

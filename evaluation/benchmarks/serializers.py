@@ -222,7 +222,7 @@ NEW_WORDS = "A benchmark on the labels of a campaign's release."
 PLAN_WORDS = "What a benchmark would have."
 
 
-def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+def create_arguments(user: User, body: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the kind's `plan` and `create` from a validated body."""
     campaign = campaign_for(user, body.pop("campaign"), RESEARCHER)
     if campaign.archived_at:

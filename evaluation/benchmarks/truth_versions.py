@@ -69,7 +69,7 @@ class Following:
     min_images: int = 50
 
     @classmethod
-    def taken(cls, chosen: dict[str, object]) -> "Following":
+    def pop_from(cls, chosen: dict[str, object]) -> "Following":
         """Return the choice, and take its keys out of `chosen`. Raises Refusal with the field."""
         every = chosen.pop("every", cls.every)
         min_images = chosen.pop("min_images", cls.min_images)
@@ -82,8 +82,8 @@ class Following:
         return cls(bool(chosen.pop("pinned", False)), str(every), min_images)
 
     @classmethod
-    def of(cls, row: Benchmark) -> dict[str, object]:
-        """Return the choice as `taken` reads it."""
+    def settings_of(cls, row: Benchmark) -> dict[str, object]:
+        """Return the choice as `pop_from` reads it."""
         return {"every": row.every, "min_images": row.min_images, "pinned": row.is_pinned}
 
     def put(self, row: Benchmark) -> None:
@@ -99,7 +99,7 @@ def change_following(benchmark: Benchmark, chosen: Mapping[str, object]) -> Benc
         row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         if not row.truth_versions.exists():
             raise Refusal(NO_VERSIONS)
-        Following.taken(Following.of(row) | dict(chosen)).put(row)
+        Following.pop_from(Following.settings_of(row) | dict(chosen)).put(row)
         # A release that was too small, or came while the truth was pinned, may count now.
         row.compared_with = ""
         row.save(update_fields=["is_pinned", "every", "min_images", "compared_with"])

@@ -40,7 +40,7 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
     made = list(row.truth_versions.select_related("release", "review__campaign"))
     if not made:
         raise NotYours(truth_versions.NO_VERSIONS)
-    form = FollowingForm(request.POST or None, initial=Following.of(row))
+    form = FollowingForm(request.POST or None, initial=Following.settings_of(row))
     if form.is_valid():
         truth_versions.change_following(row, form.cleaned_data)
         messages.success(request, "Saved. Existing versions stay as they are.")

@@ -78,8 +78,8 @@ def new(request: SignedIn, family: str) -> HttpResponse:
     if form.is_valid():
         try:
             if "create" in request.POST or not kind.has_plan:
-                return made(request, kind, form)
-            plan, is_checked = kind.plan(**form.chosen()), True
+                return create_and_redirect(request, kind, form)
+            plan, is_checked = kind.plan(**form.create_arguments()), True
         except FAULTS as error:
             add_fault(form, error, form.fault_field)
     if form.is_bound:
@@ -98,9 +98,9 @@ def new(request: SignedIn, family: str) -> HttpResponse:
     return render(request, kind.template("new"), context, status=_status(form))
 
 
-def made(request: SignedIn, kind: BenchmarkKind, form: NamedForm) -> HttpResponse:
+def create_and_redirect(request: SignedIn, kind: BenchmarkKind, form: NamedForm) -> HttpResponse:
     """Create the benchmark of the form and redirect to it."""
-    row = kind.create(request.user, **form.chosen())
+    row = kind.create(request.user, **form.create_arguments())
     form.forget_files()
     messages.success(request, kind.made)
     page = "benchmark" if row.submissions.exists() else "submissions"

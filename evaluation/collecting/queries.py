@@ -113,7 +113,7 @@ def scenes(lines: Sequence[str]) -> Iterator[Query]:
             yield Query(tuple(line.split(" ")), (), SCENE)
 
 
-def written(
+def engine_queries(
     queries: Sequence[Query], engine: SearchEngine
 ) -> tuple[list[tuple[str, Query]], int, int]:
     """Return the engine's distinct queries, the number beyond its limits, and the number that mean
@@ -123,7 +123,7 @@ def written(
     refused = 0
     classes: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for query in queries:
-        text = engine.written(query.phrases)
+        text = engine.format_query(query.phrases)
         key = text.casefold(), query.wnids
         if key in rows:
             continue

@@ -23,7 +23,7 @@ class SearchEngine:
     words: int | None
     characters: int | None
 
-    def written(self, phrases: tuple[str, ...]) -> str:
+    def format_query(self, phrases: tuple[str, ...]) -> str:
         """Return the query of these phrases: a synonym, and perhaps the word of a hypernym."""
         return " ".join(
             f'"{phrase}"' if self.quotes and " " in phrase else phrase for phrase in phrases

@@ -94,7 +94,7 @@ class ModelOptions(PreparationOptions):
         metavar="wnids.txt",
     )
 
-    def chosen(self, specs: Sequence[str] | None) -> list[ListedModel]:
+    def listed_models(self, specs: Sequence[str] | None) -> list[ListedModel]:
         """Return the models of --model and --models. Raises UsageError and BadInput."""
         models = [ListedModel(spec, {}) for spec in specs or ()]
         if self.models is not None:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from evaluation.benchmarks.access import benchmarks_for
 from evaluation.benchmarks.forms import add_fault
 from evaluation.benchmarks.kind import families
-from evaluation.benchmarks.views import FAULTS, made
+from evaluation.benchmarks.views import FAULTS, create_and_redirect
 from evaluation.models import Pool, PoolSelection
 from evaluation.pools import choosing, making
 from evaluation.pools.choosing import SelectionPlan
@@ -75,7 +75,7 @@ def selection(request: SignedIn, name: str, pk: int, selection: int) -> HttpResp
         check_may_open(request.user)
         if form.is_valid():
             try:
-                return made(request, families()["mad"], form)
+                return create_and_redirect(request, families()["mad"], form)
             except FAULTS as error:
                 add_fault(form, error, form.fault_field)
         form.keep_files()

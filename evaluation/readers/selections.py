@@ -113,13 +113,13 @@ class SelectionFile:
     def top_k(self) -> int:
         return self.meta.top_k
 
-    def chosen(self) -> Iterator[SelectionLine]:
+    def chosen_lines(self) -> Iterator[SelectionLine]:
         """Return the lines that are asked about; the others are the reserve."""
         return (line for line in self.lines if line.rank <= self.top_k)
 
     def questions(self) -> list[tuple[str, str]]:
         """Return the distinct (image, wnid) that are asked about, in the order of the lists."""
-        return list(dict.fromkeys(key for line in self.chosen() for key in line.questions))
+        return list(dict.fromkeys(key for line in self.chosen_lines() for key in line.questions))
 
     def wnids(self) -> list[str]:
         return sorted({label for line in self.lines for label in line.labels})

@@ -78,7 +78,7 @@ class Localized:
     notes: list[str]
 
     @property
-    def right(self) -> NDArray[np.bool_]:
+    def is_right(self) -> NDArray[np.bool_]:
         """Return (N, K) whether each prediction has both the class and a box of the image."""
         return localized(self.overlaps, self.strict)
 
@@ -151,12 +151,12 @@ def score_all(submissions: Mapping[str, Localized], options: BoxReading) -> Loca
 
 def wrong(predicted: Localized) -> NDArray[np.bool_]:
     """Return (N,) whether none of the K predictions of an image is right."""
-    return np.logical_not(predicted.right.any(axis=1))
+    return np.logical_not(predicted.is_right.any(axis=1))
 
 
 def outcomes(predicted: Localized) -> Iterator[ImageOutcome]:
     """Yield per image, in the order of names, the true boxes and the predictions."""
-    right = predicted.right
+    right = predicted.is_right
     ends = np.searchsorted(predicted.objects.images, np.arange(len(predicted.names) + 1))
     for i, name in enumerate(predicted.names):
         there = predicted.predicted[i] != ABSENT

@@ -332,7 +332,7 @@ def merged(
     """
     origins: dict[bytes, int] = {}
     for number, pair in enumerate(pairs_in(meta)):
-        chosen = _joined_pair(parts, number, levels, rule).chosen(levels, rule)
+        chosen = _joined_pair(parts, number, levels, rule).choose_images(levels, rule)
         for name, origin in zip(chosen.names, chosen.origins.tolist(), strict=True):
             _refuse_repeat(parts, origins, name, origin)
         yield chosen.lines(pair, parts[0].meta.all_classes, levels)
@@ -358,7 +358,7 @@ class _Held:
         kept = replace(kept, images=np.arange(len(places), dtype=np.int64))
         return _Held(kept, self.confidences[places], names, self.origins[places])
 
-    def chosen(self, levels: Levels, rule: SelectionRule) -> "_Held":
+    def choose_images(self, levels: Levels, rule: SelectionRule) -> "_Held":
         """Return the list of the pair, best first."""
         places = choose(self.candidates, levels, rule, _HeldIds(self.names))
         return self.take(self.candidates.where(places))
@@ -412,7 +412,7 @@ def select(
                 held[number] = _pruned([held[number], new], levels, rule)
         classes = pool.classes
     for pair, every in zip(pairs, held, strict=True):
-        yield every.chosen(levels, rule).lines(pair, classes, levels)
+        yield every.choose_images(levels, rule).lines(pair, classes, levels)
 
 
 def _held(state: State, origin: int) -> _Held:

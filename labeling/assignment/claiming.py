@@ -209,7 +209,7 @@ def _fill(
     held = claimable.reading.held
     size = min(size + len(claimable.reading.tokens.intersection(shown_tokens)), most)
     if share_last_questions and size > len(held) and claimable.reading.is_at_end:
-        size = min(size, counters.fair_share(person, claimable.left, held) or size)
+        size = min(size, counters.fair_share(person, claimable.available, held) or size)
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or claimable.moves() or (missing and (claimable.ordinary or claimable.reusable)):
@@ -301,7 +301,7 @@ class ClaimableQuestions:
         return counters.counts(self.person)
 
     @property
-    def left(self) -> set[CandidateQuestion]:
+    def available(self) -> set[CandidateQuestion]:
         """Return the questions of all topics that this person could get, without unseen gold."""
         scanned = (scan.candidates for scan in self.reading.scans[:2])
         return set(self.ordinary).union(self.reusable, *scanned)
@@ -485,7 +485,7 @@ def _answers_left(claimable: ClaimableQuestions, got: int) -> int:
         left = min(sum(person.quota.values()), claimable.counts.questions - person.answered)
         left -= len(reading.held) + got
         return max(1, left) if len(claimable.ordinary) + len(claimable.reusable) > got else 0
-    beyond = len({candidate.subject for candidate in claimable.left}) - got
+    beyond = len({candidate.subject for candidate in claimable.available}) - got
     if reading.is_at_end and (not beyond or not person.share):
         return beyond
     counts = claimable.counts

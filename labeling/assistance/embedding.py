@@ -53,7 +53,7 @@ def state(network: SegmentationNetwork) -> EmbeddingState:
 
 
 @dataclass(frozen=True)
-class Kept:
+class EmbeddingSummary:
     """Embeddings on the campaign's page. images: how many have one; bytes: used of the budget."""
 
     network: str
@@ -62,7 +62,7 @@ class Kept:
     budget: int
 
 
-def kept(campaign: Campaign) -> Kept | None:
+def summary(campaign: Campaign) -> EmbeddingSummary | None:
     """Return the campaign's embeddings for its page; None without a network.
 
     The cost grows with the number of embeddings only.
@@ -71,7 +71,7 @@ def kept(campaign: Campaign) -> Kept | None:
     if network is None:
         return None
     count = network.embeddings.count()
-    return Kept(network.name, count, count * network.embedding_bytes, network.budget)
+    return EmbeddingSummary(network.name, count, count * network.embedding_bytes, network.budget)
 
 
 def start(campaign: Campaign) -> Job:

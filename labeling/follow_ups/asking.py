@@ -232,7 +232,7 @@ def withdraw_in_states(
 
 
 # Why a withdrawal leaves questions alone, by their state.
-KEPT = {
+UNAFFECTED_REASONS = {
     Question.State.SETTLED: "It is settled: it keeps its label and gets no more votes. Ask more "
     "people instead.",
     Question.State.DROPPED: "It was dropped and gets no more votes.",
@@ -241,9 +241,9 @@ KEPT = {
 }
 
 
-def kept(campaign: Campaign, question_ids: Iterable[int]) -> Counter[QuestionState]:
+def count_unaffected(campaign: Campaign, question_ids: Iterable[int]) -> Counter[QuestionState]:
     """Count the questions that a withdrawal would leave unchanged, by state."""
-    rows = campaign.questions.filter(pk__in=set(question_ids), state__in=list(KEPT))
+    rows = campaign.questions.filter(pk__in=set(question_ids), state__in=list(UNAFFECTED_REASONS))
     return Counter(Question.State(state) for state in rows.values_list("state", flat=True))
 
 

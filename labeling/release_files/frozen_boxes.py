@@ -175,7 +175,7 @@ class ErrorTally:
         for person, sides in drawers.items():
             self.drawers[line["wnid"], person, sides] += error / len(drawers)
 
-    def counted(self) -> list:
+    def to_json(self) -> list:
         drawers = [[*key, total] for key, total in sorted(self.drawers.items())]
         return [dict(sorted(self.boxes.items())), drawers]
 

@@ -195,7 +195,7 @@ class PartTally:
         for key in line["unknown"]:
             self.states[category, key, UNKNOWN] += 1
 
-    def counted(self) -> list[Any]:
+    def to_json(self) -> list[Any]:
         """Return the counts as JSON, which `join` reads."""
         return [dict(self.objects), [[*keys, count] for keys, count in self.states.items()]]
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
 
 
-def written(path: Path) -> tuple[int, int]:
+def file_stamp(path: Path) -> tuple[int, int]:
     """Return when a file of a run was written and its size. Raises BadInput if it is missing."""
     try:
         stat = path.stat()

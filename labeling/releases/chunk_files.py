@@ -98,8 +98,8 @@ class _ChunkWriter:
             "votes": self.votes.counts,
             "people": sorted(self.votes.people),
             "calibrations": sorted(self.calibrations),
-            "tally": self.by_parts.tally.counted() if self.by_parts else None,
-            "stated": self.by_boxes.tally.counted() if self.by_boxes else None,
+            "tally": self.by_parts.tally.to_json() if self.by_parts else None,
+            "stated": self.by_boxes.tally.to_json() if self.by_boxes else None,
         }
         (self.folder / COUNTED).write_text(json.dumps(counted))
 

@@ -51,7 +51,7 @@ def changes(before: PartVocabulary, after: PartVocabulary) -> list[VocabularyCha
     return differences
 
 
-def counted(differences: list[VocabularyChange]) -> dict[str, int]:
+def count_changes(differences: list[VocabularyChange]) -> dict[str, int]:
     """Return {"added", "removed", "changed"} counts of the changes."""
     counts = dict.fromkeys(("added", "removed", "changed"), 0)
     for change in differences:

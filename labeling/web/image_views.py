@@ -25,7 +25,7 @@ def _browser(
     """Return the form of the filter, and the images that match it."""
     predictions = image_browser.predictions_on(request.user, dataset)
     form = ImageFilterForm(campaigns, predictions.submissions, request.GET)
-    return form, Browser(dataset, form.chosen, campaigns, predictions)
+    return form, Browser(dataset, form.image_filter, campaigns, predictions)
 
 
 def _cursor(text: str) -> int | None:

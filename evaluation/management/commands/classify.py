@@ -65,7 +65,7 @@ class Command(ContractCommand):
     help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
 
     def action(self, options: ClassifyOptions) -> dict[str, object] | TaskShare:
-        models = options.chosen(options.model)
+        models = options.listed_models(options.model)
         if options.name and len(models) > 1:
             raise UsageError("--name goes with one --model; give the others as NAME=SPEC")
         with in_tasks(self, options, options.shard) as engine:

@@ -37,7 +37,7 @@ class Command(ContractCommand):
             return {
                 "models": [
                     self._register(*opening.split(each.spec), each, options)
-                    for each in options.chosen(None)
+                    for each in options.listed_models(None)
                 ]
             }
         if name is None or model is None or options.models is not None:

@@ -111,7 +111,7 @@ class Command(ContractCommand):
     help = "Classifiers' names for photographs, as a pool for mad select; goes on where it stopped."
 
     def action(self, options: PredictOptions) -> Result | TaskShare:
-        models = options.chosen(options.model)
+        models = options.listed_models(options.model)
         options = replace(options, device=device_of(options.device, options.on))
         source = photographs.source_of(options.images)
         with in_tasks(self, options, options.shard) as engine:

@@ -113,7 +113,7 @@ def _count(pairs: str) -> int | None:
 
 
 def _write(folder: Path, engine: SearchEngine, built: Sequence[Query]) -> EngineFile:
-    rows, refused, shared = queries.written(built, engine)
+    rows, refused, shared = queries.engine_queries(built, engine)
     name = f"{engine.name}.csv"
     with atomic_write(folder / name) as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -53,7 +53,7 @@ class Command(ContractCommand):
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} goes with one --model, without --models")
         of_each: dict[str, object] = {}
-        for model in options.chosen(None):
+        for model in options.listed_models(None):
             name, _ = opening.split(model.spec)
             out = needed(options.out)
             out.mkdir(exist_ok=True)

@@ -27,13 +27,13 @@ def cds(similarities: ArrayLike, starts: ArrayLike) -> NDArray[np.float64]:
     [6.0]
     """
     x, at = np.asarray(similarities, float), np.asarray(starts, np.int64)
-    weights = left(at)
+    weights = frames_to_end(at)
     count = np.diff(at)
     # In integers: the N of the weights cancels out.
     return 1 - np.add.reduceat(x * weights, at[:-1]) / (count * (count + 1) / 2)
 
 
-def left(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def frames_to_end(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return (Q,) t_j = N − j + 1 of every frame: the number of frames from it to the end."""
     ends = np.repeat(starts[1:], np.diff(starts))
     return ends - np.arange(starts[-1])
@@ -57,15 +57,16 @@ class Ratios:
 def cl_ratios(right: ArrayLike, starts: ArrayLike) -> Ratios:
     """Return CL_j = s_j / t_j at every j with l_{j−1} = 0 and l_j = 1, where l_0 = 0.
 
-    right: (Q,) bool. s_j: the number of right frames in a row from j on. t_j: as in `left`. Small
-    ratios at small j are rewarded wrongly by the weights of CDS: right early, wrong later.
+    right: (Q,) bool. s_j: the number of right frames in a row from j on. t_j: as in
+    `frames_to_end`. Small ratios at small j are rewarded wrongly by the weights of CDS: right
+    early, wrong later.
 
     >>> ratios = cl_ratios([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])
     >>> ratios.index.tolist(), ratios.run.tolist(), ratios.rest.tolist()
     ([3], [4], [9])
     """
     ok, at = np.asarray(right, bool), np.asarray(starts, np.int64)
-    rest = left(at)
+    rest = frames_to_end(at)
     # A wrong frame before each sequence and after the last keeps runs within their sequence.
     padded = np.zeros(len(ok) + len(at), bool)
     padded_index = np.arange(len(ok)) + np.repeat(np.arange(1, len(at)), np.diff(at))

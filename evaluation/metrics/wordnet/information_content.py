@@ -52,7 +52,7 @@ def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[
     return content
 
 
-def counted(wordnet: WordNet, convention: str = "clean") -> int:
+def tagged_word_count(wordnet: WordNet, convention: str = "clean") -> int:
     """Return entity's count of tagged words: each word once, or under `wnsim` once per path."""
     return int(_totals(wordnet, convention)[wordnet.index(ROOT)])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.wordnet import common_ancestors as ca
 from evaluation.metrics.wordnet.common_ancestors import Ancestry
-from evaluation.metrics.wordnet.information_content import counted, information_content
+from evaluation.metrics.wordnet.information_content import information_content, tagged_word_count
 from evaluation.metrics.wordnet.nouns import SENSE, WNID, WordNet
 
 MEASURES = ("wup", "path", "lch", "res", "lin", "jcn", "lesk", "vector", "vector_pairs")
@@ -176,7 +176,7 @@ def _largest_jcn(wordnet: WordNet) -> float:
     """Return WordNet::Similarity's value for a distance of 0: that of a count 0.01 below the
     root's.
     """
-    words = counted(wordnet, "wnsim")
+    words = tagged_word_count(wordnet, "wnsim")
     return float(-1 / np.log((words - 0.01) / words))
 
 

@@ -75,20 +75,22 @@ def scores(
     machines = [i for i, name in enumerate(names) if seen[name].all() and name not in people]
     lengths, last = np.diff(starts), starts[1:] - 1
 
-    def arranged(values: Iterable[NDArray[np.generic]], empty: float) -> NDArray[np.float64]:
+    def arrange(values: Iterable[NDArray[np.generic]], empty: float) -> NDArray[np.float64]:
         shape = (len(at.objects), len(at.part_schemes), len(at.content_schemes), len(names))
         array = np.full(shape, empty)
         for number, per_sequence in enumerate(values):
             array[at.owner, at.part, at.content, number] = per_sequence
         return array
 
-    def counted(values: Iterable[NDArray[np.generic]]) -> NDArray[np.int64]:
-        return arranged(values, 0).astype(np.int64)
+    def count_array(values: Iterable[NDArray[np.generic]]) -> NDArray[np.int64]:
+        return arrange(values, 0).astype(np.int64)
 
     wrong = last_wrong = None
     if right is not None:
-        wrong = counted(seen[n] * np.add.reduceat(~right[n], starts[:-1], dtype=int) for n in names)
-        last_wrong = counted(seen[n] & ~right[n][last] for n in names)
+        wrong = count_array(
+            seen[n] * np.add.reduceat(~right[n], starts[:-1], dtype=int) for n in names
+        )
+        last_wrong = count_array(seen[n] & ~right[n][last] for n in names)
     category = [at.categories.index(category) for category, _, _ in at.objects]
     return ScoreArrays(
         categories=at.categories,
@@ -100,9 +102,9 @@ def scores(
         category=np.array(category, np.int64),
         cluster=_clusters(at.objects),
         machines=tuple(machines or range(len(names))),
-        cds=arranged(cds.values(), np.nan),
-        frames=counted(seen[n] * lengths for n in names),
-        b_cds=arranged(b_cds.values(), np.nan) if b_cds is not None else None,
+        cds=arrange(cds.values(), np.nan),
+        frames=count_array(seen[n] * lengths for n in names),
+        b_cds=arrange(b_cds.values(), np.nan) if b_cds is not None else None,
         wrong=wrong,
         last_wrong=last_wrong,
     )

@@ -138,7 +138,7 @@ def score(
     )
     table = meanings.similarities(categories.tolist())
     instances = meanings.instances(categories.tolist())
-    allowed = meanings.right(categories.tolist(), mapping) if mapping is not None else None
+    allowed = meanings.is_right(categories.tolist(), mapping) if mapping is not None else None
     similarities: dict[str, NDArray[np.float64]] = {}
     right: dict[str, NDArray[np.bool_]] = {}
     cds_of, b_cds_of = {}, {}

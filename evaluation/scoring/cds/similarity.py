@@ -47,7 +47,7 @@ class Meanings:
         # Rounding may put cosines slightly above 1.
         return np.pad(np.clip(matrix, 0, 1), ((0, 0), (0, -NOT_ASKED)))
 
-    def right(self, categories: list[str], mapping: dict[str, list[str]]) -> NDArray[np.bool_]:
+    def is_right(self, categories: list[str], mapping: dict[str, list[str]]) -> NDArray[np.bool_]:
         """Return (categories, classes + 2): whether a class is right for a category."""
         is_right = np.zeros((len(categories), len(self.exact) - NOT_ASKED), bool)
         for row, category in enumerate(categories):

@@ -166,14 +166,14 @@ def accuracy(
     over the images that it was asked about and whose set is not empty.
     """
     counted = pool.was_asked[name] & np.array([bool(label_set) for label_set in sets], bool)
-    return _mean(pool.right(name, sets)[counted], confidence, generator)
+    return _mean(pool.is_right(name, sets)[counted], confidence, generator)
 
 
 def estimated(
     review: ReviewedPool, name: str, confidence: float, generator: np.random.Generator
 ) -> ReviewShare:
     """Return the accuracy as estimated from the reviewed images only, sampled images by weight."""
-    outcome = np.where(review.pool.right(name, review.after), FOR, AGAINST)
+    outcome = np.where(review.pool.is_right(name, review.after), FOR, AGAINST)
     empty = np.array([not label_set for label_set in review.after], bool)
     outcome[~review.pool.was_asked[name] | empty] = LEFT_OUT
     return _estimated(review.strata, outcome, confidence, generator)
@@ -215,7 +215,7 @@ def mistakes(
     """Return reviewers' verdicts on each disagreement of a reviewed model."""
     pool = review.pool
     places = review.strata.disagreements
-    wrong = places[~pool.right(name, pool.sets)[places]].tolist()
+    wrong = places[~pool.is_right(name, pool.sets)[places]].tolist()
     answers: list[str] = []
     tags: list[tuple[str, ...]] = []
     for index in wrong:

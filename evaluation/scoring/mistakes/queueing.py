@@ -38,7 +38,7 @@ class ReviewPool:
     first: dict[str, NDArray[np.int64]]
     was_asked: dict[str, NDArray[np.bool_]]
 
-    def right(self, name: str, sets: Sequence[frozenset[int]]) -> NDArray[np.bool_]:
+    def is_right(self, name: str, sets: Sequence[frozenset[int]]) -> NDArray[np.bool_]:
         """Return (N,) whether the submission's first class is in the set of the image."""
         first = self.first[name].tolist()
         return np.array([synset in valid for synset, valid in zip(first, sets, strict=True)], bool)
@@ -94,7 +94,7 @@ def split(pool: ReviewPool, models: Sequence[str], share: float, seed: int) -> S
     in_pool = np.array([bool(label_set) for label_set in pool.sets], bool)
     for name in models:
         in_pool &= pool.was_asked[name]
-    agreed = np.logical_and.reduce([pool.right(name, pool.sets) for name in models])
+    agreed = np.logical_and.reduce([pool.is_right(name, pool.sets) for name in models])
     disagreements, agreements = np.flatnonzero(in_pool & ~agreed), np.flatnonzero(in_pool & agreed)
     size = math.ceil(exact_share(share) * len(agreements))
     by_hash = sorted(agreements.tolist(), key=lambda index: digest(seed, pool.images[index]))

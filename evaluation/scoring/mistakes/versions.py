@@ -142,6 +142,6 @@ def _compared(
     first = next(iter(submissions.values()))
     assert first.synsets is not None, "the truth has wnids"
     classes = [wordnet.wnid(first.synsets[number]) for number in first.truth[counted].tolist()]
-    wrong = {name: ~pool.right(name, pool.sets)[counted] for name in pool.first}
+    wrong = {name: ~pool.is_right(name, pool.sets)[counted] for name in pool.first}
     people = [name for name, classified in submissions.items() if classified.people]
     return compare(wrong, classes, confidence, seed, people)

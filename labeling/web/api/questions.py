@@ -324,10 +324,10 @@ class QuestionViewSet(CampaignViewSet):
         """Withdraw these questions. Their answers are kept. `kept` counts the others by reason."""
         row = self.campaign(RESEARCHER)
         body = self.read(WithdrawalSerializer)
-        kept = asking.kept(row, body["questions"])
+        kept = asking.count_unaffected(row, body["questions"])
         count = asking.withdraw_questions(row, body["questions"], self.user, body["reason"])
         why = [
-            {"state": state.value, "count": number, "why": asking.KEPT[state]}
+            {"state": state.value, "count": number, "why": asking.UNAFFECTED_REASONS[state]}
             for state, number in sorted(kept.items())
         ]
         return self.answer(WithdrawnSerializer, {"count": count, "kept": why})

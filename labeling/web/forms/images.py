@@ -57,7 +57,7 @@ class ImageFilterForm(WordedForm):
         return len(list(self.fields["submission"].choices)) > 1  # type: ignore[attr-defined]
 
     @property
-    def chosen(self) -> ImageFilter:
+    def image_filter(self) -> ImageFilter:
         """Return the filter; invalid values match all."""
         self.full_clean()
         values = {key: value for key, value in self.cleaned_data.items() if value}

@@ -228,7 +228,7 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
         "measured": audit.measured if audit else stated_errors.measure(campaign),
         "shortage": qualifying.shortage(campaign),
         "flags_wait": campaign.flags.filter(replied_at=None).exists(),
-        "embeddings": embedding.kept(campaign),
+        "embeddings": embedding.summary(campaign),
     }
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 

@@ -154,7 +154,10 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Withdraw one question; its answers are kept."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
-    why = [asking.KEPT[state] for state in asking.kept(campaign, [question.pk])]
+    why = [
+        asking.UNAFFECTED_REASONS[state]
+        for state in asking.count_unaffected(campaign, [question.pk])
+    ]
     reason = sent(request, "reason")[:500]
     if not why and asking.withdraw_questions(campaign, [question.pk], request.user, reason):
         messages.success(request, "The question is withdrawn. Its answers stay.")

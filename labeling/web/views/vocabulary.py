@@ -16,7 +16,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal
 from labeling.follow_ups import opening
 from labeling.models import Campaign, Dataset
 from labeling.models import Vocabulary as Version
-from labeling.vocabulary.changes import changes, counted
+from labeling.vocabulary.changes import changes, count_changes
 from labeling.vocabulary.types import PartVocabulary
 from labeling.web import attachments
 from labeling.web.forms.common import refusals_shown, respond_if_valid
@@ -277,7 +277,7 @@ def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
         version_rows.append(
             {
                 "version": row,
-                "summary": counted(
+                "summary": count_changes(
                     changes(vocabulary_store.read(before), vocabulary_store.read(row))
                 )
                 if before

@@ -133,7 +133,7 @@ def test_pairs_are_of_two_names_and_drawn_by_hash(wordnet):
 def test_an_engine_quotes_words_that_belong_together_and_has_limits():
     engine = search_engines.SearchEngine("x", True, 4, 30)
 
-    assert engine.written(("killer whale", "dolphin")) == '"killer whale" dolphin'
+    assert engine.format_query(("killer whale", "dolphin")) == '"killer whale" dolphin'
     assert engine.takes("one two three four")
     assert not engine.takes("one two three four five")
     assert not engine.takes("a" * 31)

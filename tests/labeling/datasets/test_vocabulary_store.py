@@ -7,7 +7,7 @@ import pytest
 from labeling.datasets import vocabulary_store
 from labeling.errors import Conflict, NotAllowed
 from labeling.models import Campaign, GivenLabel, Item, Vocabulary
-from labeling.vocabulary.changes import VocabularyChange, changes, counted
+from labeling.vocabulary.changes import VocabularyChange, changes, count_changes
 from labeling.vocabulary.reading import build, shipped
 from labeling.vocabulary.types import VocabularyError
 from tests import factories
@@ -142,7 +142,7 @@ def test_changes_name_what_came_went_and_differs():
         VocabularyChange("added", "dog", "tail"),
         VocabularyChange("added", "horse", after="leg, tail"),
     ]
-    assert counted(changed_keys) == {"added": 2, "removed": 2, "changed": 4}
+    assert count_changes(changed_keys) == {"added": 2, "removed": 2, "changed": 4}
 
 
 def test_another_order_is_a_change_and_the_same_is_none():

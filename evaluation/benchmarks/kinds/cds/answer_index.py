@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluation.scoring.cds.result import AnsweredSequence
-from labeling.release_files.line_index import Line, ObjectLines, written
+from labeling.release_files.line_index import Line, ObjectLines, file_stamp
 
 # Finds the key `answers`, near the start of a line. Names cannot match: their quotes are escaped.
 _REST = re.compile(rb',\s*"answers"\s*:\s*\{')
@@ -87,7 +87,7 @@ class AnswerIndex:
 
 def index(path: Path) -> AnswerIndex:
     """Return the index of an answers.jsonl. Raises BadInput if the file is missing."""
-    return _read(path, *written(path))
+    return _read(path, *file_stamp(path))
 
 
 @lru_cache(maxsize=8)

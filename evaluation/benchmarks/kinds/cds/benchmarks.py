@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
-from evaluation.benchmarks.folders import folder_of, made, scratch, stored_name
+from evaluation.benchmarks.folders import created_path, folder_of, scratch, stored_name
 from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, CountedLines, check
 from evaluation.benchmarks.kinds.cds.versions import LINES, SEQUENCES_GONE, SequenceHistory
 from evaluation.benchmarks.submissions import (
@@ -84,7 +84,7 @@ def create(
     drawn, a scheme without an order, a category without a class; BadInput for a release whose files
     are damaged or whose categories do not fit the orders.
     """
-    following = Following.taken(chosen)
+    following = Following.pop_from(chosen)
     choice = CdsChoice(**chosen)
     check_names(name, title)
     _check_campaign(campaign)
@@ -111,7 +111,7 @@ def create(
 
 
 def lines_path(benchmark: Benchmark) -> Path:
-    return made(benchmark, LINES)
+    return created_path(benchmark, LINES)
 
 
 def lines_of(benchmark: Benchmark) -> list[SequenceLine]:

@@ -133,7 +133,7 @@ class CDSForm(FollowingBenchmarkForm):
         schemes = list(self.cleaned_data.get("orders") or {})
         return schemes + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in schemes)
 
-    def chosen(self) -> dict[str, Any]:
+    def create_arguments(self) -> dict[str, Any]:
         names = ("name", "title", "campaign", *asdict(CdsChoice()))
         data = self.cleaned_data | {"part_schemes": self.part_schemes()}
         return {key: data[key] for key in names} | self.following()

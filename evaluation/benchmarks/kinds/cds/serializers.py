@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
 from evaluation.benchmarks.serializers import FollowingRequest, OnReleaseRequest
-from evaluation.benchmarks.serializers import chosen as on_release
+from evaluation.benchmarks.serializers import create_arguments as release_arguments
 from evaluation.benchmarks.uploads import load_wordnet, read_file
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
@@ -71,9 +71,9 @@ NEW_WORDS = (
 PLAN_WORDS = "What a benchmark would reveal. A campaign without a release is refused: freeze it."
 
 
-def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+def create_arguments(user: User, body: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the kind's `plan` and `create` from a validated body."""
-    body = on_release(user, body)
+    body = release_arguments(user, body)
     if "content_schemes" in body:
         body["content_schemes"] = sorted(
             body["content_schemes"], key=CdsChoice().content_schemes.index

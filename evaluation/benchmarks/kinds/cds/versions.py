@@ -60,7 +60,7 @@ class SequenceHistory:
     @classmethod
     def of(cls, benchmark: Benchmark) -> "SequenceHistory":
         """Return the history. Raises Refusal if files of later versions are missing."""
-        history = cls(benchmark, read_sequences(folders.made(benchmark, LINES)))
+        history = cls(benchmark, read_sequences(folders.created_path(benchmark, LINES)))
         later = benchmark.truth_versions.filter(number__gt=FIRST)
         for version in later.select_related("release__campaign__dataset"):
             path = folders.version_folder(benchmark, version.number) / CHANGES

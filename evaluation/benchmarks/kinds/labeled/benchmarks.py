@@ -98,7 +98,7 @@ def create(
     settings: keys of DEFAULTS[kind] and FOLLOWING. All or nothing; the same arguments by one user
     return the same benchmark. Raises Refusal with the field; BadInput for damaged files.
     """
-    following = Following.taken(settings)
+    following = Following.pop_from(settings)
     stated = checked(kind, settings)
     check_names(name, title)
     release, images = parts.release_and_images(campaign, release, stated.part or "")

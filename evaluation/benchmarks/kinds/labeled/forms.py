@@ -98,7 +98,7 @@ class LabeledForm(FollowingBenchmarkForm):
             if kind in DEFAULTS and name not in DEFAULTS[kind]:
                 self.fields[name].required = False
 
-    def chosen(self) -> dict[str, Any]:
+    def create_arguments(self) -> dict[str, Any]:
         """Return the arguments of `create`, with only the settings of the chosen kind."""
         defaults = DEFAULTS[self.cleaned_data["kind"]]
         names = ("kind", "name", "title", "campaign", *defaults)

@@ -8,7 +8,7 @@ and strata.csv; reviews/<pk>/applied/: also answers.csv, sets.csv, version.json.
 
 from pathlib import Path
 
-from evaluation.benchmarks.folders import folder_of, made, stored_name, zip_into
+from evaluation.benchmarks.folders import created_path, folder_of, stored_name, zip_into
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark, MistakeReview, Submission
 from labeling.errors import Refusal
@@ -26,11 +26,11 @@ _DIGITS = 12
 
 
 def truth_folder(benchmark: Benchmark) -> Path:
-    return made(benchmark, "truth")
+    return created_path(benchmark, "truth")
 
 
 def truth_zip(benchmark: Benchmark) -> Path:
-    return made(benchmark, "truth.zip")
+    return created_path(benchmark, "truth.zip")
 
 
 def submission_path(row: Submission) -> Path:

@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.labeled.settings import SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
-from evaluation.benchmarks.serializers import FollowingRequest, OnReleaseRequest, chosen
+from evaluation.benchmarks.serializers import FollowingRequest, OnReleaseRequest, create_arguments
 from evaluation.metrics.wsol import box_scores
 
 
@@ -82,4 +82,4 @@ NEW_WORDS = (
     "The same again under the same name is the same benchmark."
 )
 PLAN_WORDS = "What a benchmark would stand on. A campaign without a release is refused: freeze it."
-__all__ = ["NEW", "NEW_WORDS", "PLAN", "PLANNED", "PLAN_WORDS", "chosen"]
+__all__ = ["NEW", "NEW_WORDS", "PLAN", "PLANNED", "PLAN_WORDS", "create_arguments"]

@@ -298,7 +298,7 @@ def _images_in(dataset: Dataset, names: Iterable[str]) -> set[str]:
 
 
 def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
-    chosen = {line.image for line in selection.chosen()}
+    chosen = {line.image for line in selection.chosen_lines()}
     if missing := sorted(chosen - _images_in(dataset, chosen)):
         absent = count_of(len(missing), "chosen image is", "chosen images are")
         raise Refusal(
@@ -350,7 +350,7 @@ def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet 
     )
     # Define the topics of reserves too: WordNet may be missing when a reserve is used.
     lifecycle.define_topics(benchmark.campaign, topics_of(selection.wnids(), wordnet))
-    dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen()})
+    dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen_lines()})
     _ask(benchmark, [key for key in selection.questions() if key not in dropped])
 
 

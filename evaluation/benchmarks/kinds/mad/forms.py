@@ -87,7 +87,7 @@ class CompetitionForm(NamedForm):
         lines = _read_text(upload, MAX_VOCABULARY).splitlines() if upload else []
         return [name for line in lines if (name := line.strip())]
 
-    def chosen(self) -> dict[str, object]:
+    def create_arguments(self) -> dict[str, object]:
         """Return the arguments of competitions.create. Raises BadInput for an invalid selection."""
         data = self.cleaned_data
         return {

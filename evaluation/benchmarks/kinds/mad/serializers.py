@@ -157,7 +157,7 @@ NEW_WORDS = (
 PLAN_WORDS = "What a competition would ask and cost, and which images the dataset lacks."
 
 
-def chosen(user: User, body: dict[str, Any]) -> dict[str, object]:
+def create_arguments(user: User, body: dict[str, Any]) -> dict[str, object]:
     """Return the arguments of competitions.create from a validated body."""
     dataset = dataset_for(user, body.pop("dataset"))
     with uploaded(body.pop("selection")) as path:

@@ -30,7 +30,7 @@ from evaluation.metrics.wsol.device.scaled import (
     score_counts,
     taus,
 )
-from evaluation.metrics.wsol.device.set_rows import SetRows, measured, row_counts, set_rows
+from evaluation.metrics.wsol.device.set_rows import SetRows, measure_rows, row_counts, set_rows
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.metrics.wsol.rings import HOLES, JOINS
 
@@ -60,7 +60,7 @@ def _step_hits(level: Tensor, truth: TrueBoxBatch, protocol: Protocol) -> tuple[
     The largest component has most pixels, the first by rows in a tie; an empty mask has no box.
     """
     rows = _rows(level, JOINS, False, protocol.thresholds)
-    set_measures = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
+    set_measures = measure_rows(rows, torch.ones(256, dtype=torch.int32, device=level.device))
     # The corners are in the framed map, x1 and y1 inclusive.
     edges = set_measures.corners.int() - _column([1, 1, 0, 0], level.device)
     boxes = ThresholdBoxes(edges, rows.owner.long(), rows.level.long() - 1)
@@ -77,10 +77,10 @@ def _byte_hits(level: Tensor, truth: TrueBoxBatch, protocol: Protocol) -> tuple[
     """
     device, (height, width) = level.device, level.shape[1:]
     sets = _rows(level, JOINS, False, contours.HIGHEST)
-    set_measures = measured(sets, contours.enclosed(device))
+    set_measures = measure_rows(sets, contours.enclosed(device))
     # A hole of levels ≤ t is a set of TURNED − level, at its level TURNED − t.
     holes = _rows(contours.TURNED - level, HOLES, True, contours.TURNED)
-    hole = measured(holes, contours.filled(device))
+    hole = measure_rows(holes, contours.filled(device))
     # Every threshold is below the highest byte; if that is 0, all masks are empty.
     highest = level.flatten(1).amax(1)
     empty = torch.nonzero(highest == 0).reshape(-1)

@@ -84,7 +84,7 @@ class RowMeasures(NamedTuple):
     sums: Tensor
 
 
-def measured(rows: SetRows, worth: Tensor) -> RowMeasures:
+def measure_rows(rows: SetRows, worth: Tensor) -> RowMeasures:
     """Return the measures. worth: (256,) int32 what a pixel adds to its set's sum, by its ring."""
     links, tree = rows.links, rows.tree
     places = torch.nonzero(links.pixels).reshape(-1)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from evaluation.metrics.wordnet import similarity as s
 from evaluation.metrics.wordnet.information_content import (
-    counted,
     information_content,
     sense_counts,
+    tagged_word_count,
 )
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet, WordNetMissing
 
@@ -121,7 +121,7 @@ class Plain:
         distance = first + second - 2 * shared
         if distance > 0:
             return 1 / distance
-        words = counted(self.wordnet, "wnsim")
+        words = tagged_word_count(self.wordnet, "wnsim")
         return -1 / math.log((words - 0.01) / words) if self.virtual else math.inf
 
     def lin(self, a: int, b: int) -> float:
@@ -378,7 +378,7 @@ def test_counts_climb_to_each_ancestor_once_or_once_a_path(wordnet):
         once = sum(counts[node] for node in below)
         a_path = sum(counts[node] * ways_up(wordnet, node, index) for node in below if counts[node])
         for convention, count in (("clean", once), ("wnsim", a_path)):
-            share = count / counted(wordnet, convention)
+            share = count / tagged_word_count(wordnet, convention)
             content = information_content(wordnet, convention)[index]
             expected = -math.log(share) if count else math.nan
             assert content == pytest.approx(expected, nan_ok=True, abs=1e-12)

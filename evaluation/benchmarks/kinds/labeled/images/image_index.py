@@ -21,7 +21,7 @@ from evaluation.benchmarks.kinds.labeled.images import outcomes
 from evaluation.benchmarks.kinds.labeled.images.outcomes import OutcomesLine
 from evaluation.readers.answers import NO_ARRAY
 from labeling.files import atomic_write
-from labeling.release_files.line_index import ObjectLines, written
+from labeling.release_files.line_index import ObjectLines, file_stamp
 
 # Increase it when the arrays change meaning: older files are then rebuilt.
 FORM = 1
@@ -118,7 +118,7 @@ def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 def index(path: Path, kind: str) -> ImageIndex:
     """Return the index of a run. Raises BadInput if the file is missing."""
-    return _kept(path, kind, *written(path))
+    return _kept(path, kind, *file_stamp(path))
 
 
 @lru_cache(maxsize=8)

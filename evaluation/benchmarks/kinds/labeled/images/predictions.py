@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from evaluation.benchmarks.kinds.labeled.images import box_overlays
 from evaluation.scoring.image_lines import Outcome, OutcomesLine
 from labeling.files import atomic_write
-from labeling.release_files.line_index import written
+from labeling.release_files.line_index import file_stamp
 
 # Increase it when the columns change meaning: older files are then rebuilt.
 FORM = 1
@@ -109,7 +109,7 @@ def _predicted(kind: str, line: OutcomesLine, outcome: Outcome) -> Iterator[tupl
 
 def index(path: Path, kind: str) -> PredictionIndex:
     """Return the index of images.jsonl of a run. Raises BadInput if the file is missing."""
-    return _kept(path, kind, *written(path))
+    return _kept(path, kind, *file_stamp(path))
 
 
 @lru_cache(maxsize=32)
