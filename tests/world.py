@@ -281,7 +281,7 @@ def _furnish(world: World) -> None:
         "import": upload.pk,
         "label import": labels.pk,
         "parts import": parts.pk,
-        "object": objects.of(world.dataset).get().pk,
+        "object": objects.in_dataset(world.dataset).get().pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "birds": "birds",

@@ -96,7 +96,7 @@ class BoxesPage(Page):
         """Return an answer and the known one, drawn over the photograph."""
         content = boxes_picture.shows(seat.question)
         compare = {DRAW: _drawn, CHECK: _checked, COVER: _covered}[seat.question.step]
-        return compare(content, value, gold, policies.of(campaign))
+        return compare(content, value, gold, policies.for_campaign(campaign))
 
 
 @dataclass(frozen=True)

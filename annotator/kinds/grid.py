@@ -58,7 +58,7 @@ class Grid(Page):
         questions = campaign.questions.for_consensus().filter(
             topic=question.topic, pk__gte=question.pk
         )
-        size = policies.of(campaign)["page_size"]
+        size = policies.for_campaign(campaign)["page_size"]
         rows: list[SeatRow] = [
             {**self.preview_row(campaign, row), "seat": str(number)}
             for number, row in enumerate(questions.order_by("pk")[:size])
@@ -116,7 +116,9 @@ def _tiles(
     rows_of_topic = [row for row in rows if row["topic"] == rows[0]["topic"]]
     return [
         {**row, "number": number, "id": new_id(), "given": (values or {}).get(row["seat"])}
-        for number, row in enumerate(rows_of_topic[: policies.of(campaign)["page_size"]], 1)
+        for number, row in enumerate(
+            rows_of_topic[: policies.for_campaign(campaign)["page_size"]], 1
+        )
     ]
 
 

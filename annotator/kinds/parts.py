@@ -35,7 +35,7 @@ class PartsPage(Page):
     def label_context(self, page: SeatPage) -> Context:
         return {
             "first": _pictured(page.seats[0], page.campaign) if page.seats else None,
-            "asks_model": networks.of(page.campaign) is not None,
+            "asks_model": networks.for_campaign(page.campaign) is not None,
         }
 
     def training_context(self, page: SeatPage) -> Context:
@@ -73,7 +73,7 @@ class PartsPage(Page):
             # URL for asking the model, in campaigns that have one.
             **(
                 {"propose_url": reverse("label_propose", args=[campaign.name])}
-                if networks.of(campaign)
+                if networks.for_campaign(campaign)
                 else {}
             ),
         }
@@ -94,9 +94,9 @@ class PartsPage(Page):
             ).select_related("question__item__image")
         }
         described = objects.described([seat.question.item for seat in seats.values()])
-        kept = drafts.of(seats.values())
+        kept = drafts.by_seat(seats.values())
         answers, notes = _latest(seats.values())
-        network = networks.of(campaign)
+        network = networks.for_campaign(campaign)
         helped = assistance.assisted(list(seats.values()), campaign, network) if network else {}
         seat_rows: list[SeatRow] = []
         for row in rows:

@@ -181,7 +181,7 @@ def _pace(row: Membership) -> tuple[float | None, int, str]:
     if campaign.counted_at is None or not campaign.questions_asked:
         return None, 0, ""
     done = 1 - campaign.questions_free / campaign.questions_asked
-    seconds = policies.of(campaign)["seconds_per_answer"]
+    seconds = policies.for_campaign(campaign)["seconds_per_answer"]
     if row.answered >= MIN_ANSWERS_FOR_PACE and row.worked_ms:
         seconds = row.worked_ms / 1000 / row.answered
     left = min(campaign.questions_free, max(0, campaign.questions_asked - row.answered))

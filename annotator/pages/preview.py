@@ -27,7 +27,7 @@ def preview(request: SignedIn, name: str) -> HttpResponse:
         "topic": {"name": "…", "article": "a"},
         "setup": {},
         "done": 0,
-        "left": question_counts.of(campaign.pk).open,
+        "left": question_counts.of_campaign(campaign.pk).open,
     }
     if question is None:
         return render(request, "annotator/preview.html", context)

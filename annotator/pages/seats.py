@@ -149,7 +149,7 @@ def _is_revisable(
     member: Membership, campaign: Campaign, seat: Seat, answered: window.SeatAnswers
 ) -> bool:
     return campaign.state != Campaign.State.CLOSED and window.is_open(
-        policies.of(campaign),
+        policies.for_campaign(campaign),
         revisions=answered.revisions,
         first_at=answered.first_at,
         later_answers=member.answered - (seat.ordinal or 0),
@@ -167,7 +167,7 @@ def cache_seconds(campaign: Campaign) -> int:
 
     It is the same for all seats: the remaining time of each lease would reveal gold.
     """
-    lease_seconds = 60 * policies.of(campaign)["lease_minutes"]
+    lease_seconds = 60 * policies.for_campaign(campaign)["lease_minutes"]
     return min(lease_seconds, settings.ASSAY_PHOTOGRAPH_CACHE_SECONDS)
 
 

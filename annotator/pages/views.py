@@ -142,7 +142,7 @@ def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str])
 def _label_context(page: SeatPage, membership: Membership | None) -> Context:
     request, campaign = page.request, page.campaign
     shown_by = page_of(campaign)
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     done = membership.answered if membership else 0
     first = page.seats[0] if page.seats else None
     setup: Context = {

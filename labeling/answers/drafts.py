@@ -50,7 +50,9 @@ def save(seat: Seat, content: object, base: int, device: str = "") -> int:
     now = timezone.now()
     with writing():
         version = _put(seat, content, base, device, now)
-        until = now + timedelta(minutes=policies.of(seat.question.campaign)["lease_minutes"])
+        until = now + timedelta(
+            minutes=policies.for_campaign(seat.question.campaign)["lease_minutes"]
+        )
         # Do not shorten the longer lease of work that was sent back.
         Seat.objects.filter(pk=seat.pk, state=Seat.State.LEASED, leased_until__lt=until).update(
             leased_until=until
@@ -100,7 +102,7 @@ def check(content: object) -> dict[str, object]:
     return content
 
 
-def of(seats: Iterable[Seat]) -> dict[int, Draft]:
+def by_seat(seats: Iterable[Seat]) -> dict[int, Draft]:
     """Return the drafts of these seats, by the seat's primary key. One query."""
     return {draft.assignment_id: draft for draft in Draft.objects.filter(assignment__in=seats)}
 

@@ -526,7 +526,7 @@ def leave(user: User, campaign: Campaign, tokens: Collection[str], seen_at: date
     stay, as do seats with a draft and seats sent back.
     """
     until = timezone.now() + LEASE_AFTER_LEAVING
-    renewed = seen_at + timedelta(minutes=policies.of(campaign)["lease_minutes"])
+    renewed = seen_at + timedelta(minutes=policies.for_campaign(campaign)["lease_minutes"])
     seats = Seat.objects.filter(
         state=Seat.State.LEASED, leased_until__gt=until, leased_until__lte=renewed
     )

@@ -76,7 +76,7 @@ def counts(person: LaneReader) -> AnswerableCounts:
 
 def recount(campaign_id: int) -> AnswerableCounts:
     """Recount, save the counts on the campaign's row, and return them."""
-    now = question_counts.of(campaign_id)
+    now = question_counts.of_campaign(campaign_id)
     # A person is asked only one of several questions about a subject.
     questions, free = now.questions - now.repeated, now.free
     _set(
@@ -123,7 +123,7 @@ def fair_share(
 
 def note_settled(campaign_id: int) -> None:
     """Save how many questions are settled; people see this number until the next night."""
-    decided = question_counts.of(campaign_id).decided
+    decided = question_counts.of_campaign(campaign_id).decided
     Campaign.objects.filter(pk=campaign_id).update(settled_nightly=decided)
 
 

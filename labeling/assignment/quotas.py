@@ -89,7 +89,7 @@ class TopicQuota:
     done: int
 
 
-def of(membership: Membership) -> list[TopicQuota]:
+def for_member(membership: Membership) -> list[TopicQuota]:
     """Return the person's quota of every topic of the campaign, by name."""
     quotas = {quota.topic: quota for quota in membership.quotas.all()}
     topics = membership.campaign.topics.order_by("name", "key").values_list("key", "name")

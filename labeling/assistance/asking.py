@@ -49,7 +49,7 @@ def propose(seat: Seat, part: str, raw_prompts: object) -> Proposal:
     model, Refusal for bad prompts or an unknown part, TooOften and NoAnswer.
     """
     campaign = seat.question.campaign
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     if network is None or not Assistance.objects.filter(assignment=seat, assisted=True).exists():
         raise NotAllowed(gettext("This drawing is made without the model."), code="unassisted")
     image = seat.question.item.image

@@ -67,7 +67,7 @@ def summary(campaign: Campaign) -> EmbeddingSummary | None:
 
     The cost grows with the number of embeddings only.
     """
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     if network is None:
         return None
     count = network.embeddings.count()
@@ -79,7 +79,7 @@ def start(campaign: Campaign) -> Job:
 
     Raises Refusal for a campaign without a network.
     """
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     if network is None:
         raise Refusal(f"{campaign.name} has no network. Name one first: manage.py proposals name.")
     with transaction.atomic():

@@ -22,7 +22,7 @@ from labeling.promptable.network import Decoder, Encoder, try_out
 STORED = "networks"
 
 
-def of(campaign: Campaign) -> SegmentationNetwork | None:
+def for_campaign(campaign: Campaign) -> SegmentationNetwork | None:
     """Return the campaign's network or None. Read once per campaign object."""
     return getattr(campaign, "segmentation_network", None)
 
@@ -87,7 +87,7 @@ def remove(campaign: Campaign) -> bool:
 
     From now on everybody draws without; its proposals and the drawings stay.
     """
-    network = of(campaign)
+    network = for_campaign(campaign)
     if network is None:
         return False
     hashes = {network.encoder_sha256, network.decoder_sha256}
@@ -107,7 +107,7 @@ def remove(campaign: Campaign) -> bool:
 
 def people_asked(campaign: Campaign) -> int:
     """Return how many people each question asks at first."""
-    return policies.first_votes(policies.of(campaign))
+    return policies.first_votes(policies.for_campaign(campaign))
 
 
 def file_of(digest: str) -> Path:

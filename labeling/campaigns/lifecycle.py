@@ -159,7 +159,7 @@ def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]
     policies.check_kind(KINDS[campaign.kind], cleaned)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
-        if campaign.policy is not None and policies.of(campaign) == cleaned:
+        if campaign.policy is not None and policies.for_campaign(campaign) == cleaned:
             return campaign.policy
         # The last version may be a pilot's (piloting.py), which was never current.
         last = campaign.policies.latest("version").version

@@ -88,7 +88,7 @@ def replace(campaign: Campaign, actor: User | None, payload: object) -> Texts:
     return texts
 
 
-def of(campaign: Campaign) -> Texts:
+def for_campaign(campaign: Campaign) -> Texts:
     """Return the texts by language, in the order of the site's languages."""
     contents = dict(campaign.texts.values_list("language", "content"))
     return {code: contents[code] for code, _ in settings.LANGUAGES if code in contents}
@@ -99,7 +99,7 @@ def with_missing_texts(campaign: Campaign) -> Texts:
 
     The default language is left out if it has no texts.
     """
-    contents, keys = of(campaign), list(_expected_texts(campaign))
+    contents, keys = for_campaign(campaign), list(_expected_texts(campaign))
     filled: Texts = {}
     for code, _ in settings.LANGUAGES:
         if code not in contents and code == settings.LANGUAGE_CODE:
@@ -118,7 +118,7 @@ def coverage(campaign: Campaign) -> list[Coverage]:
     """Return present and missing texts of each language that has any. Two queries."""
     keys = list(_expected_texts(campaign))
     rows = []
-    for language, content in of(campaign).items():
+    for language, content in for_campaign(campaign).items():
         missing = [
             section if key is None else f"{section}.{key}"
             for section, key in keys

@@ -78,7 +78,7 @@ def _answered(campaign: Campaign) -> int:
 def is_used(campaign: Campaign) -> bool:
     """Return whether anything in the campaign depends on calibrations."""
     return (
-        policies.of(campaign)["method"] != "majority"
+        policies.for_campaign(campaign)["method"] != "majority"
         or campaign.settings.get("order") == "learned"
         or KINDS[campaign.kind].asks == CHAINS
     )
@@ -86,7 +86,10 @@ def is_used(campaign: Campaign) -> bool:
 
 def _has_known_answers(campaign: Campaign) -> bool:
     """Return whether gold or audits measure an error that a target could be set by."""
-    if policies.of(campaign)["target_rule"] != "measured" or not KINDS[campaign.kind].has_words:
+    if (
+        policies.for_campaign(campaign)["target_rule"] != "measured"
+        or not KINDS[campaign.kind].has_words
+    ):
         return False
     return Audit.objects.measuring().filter(campaign=campaign).exists()
 
@@ -97,7 +100,7 @@ def due(campaign: Campaign) -> bool:
         return False
     row = Campaign.objects.filter(pk=campaign.pk)
     [(last,)] = row.values_list("calibration__content__answered")
-    wanted_answers = policies.of(campaign)["calibrate_answers"]
+    wanted_answers = policies.for_campaign(campaign)["calibrate_answers"]
     if KINDS[campaign.kind].asks == CHAINS:
         # Calibrate often at first, to learn which proposals pay, and rarely later: each time reads
         # all answers.

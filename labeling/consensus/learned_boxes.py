@@ -187,7 +187,7 @@ def _chunks(campaign: Campaign) -> Iterator[list[_BoxQuestion]]:
 class _BoxReader:
     def __init__(self, campaign: Campaign, voided: frozenset[int]) -> None:
         self.voided, self.found = voided, _Learned()
-        self.kind, self.policy = KINDS[campaign.kind], policies.of(campaign)
+        self.kind, self.policy = KINDS[campaign.kind], policies.for_campaign(campaign)
         self.rules = {
             pk: BoxRules.of(policies.whole(content))
             for pk, content in Policy.objects.filter(campaign=campaign).values_list("pk", "content")

@@ -78,7 +78,7 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Calibrati
     voided: people whose answers are left out. Equal answers give equal content in any database.
     """
     classes = KINDS[campaign.kind].classes(campaign.settings)
-    policy, kind = policies.of(campaign), KINDS[campaign.kind]
+    policy, kind = policies.for_campaign(campaign), KINDS[campaign.kind]
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
         answers_and_gold = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)

@@ -152,7 +152,7 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
         return {}
     ids = [question.id for question in weighed]
     topics = dict(Question.objects.filter(pk__in=ids).values_list("pk", "topic"))
-    known = {pk: store.of(pk) for pk in {q.graph_id for q in weighed} if pk is not None}
+    known = {pk: store.load_graph(pk) for pk in {q.graph_id for q in weighed} if pk is not None}
     places = {}
     for question in weighed:
         topic, graph = topics[question.id], known.get(question.graph_id or 0)

@@ -36,7 +36,7 @@ OnFault = Callable[[PartedObject, Refusal], None]
 OnPut = Callable[[PartedObject, Item], None]
 
 
-def of(dataset: Dataset) -> QuerySet[Item]:
+def in_dataset(dataset: Dataset) -> QuerySet[Item]:
     """Return the dataset's objects by image, in order of addition."""
     items = Item.objects.filter(image__dataset=dataset, region__isnull=False)
     return items.order_by("image_id", "pk")

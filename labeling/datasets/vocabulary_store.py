@@ -38,7 +38,7 @@ def in_force(dataset: Dataset) -> Version:
     return version
 
 
-def of(dataset: Dataset) -> PartVocabulary | None:
+def current_vocabulary(dataset: Dataset) -> PartVocabulary | None:
     """Return the content of the latest version."""
     version = current(dataset)
     return read(version) if version else None

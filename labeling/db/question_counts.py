@@ -102,7 +102,7 @@ def of_campaigns(campaign_ids: Collection[int]) -> dict[int, StateCounts]:
     return {pk: counts_by_campaign.get(pk, StateCounts()) for pk in campaign_ids}
 
 
-def of(campaign_id: int) -> StateCounts:
+def of_campaign(campaign_id: int) -> StateCounts:
     return of_campaigns([campaign_id])[campaign_id]
 
 

@@ -194,7 +194,7 @@ def check(campaign: Campaign, rows: Sequence[Row]) -> None:
 
     It names the row, the class and the cure.
     """
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     replaying.check_given(
         graph,
         [(str(row["image"]), str(row["key"]), str(row.get("value", "yes"))) for row in rows],

@@ -92,7 +92,7 @@ def open_images(
     """
     if campaign.state == Campaign.State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more images.")
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     items = _items(campaign, names)
     firsts = _first_nodes(campaign, graph, items)
     total = sum(len(node_items) for node_items in firsts.values())
@@ -296,7 +296,7 @@ def _take_turns(campaign_id: int) -> None:
 
 
 def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, GraphPlan]]:
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     planner = _Planner.of(campaign, graph)
     labels_by_item = image_state.labels(campaign.pk, graph, items)
     questions_by_item = image_state.questions_of(campaign.pk, items)
@@ -379,7 +379,7 @@ def _withdraw(planned: Planned, locked: dict[int, Locked]) -> int:
 
 
 def _open_nodes(campaign: Campaign, planned: Planned) -> int:
-    index_of_node = store.of(campaign).index
+    index_of_node = store.load_graph(campaign).index
     new_questions = [
         (index_of_node[node], node, item) for item, plan in planned for node in plan.open
     ]

@@ -137,7 +137,7 @@ def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
 
     None for many images, which a job opens. Raises Refusal for missing images.
     """
-    store.of(campaign)
+    store.load_graph(campaign)
     images = len(names) or campaign.dataset.images.count()
     if images <= AT_ONCE:
         return following.open_images(campaign, list(names) or None)

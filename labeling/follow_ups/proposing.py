@@ -38,7 +38,7 @@ def choose(campaign: Campaign) -> Iterator[int]:
         waiting,
         content.get("acceptance") or {},
         SECONDS | (content.get("seconds") or {}),
-        policies.of(campaign)["checks"],
+        policies.for_campaign(campaign)["checks"],
     )
     changed, last = 0, 0
     while True:

@@ -42,7 +42,7 @@ def statistics(campaign: Campaign) -> dict[str, object]:
     """Return ordering.learn's counts over the campaign's fully labeled images, as JSON."""
     if campaign.graph_id is None:
         return {}
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     rows = list(_labels(campaign, graph))
     labels = np.array(rows, np.int8).reshape(len(rows), len(graph.nodes))
     return learn(graph, labels, _seconds(campaign)).to_json()
@@ -86,7 +86,7 @@ def learn_scenes(campaign: Campaign, before: LearnedScenes | None) -> LearnedSce
     """
     if campaign.graph_id is None:
         return before
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     finished = _finished(campaign)
     if len(finished) < (GROWTH * before.finished if before else FIRST_SCENES):
         return before
@@ -123,7 +123,7 @@ def _answers(
 
 def _error(campaign: Campaign) -> float:
     """Return the mean stated error of settled answers; scenes.ERROR if none is stated."""
-    if policies.of(campaign)["method"] == "majority":
+    if policies.for_campaign(campaign)["method"] == "majority":
         return scenes.ERROR
     stated = Settlement.objects.filter(question__campaign=campaign, reviewed=False)
     mean = stated.filter(value__in=["yes", "no"]).aggregate(at=Avg("probability"))["at"]
@@ -137,7 +137,7 @@ def inference(campaign: Campaign) -> Inference | None:
     """
     if "price" not in campaign.settings:
         return None
-    graph, price = store.of(campaign), campaign.settings["price"]
+    graph, price = store.load_graph(campaign), campaign.settings["price"]
     row = (
         Calibration.objects.filter(pk=campaign.calibration_id or 0)
         .values_list("pk", "created_at")
@@ -189,7 +189,7 @@ def choice(campaign: Campaign) -> Choice:
 
 def order_of(campaign: Campaign) -> QuestionOrder:
     """Return the learned order of the calibration in force, cached by process."""
-    graph, mode = store.of(campaign), campaign.settings.get("mode", "safe")
+    graph, mode = store.load_graph(campaign), campaign.settings.get("mode", "safe")
     row = (
         Calibration.objects.filter(pk=campaign.calibration_id or 0)
         .values_list("pk", "created_at")

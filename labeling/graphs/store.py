@@ -60,7 +60,7 @@ def define(
             created_by=actor,
         )
         Campaign.objects.filter(pk=current.pk).update(graph=version)
-        old = of(before) if before else None
+        old = load_graph(before) if before else None
         _define_topics(current, graph, old)
         content = {"version": version.version, "sha256": graph.sha256}
         if old is not None:
@@ -134,7 +134,7 @@ def version_of(campaign: Campaign) -> Version | None:
     return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
 
 
-def of(source: Campaign | Version | int) -> QuestionGraph:
+def load_graph(source: Campaign | Version | int) -> QuestionGraph:
     """Return the question graph in force in a campaign, of a version, or of a version's id.
 
     Cached by process, since versions never change. Raises Refusal if there is none.

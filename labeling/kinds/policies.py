@@ -236,7 +236,7 @@ def own_defaults(kind: Kind) -> dict[str, float]:
     return {key: rule.default for key, rule in RULES_OF.get(kind.asks, {}).items()}
 
 
-def of(campaign: "Campaign") -> WholePolicy:
+def for_campaign(campaign: "Campaign") -> WholePolicy:
     """Return the campaign's policy with every key, including later ones."""
     return whole(campaign.policy.content if campaign.policy else {})
 
@@ -301,7 +301,7 @@ def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> WholePoli
 
     The keys in NEW_DEFAULTS keep their values unless content has them.
     """
-    current: Mapping[str, object] = of(campaign)
+    current: Mapping[str, object] = for_campaign(campaign)
     kept = {key: current[key] for key in NEW_DEFAULTS}
     return clean({**kept, **own_defaults(KINDS[campaign.kind]), **content})
 

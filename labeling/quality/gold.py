@@ -117,7 +117,7 @@ def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Go
     drawn_rows = []
     for number, row in enumerate(rows, 1):
         image, name = str(row.get("image", "")), str(row.get("object", ""))
-        item = objects.of(campaign.dataset).filter(image__name=image, name=name).first()
+        item = objects.in_dataset(campaign.dataset).filter(image__name=image, name=name).first()
         if item is None:
             raise Refusal(
                 f"Row {number}: {campaign.dataset.name} has no object {name!r} in {image!r}. "
@@ -206,14 +206,14 @@ def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[st
     # "too hard" as a known answer has no effect in the graph.
     decided = [row for row in rows if row[2] in (replaying.YES, replaying.NO)]
     mode = campaign.settings.get("mode", "safe")
-    return replaying.gold_conflicts(store.of(campaign), decided, mode)
+    return replaying.gold_conflicts(store.load_graph(campaign), decided, mode)
 
 
 def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
     """Return each key's topic: for a class of a graph, the question that asks for it."""
     if campaign.graph_id is None:
         return {key: key for key in keys}
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     return {key: graph.find(key) or key for key in keys}
 
 
@@ -424,7 +424,7 @@ def missing_gold(campaign: Campaign) -> list[str]:
         return []
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
     known = set(rows.values_list("question__topic", flat=True).distinct())
-    return [node.title for node in store.of(campaign).nodes if node.id not in known]
+    return [node.title for node in store.load_graph(campaign).nodes if node.id not in known]
 
 
 @dataclass(frozen=True)
@@ -484,7 +484,7 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
     test accepted, and those whose accuracy without this question has a lower 95 % bound above
     bad_accuracy. Answers during training do not count. Two queries.
     """
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
     met: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
     for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
@@ -506,7 +506,7 @@ def failing_lately(campaign: Campaign, limit: int) -> list[GoldTally]:
 
     Four bounded queries.
     """
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     failed = Counter(
         question_id
         for question_id, _, _, value, answer in _answered(campaign, None, LATEST)
@@ -520,7 +520,7 @@ def note_failing(campaign: Campaign) -> None:
 
     All people count here; for `retire_failed` only trusted ones do.
     """
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     people, share = policy["gold_fail_people"], policy["gold_fail_share"]
     rows = failing_lately(campaign, SUSPECTS)
     count = sum(row.met >= people and row.failed > share * row.met for row in rows)
@@ -597,7 +597,7 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
 
     question_ids: check only this gold.
     """
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     retired = []
     for met in failing(campaign, question_ids):
         if met.fails(policy):

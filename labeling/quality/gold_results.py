@@ -77,7 +77,7 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
         .values_list("assignment_id", column, "value", "assignment__question__gold__answer")
     )
     latest = {seat: answer_row for seat, *answer_row in rows}
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     total, wrong = Counter[str](), Counter[str]()
     for group, value, answer in latest.values():
         total[group or ""] += 1
@@ -201,7 +201,7 @@ def rights(
         # The time of the first revision decides whether it counts; the last revision is the answer.
         first_at = latest[seat][1] if seat in latest else at
         latest[seat] = (annotator, first_at, value, answer)
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     rights_by_person: dict[int, list[bool]] = {}
     for annotator, first_at, value, answer in latest.values():
         if annotator in since and first_at >= since[annotator]:

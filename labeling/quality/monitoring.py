@@ -99,7 +99,7 @@ def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
     person whose check fails does not hold up the others: a separate job retries it and, if it fails
     too, is shown on the page of jobs.
     """
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     acted = []
     for membership in _watched(campaign, user):
         try:
@@ -467,7 +467,7 @@ def _failed_gold(campaign: Campaign, user: User) -> list[int]:
         if row.state == Question.State.GOLD
     }
     known = Gold.objects.filter(question__in=met, retired_at=None)
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     return [
         question_id
         for question_id, answer in known.values_list("question_id", "answer")

@@ -49,7 +49,7 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.AskingCost:
         )
         questions += len(pks)
     mean = missing_votes / questions if questions else 0.0
-    return lifecycle.estimate(questions, policies.of(campaign), mean)
+    return lifecycle.estimate(questions, policies.for_campaign(campaign), mean)
 
 
 def enqueue_pilot(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
@@ -182,7 +182,7 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
 
 
 def _content(campaign: Campaign) -> policies.WholePolicy:
-    current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
+    current = policies.for_campaign(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
     # Tables need all ten votes, even if six decide the question.
     return current | {

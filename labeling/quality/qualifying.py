@@ -65,7 +65,7 @@ def next_page(
     The person holds at most MAX_HELD_SEATS, or one page if that is more. Newcomers go to training
     or the test first. Raises what claiming.next_page raises.
     """
-    most = max(claiming.MAX_HELD_SEATS, policies.of(campaign)["page_size"])
+    most = max(claiming.MAX_HELD_SEATS, policies.for_campaign(campaign)["page_size"])
     try:
         return claiming.next_page(
             user, campaign, size, shown_tokens=shown_tokens, most=most, share_last_questions=True
@@ -82,7 +82,7 @@ def begin(membership: Membership) -> str:
 
     People who passed, or whom a researcher let in, keep their stage.
     """
-    stage = stage_for(membership, policies.of(membership.campaign))
+    stage = stage_for(membership, policies.for_campaign(membership.campaign))
     if membership.stage != Stage.WORKING or stage == Stage.WORKING:
         return membership.stage
     if claiming.has_been_trained(membership.user_id, membership.campaign_id):
@@ -179,7 +179,7 @@ def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claimi
 
 @retried
 def _fill(membership: Membership, size: int | None) -> None:
-    policy = policies.of(membership.campaign)
+    policy = policies.for_campaign(membership.campaign)
     by_topic = KINDS[membership.campaign.kind].topic_pages
     with writing():
         # All code that gives this person a seat takes this lock, so unseen gold stays unseen.
@@ -227,7 +227,7 @@ def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
         gold__retired_at=None,
     )
     if membership.campaign.graph_id:
-        gold = gold.filter(topic__in=list(store.of(membership.campaign).index))
+        gold = gold.filter(topic__in=list(store.load_graph(membership.campaign).index))
     return (
         gold.annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
         .annotate(seat=Subquery(seats.values("state")[:1]))
@@ -310,7 +310,7 @@ def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until
 
 def _state(membership: Membership) -> StageState:
     """Return the progress of the stage. Three queries."""
-    policy, kind = policies.of(membership.campaign), KINDS[membership.campaign.kind]
+    policy, kind = policies.for_campaign(membership.campaign), KINDS[membership.campaign.kind]
     rows = (
         Answer.objects.filter(
             assignment__annotator_id=membership.user_id,
@@ -363,7 +363,7 @@ def advance(membership: Membership) -> str:
 
 
 def _finish_training(membership: Membership, state: StageState) -> None:
-    policy = policies.of(membership.campaign)
+    policy = policies.for_campaign(membership.campaign)
     figures = {"right": state.right, "of": state.of}
     if policy["test_questions"] and state.unseen:
         stage, words = Stage.TEST, f"Trained on {count_of(state.done, 'question')}."
@@ -374,7 +374,7 @@ def _finish_training(membership: Membership, state: StageState) -> None:
 
 
 def _finish_test(membership: Membership, state: StageState) -> None:
-    policy, taken = policies.of(membership.campaign), membership.attempts + bool(state.of)
+    policy, taken = policies.for_campaign(membership.campaign), membership.attempts + bool(state.of)
     figures = {"right": state.right, "of": state.of}
     score = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
     needed = f"{policy['test_pass']:.0%} are needed"
@@ -420,7 +420,7 @@ def feedback(
     membership = member_of(user, campaign)
     results = submitting.submit(user, campaign, sent)
     known = _known(membership, [answer.seat for answer in sent])
-    kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
+    kind, policy = KINDS[membership.campaign.kind], policies.for_campaign(membership.campaign)
     rows = []
     for sent_answer, result in zip(sent, results, strict=True):
         row = Feedback(sent_answer.seat, result.status, result.message)
@@ -469,7 +469,7 @@ class StageProgress:
 
 
 def progress(membership: Membership) -> StageProgress:
-    policy = policies.of(membership.campaign)
+    policy = policies.for_campaign(membership.campaign)
     is_candidate = membership.stage in NEWCOMER_STAGES
     state = _state(membership) if is_candidate else StageState(0, 0, 0, 0)
     return StageProgress(
@@ -489,7 +489,7 @@ def shortage(campaign: Campaign) -> str:
 
     Work needs additional gold that nobody had in training.
     """
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     gold = Gold.objects.filter(question__campaign=campaign, retired_at=None).count()
     training, test = policy["training_questions"], policy["test_questions"]
     needed = training + test * policy["test_attempts"]

@@ -60,7 +60,7 @@ def _test_again(membership: Membership) -> dict[str, object]:
     since = {membership.user_id: membership.working_since}
     rights = gold_results.rights(membership.campaign, list(since), since)
     passed = rights.get(membership.user_id, [])
-    needed = policies.of(membership.campaign)["test_pass"] * len(passed)
+    needed = policies.for_campaign(membership.campaign)["test_pass"] * len(passed)
     if not passed or sum(passed) < needed - 1e-9:
         return {}
     return {"freed": f"Right on {sum(passed)} of {len(passed)} questions of the test."}
@@ -74,7 +74,7 @@ def _measure_again(membership: Membership) -> dict[str, object] | None:
     by_gold = {"test"} & {row["signal"] for row in kept.get("reasons", [])}
     if not by_gold and "freed" not in kept:
         return None
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     figures = monitoring.measure(campaign, membership, policy)
     reasons = annotator_checks.reasons(figures, policy)
     summary = monitoring.standing_of(membership, figures, reasons)

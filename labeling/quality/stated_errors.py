@@ -118,7 +118,7 @@ def measure(campaign: Campaign) -> MeasuredError | None:
     """
     if not is_measurable(campaign):
         return None
-    by_majority = policies.of(campaign)["method"] == "majority"
+    by_majority = policies.for_campaign(campaign)["method"] == "majority"
     rows = _sample(campaign)
     counts = np.array([len(answers) for _, answers in rows], float)
     margins = stated_error.settled_margins([share for share, _ in rows], counts, by_majority)

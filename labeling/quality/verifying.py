@@ -97,7 +97,7 @@ def _save_figures(
     stated: Mapping[str, Precision],
 ) -> list[Verification]:
     """Save the figures and return the row of each class."""
-    pay = policies.of(campaign)["cost_per_hour"] / 3_600_000
+    pay = policies.for_campaign(campaign)["cost_per_hour"] / 3_600_000
     topics = Topic.objects.filter(campaign=campaign, key__in=list(figures_by_class))
     Verification.objects.bulk_create(
         [Verification(topic=topic) for topic in topics.filter(verification=None)],

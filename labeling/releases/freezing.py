@@ -74,7 +74,7 @@ def freeze(
 
 def takes_long(campaign: Campaign) -> bool:
     """Return whether freezing takes more than a few seconds, so that a page starts a job."""
-    counts = question_counts.of(campaign.pk)
+    counts = question_counts.of_campaign(campaign.pk)
     return counts.settled + counts.dropped > snapshots.FEW_CHUNKS * snapshots.chunk_size(campaign)
 
 

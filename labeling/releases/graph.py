@@ -58,7 +58,7 @@ class Nodes:
     @classmethod
     def of(cls, graph_id: int | None) -> "Nodes | None":
         """Return the nodes of a graph version; None for None."""
-        return None if graph_id is None else cls(store.of(graph_id))
+        return None if graph_id is None else cls(store.load_graph(graph_id))
 
     def node_place(self, node: str) -> NodePlace:
         known = node in self.graph.index

@@ -14,7 +14,7 @@ class QueryFingerprint(TypedDict, total=False):
     queries: int
 
 
-def of(campaign: Campaign, question_ids: list[int]) -> dict[int, list[str]]:
+def by_question(campaign: Campaign, question_ids: list[int]) -> dict[int, list[str]]:
     """Return the queries of each question; empty where the campaign keeps none."""
     if KINDS[campaign.kind].asks != CANDIDATES:
         return {}

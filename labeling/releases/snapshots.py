@@ -228,7 +228,7 @@ def _rows(campaign: Campaign) -> Iterator[tuple[int, FrozenQuestion, tuple[Any, 
         late.setdefault(pk, []).append(str(answer))
     rows = _listed(campaign).iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
-        queries_by_question = queries.of(campaign, [pk for _, pk, *_ in batch])
+        queries_by_question = queries.by_question(campaign, [pk for _, pk, *_ in batch])
         for image, pk, *rest in batch:
             question_fields, fields = rest[: -len(IMAGE_FIELDS)], rest[-len(IMAGE_FIELDS) :]
             more = sorted(late.get(pk, ())), queries_by_question.get(pk, [])

@@ -117,7 +117,7 @@ def figures(campaign: Campaign, limit: int = 200) -> BoxCampaignFigures | None:
     if row is None or measured is None:
         return None
     seconds = SECONDS | (content.seconds or {})
-    least = least_chance(seconds[DRAW], seconds[CHECK], policies.of(campaign)["checks"])
+    least = least_chance(seconds[DRAW], seconds[CHECK], policies.for_campaign(campaign)["checks"])
     pairs, boxes = sum(measured.pairs.values()), sum(measured.boxes.values())
     return BoxCampaignFigures(
         at=row.created_at,

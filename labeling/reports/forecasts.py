@@ -126,7 +126,7 @@ def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:
     if not opening and not counts.open and not counts.review:
         return known
     if campaign.graph_id is None:
-        estimate = of_pairs(counts.images, policies.of(campaign)["second_looks"])
+        estimate = of_pairs(counts.images, policies.for_campaign(campaign)["second_looks"])
         return Forecast(*(max(total, number) for number in estimate))
     images = _images(campaign, opening, counts.images)
     if (each := _learned_per_image(campaign)) is not None:
@@ -137,7 +137,11 @@ def of_campaign(campaign: Campaign, counts: StateCounts) -> Forecast:
         bounds = (mean - error, mean, mean + error)
         return Forecast(*(max(total, round(images * questions)) for questions in bounds))
     estimate = of_images(
-        store.of(campaign), images, settings["mode"], settings["order"], settings.get("present")
+        store.load_graph(campaign),
+        images,
+        settings["mode"],
+        settings["order"],
+        settings.get("present"),
     )
     return Forecast(*(max(total, number) for number in estimate))
 

@@ -23,7 +23,7 @@ class GoldRow(AnswerValue):
 
 
 def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[GoldRow]:
-    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     words = value_words(campaign)
     latest: dict[tuple[int, int], Any] = {}
     rows = Answer.objects.filter(

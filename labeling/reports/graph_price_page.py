@@ -72,7 +72,7 @@ class PriceCurve:
         ]
 
 
-def of(campaign: Campaign) -> PriceCurve:
+def price_curve(campaign: Campaign) -> PriceCurve:
     price = campaign.settings.get("price")
     learned = learned_order.scenes_of(campaign.calibration_id) if price is not None else None
     figure = None

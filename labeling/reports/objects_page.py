@@ -62,7 +62,7 @@ class CategoryCount:
 
 def categories(dataset: Dataset) -> list[CategoryCount]:
     """Count the dataset's objects by category, the largest first."""
-    vocabulary = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.current_vocabulary(dataset)
     rows = (
         GivenLabel.objects.filter(
             item__image__dataset=dataset, item__region__isnull=False, geometry__isnull=True
@@ -86,7 +86,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
     category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" matches all.
     """
-    items = objects.of(dataset)
+    items = objects.in_dataset(dataset)
     if search:
         items = items.filter(image__name__icontains=search)
     if category:
@@ -105,7 +105,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
 def tiles(dataset: Dataset, pks: Sequence[int]) -> list[ObjectTile]:
     """Return tiles of these ids in their order, in a fixed number of queries."""
-    vocabulary = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.current_vocabulary(dataset)
     items = Item.objects.in_bulk(pks)
     described = objects.described(items.values())
     return [_tile(items[pk], described[pk], vocabulary) for pk in pks if pk in items]

@@ -55,7 +55,7 @@ class PairHistory:
     steps: list[PairStepRow]
 
 
-def of(campaign: Campaign, question: Question) -> PairHistory:
+def for_question(campaign: Campaign, question: Question) -> PairHistory:
     """Return the pair of a question, in a fixed number of queries."""
     pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
     pks = [step.id for step in pair.path]

@@ -91,7 +91,7 @@ def _row(
         name = kind.tally_name(current)
         if gold or kind.vote(answer.value) is not None:
             compare = kind.is_right if gold else kind.fits
-            agrees = compare(answer.value, current, policies.of(campaign))
+            agrees = compare(answer.value, current, policies.for_campaign(campaign))
     return PersonAnswerRow(
         question=question,
         image=question.item.image,

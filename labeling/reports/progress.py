@@ -33,7 +33,7 @@ class CountedQuestions(NamedTuple):
 
 
 def count(campaign: Campaign) -> CountedQuestions:
-    counts = question_counts.of(campaign.pk)
+    counts = question_counts.of_campaign(campaign.pk)
     return CountedQuestions(counts, forecasts.of_campaign(campaign, counts))
 
 
@@ -67,7 +67,7 @@ def progress(campaign: Campaign, counted: CountedQuestions | None = None) -> Cam
 
     counted: if it is known.
     """
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     counts, forecast = counted or count(campaign)
     total, finished = counts.questions, counts.settled + counts.dropped
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
@@ -225,4 +225,6 @@ def estimate_of(
     campaign: Campaign, counted: CountedQuestions | None = None
 ) -> forecasts.CostEstimate:
     """Return the cost of all the campaign's questions under its policy."""
-    return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))
+    return forecasts.estimate(
+        (counted or count(campaign)).forecast, policies.for_campaign(campaign)
+    )

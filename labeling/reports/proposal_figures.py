@@ -126,7 +126,7 @@ class _DrawnSeat:
 
 def of_page(campaign: Campaign) -> ProposalFigures | None:
     """Return the cached figures of the latest seats; None if the model was never used."""
-    known = networks.of(campaign) is not None or _seats_of(campaign).exists()
+    known = networks.for_campaign(campaign) is not None or _seats_of(campaign).exists()
     if not known:
         return None
     return cached(f"proposals:{campaign.pk}", lambda: figures(campaign, MAX_SEATS))
@@ -268,7 +268,7 @@ def _arm(values: _Values) -> Arm:
 
 
 def _network(campaign: Campaign) -> Network | None:
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     if network is None:
         return None
     state = embedding.state(network)

@@ -70,7 +70,7 @@ class QualityFigures:
 
 
 def figures(campaign: Campaign) -> QualityFigures:
-    total = question_counts.of(campaign.pk).decided
+    total = question_counts.of_campaign(campaign.pk).decided
     if total <= SAMPLE:
         return _figures(campaign, total)
     sampled = cached(f"figures:{campaign.pk}", lambda: _figures(campaign, total), KEPT_SECONDS)

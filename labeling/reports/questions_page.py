@@ -121,5 +121,5 @@ def _with_images(ids: Sequence[int]) -> list[Question]:
 def _total(campaign: Campaign, chosen: Filter) -> int | None:
     if chosen.topic or chosen.search:
         return None
-    by_state = question_counts.of(campaign.pk).by_state
+    by_state = question_counts.of_campaign(campaign.pk).by_state
     return sum(by_state[state] for state in ([chosen.state] if chosen.state else LISTED))

@@ -27,9 +27,9 @@ class TargetAdvice:
     proposed: TargetOutcome | None
 
 
-def of(campaign: Campaign) -> TargetAdvice | None:
+def for_campaign(campaign: Campaign) -> TargetAdvice | None:
     """Return the advice; None for drawings and older policies. Two queries."""
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     if not KINDS[campaign.kind].has_words or policy["target_rule"] != "measured":
         return None
     learned = calibration_store.content_of(campaign).error

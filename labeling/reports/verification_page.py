@@ -90,7 +90,7 @@ def summary(campaign: Campaign) -> Summary:
         reached=totals["reached"],
         yes=yes,
         cost=totals["spent"] or 0.0,
-        currency=policies.of(campaign)["currency"],
+        currency=policies.for_campaign(campaign)["currency"],
         by_table=(totals["expected"] or 0.0) / yes if yes else None,
         audited=audited,
         wrong=wrong,
@@ -190,7 +190,7 @@ def _state(row: Verification, rules: StopRules, below: bool) -> tuple[str, str]:
 def csv_rows(campaign: Campaign) -> Iterator[Sequence[object]]:
     """Yield COLUMNS, then a row for each class, by name."""
     yield COLUMNS
-    currency = policies.of(campaign)["currency"]
+    currency = policies.for_campaign(campaign)["currency"]
     for row in matching_classes(campaign):
         figures = [getattr(row, name) for name in COLUMNS[4:-1]]
         yield row.topic.key, row.topic.name, row.state, row.reason, *figures, currency

@@ -28,7 +28,7 @@ def test_a_kind_fills_in_the_rules_it_starts_from(page, dataset, site, looked_at
     page.click("text=Create draft")
     page.wait_for_selector("text=Cats by part")
 
-    policy = policies.of(Campaign.objects.get(name="cats-by-part"))
+    policy = policies.for_campaign(Campaign.objects.get(name="cats-by-part"))
     assert (policy["votes"], policy["review"], policy["max_votes"]) == (3, "all", 3)
 
 

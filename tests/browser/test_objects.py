@@ -131,7 +131,7 @@ def _choose_a_radius(page, looked_at):
 def test_the_crop_is_chosen_by_key(page, alice, crew, site):
     vocabulary_store.start(crew, alice)
     objects.put(crew, [PartedObject("astronaut.png", "n00007846", (60, 18, 450, 460))], "by hand")
-    item = objects.of(crew).get()
+    item = objects.in_dataset(crew).get()
     page.goto(site(f"/datasets/pond/objects/{item.pk}/"))
 
     for key, box in (("t", "60 18 390 442"), ("i", "0 0 512 512"), ("w", "24 0 462 500")):
@@ -145,7 +145,7 @@ def test_without_scripts_a_radius_is_tried_and_kept(browser_as, alice, crew, sit
         files.coco(ASTRONAUT, size=(512, 512), categories=("person",)), "crew.json"
     ))  # fmt: skip
     page = browser_as(alice, java_script_enabled=False)
-    page.goto(site(f"/datasets/pond/objects/{objects.of(crew).get().pk}/"))
+    page.goto(site(f"/datasets/pond/objects/{objects.in_dataset(crew).get().pk}/"))
 
     page.fill("#radius", "60")
     page.click("button:has-text('Preview')")

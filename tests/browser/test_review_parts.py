@@ -202,7 +202,7 @@ def test_a_researcher_draws_gold_and_is_told_what_is_wrong(
     campaign = opened()
     free = PartedObject("coffee.png", CAT, (100, 100, 300, 300), name="spare")
     objects.put(dataset, [free], "somebody")
-    item = objects.of(dataset).get(name="spare")
+    item = objects.in_dataset(dataset).get(name="spare")
     page.goto(site("/campaigns/cats/gold/add/"))
     looked_at(page, "gold-parts-objects")
     page.click("text=spare")

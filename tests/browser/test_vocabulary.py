@@ -27,7 +27,7 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(page, dataset, site):
     page.get_by_role("button", name="Save as the next version").click()
     page.get_by_text("Version 2 of the vocabulary is now the latest").wait_for()
 
-    cat = vocabulary_store.of(dataset).category("cat")
+    cat = vocabulary_store.current_vocabulary(dataset).category("cat")
     assert [part.key for part in cat.parts][-1] == "collar"
     assert dataset.vocabularies.count() == 2
 
@@ -46,7 +46,7 @@ def test_a_fault_is_said_at_the_part_and_can_be_mended(page, alice, dataset, sit
     page.get_by_role("button", name="Save as the next version").click()
     page.get_by_text("Version 2 of the vocabulary is now the latest").wait_for()
 
-    leg = vocabulary_store.of(dataset).category("cat").part("leg")
+    leg = vocabulary_store.current_vocabulary(dataset).category("cat").part("leg")
     assert dict(leg.merge) == {"left front": ("lfleg",)}
 
 

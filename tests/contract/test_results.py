@@ -493,7 +493,7 @@ def test_a_policy_as_an_older_version_stored_it_is_read(kept, coots, version):
     Policy.objects.filter(pk=coots.policy.pk).update(content=STORED[version])
     coots.refresh_from_db()
 
-    policy = policies.of(coots)
+    policy = policies.for_campaign(coots)
 
     stored_policies = {
         "of": policy,

@@ -123,7 +123,7 @@ def standing_labels(
     campaign: Campaign, items: list[int]
 ) -> dict[tuple[int, str], tuple[str, str | None]]:
     """As labels, of several images, by (item, class key)."""
-    graph, mode = store.of(campaign), campaign.settings["mode"]
+    graph, mode = store.load_graph(campaign), campaign.settings["mode"]
     labels_of_items = image_state.labels(campaign.pk, graph, items)
     rows = image_state.questions_of(campaign.pk, items)
     values: dict[tuple[int, str], tuple[str, str | None]] = {}
@@ -147,7 +147,7 @@ def lease(user: User, row: Question) -> Seat:
 
 def teach(campaign: Campaign, finished: int = 400) -> LearnedScenes:
     """Puts a calibration in force that knows two scenes of the small graph: pets and kitchens."""
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     shows = [{"dog", "cat"}, {"cup", "oven", "lamp"}]
     rare = {"person": 0.1}
     present = np.array(

@@ -152,7 +152,7 @@ class Command(ContractCommand):
 
     @verb("show the network and its embeddings")
     def status(self, options: CampaignOptions) -> Result:
-        network = networks.of(_campaign(options.campaign))
+        network = networks.for_campaign(_campaign(options.campaign))
         if network is None:
             return {"network": None}
         state = embedding.state(network)

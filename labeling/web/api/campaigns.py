@@ -154,7 +154,9 @@ class CampaignsViewSet(UndoActions):
         whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
         if not whole or int(stated) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})
-        estimate = forecasts.estimate(forecasts.known_number(int(stated)), policies.of(campaign))
+        estimate = forecasts.estimate(
+            forecasts.known_number(int(stated)), policies.for_campaign(campaign)
+        )
         return self.answer(EstimateSerializer, estimate)
 
     @extend_schema(responses=ProgressSerializer)

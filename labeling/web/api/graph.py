@@ -116,4 +116,4 @@ class GraphViewSet(CampaignViewSet):
         scenes.
         """
         row = self.campaign(RESEARCHER, REVIEWER)
-        return self.answer(PriceSerializer, graph_price_page.of(row))
+        return self.answer(PriceSerializer, graph_price_page.price_curve(row))

@@ -148,12 +148,12 @@ class ObjectViewSet(InDataset):
     filterset_class = ObjectFilters
 
     def item(self) -> Item:
-        rows = objects.of(self.dataset).select_related("image__dataset")
+        rows = objects.in_dataset(self.dataset).select_related("image__dataset")
         return get_or_404(rows, "There is no such object in this dataset.", pk=self.kwargs["pk"])
 
     def list(self, request: Request, dataset: str) -> Response:
         """Return the dataset's objects with their imported parts, in the order of import."""
-        rows = self.filter_queryset(objects.of(self.dataset))
+        rows = self.filter_queryset(objects.in_dataset(self.dataset))
         page = list(self.paginate_queryset(rows) or [])
         return self.get_paginated_response(ObjectSerializer(_rows(page), many=True).data)
 

@@ -193,7 +193,7 @@ class MemberViewSet(CampaignViewSet):
         return self._quotas(self._member(pk))
 
     def _quotas(self, member: Membership) -> Response:
-        rows = [row for row in quotas.of(member) if row.images is not None]
+        rows = [row for row in quotas.for_member(member) if row.images is not None]
         return self.answer(QuotasSerializer, {"quotas": rows})
 
     @extend_schema(responses={204: None})

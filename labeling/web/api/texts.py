@@ -36,7 +36,7 @@ class TextsViewSet(CampaignViewSet):
     def retrieve(self, request: Request, campaign: str) -> Response:
         """Return the annotators' texts in each language, and those missing."""
         row = self.campaign(RESEARCHER)
-        content = {"texts": texts.of(row), "coverage": texts.coverage(row)}
+        content = {"texts": texts.for_campaign(row), "coverage": texts.coverage(row)}
         return self.answer(TextsSerializer, content)
 
     @extend_schema(request=NewTextsSerializer, responses=TextsSerializer)

@@ -70,7 +70,7 @@ class QuotasForm(WordedForm):
     """The number of images of each topic that a member shall answer; empty means no quota."""
 
     def __init__(self, rows: Iterable[quotas.TopicQuota], *args: Any, **kwargs: Any) -> None:
-        """rows: from quotas.of."""
+        """rows: from quotas.for_member."""
         super().__init__(*args, **kwargs)
         self.rows = list(rows)
         for row in self.rows:

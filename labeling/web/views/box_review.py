@@ -38,7 +38,7 @@ def context(
     campaign: Campaign, question: Question, topic: str, refused: Any = None
 ) -> dict[str, object]:
     """Return the context of review_boxes.html. refused: a rejected verdict to continue with."""
-    pair = pair_history.of(campaign, question)
+    pair = pair_history.for_question(campaign, question)
     mode = question.step if question.step in (DRAW, COVER, REVIEW) else ""
     proposal = question_page.proposal(campaign, question)
     value = proposal.settlement.value if proposal else None

@@ -98,14 +98,14 @@ def _free_objects(campaign: Campaign) -> QuerySet[Item]:
     topics = campaign.topics.values("key")
     labels = GivenLabel.objects.filter(geometry__isnull=True, key__in=topics)
     known = labels.filter(item=OuterRef("pk"))
-    return objects.of(campaign.dataset).filter(Exists(known), ~Exists(questions))
+    return objects.in_dataset(campaign.dataset).filter(Exists(known), ~Exists(questions))
 
 
 def _item(campaign: Campaign, pk: int) -> Item:
     if not KINDS[campaign.kind].drawn:
         raise Refusal("This campaign has no drawings. Add gold as a question with its answer.")
     return get_or_404(
-        objects.of(campaign.dataset).select_related("image"),
+        objects.in_dataset(campaign.dataset).select_related("image"),
         "There is no such object in this campaign.",
         pk=pk,
     )

@@ -113,7 +113,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
     """Show a version of the graph and its changes."""
     campaign = watched_campaign(request, name)
     row = _version(campaign, version)
-    content = store.of(row)
+    content = store.load_graph(row)
     before = campaign.graphs.filter(version__lt=version).order_by("-version").first()
     return render_campaign(
         request,
@@ -123,7 +123,7 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
         version=row,
         shown=content,
         before=before,
-        changes=_changes(store.of(before), content) if before else None,
+        changes=_changes(store.load_graph(before), content) if before else None,
         rows=graph_outline.outline(content, {}),
     )
 
@@ -161,12 +161,12 @@ def graph_price(request: SignedIn, name: str) -> HttpResponse:
         campaign,
         "price",
         form=form,
-        found=graph_price_page.of(campaign),
+        found=graph_price_page.price_curve(campaign),
     )
 
 
 def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> HttpResponse:
-    current = store.of(campaign) if campaign.graph_id else None
+    current = store.load_graph(campaign) if campaign.graph_id else None
     search = request.GET.get("q", "").strip()[:200]
     text = json.dumps(current.content(), ensure_ascii=False, indent=1) if current else ""
     counts = graph_outline.counts_of(campaign) if current else {}
@@ -210,7 +210,7 @@ def _versions(campaign: Campaign) -> list[dict[str, object]]:
 def _graph(campaign: Campaign) -> replaying.QuestionGraph:
     if campaign.graph_id is None:
         raise NotYours("This campaign has no question graph yet.")
-    return store.of(campaign)
+    return store.load_graph(campaign)
 
 
 def _version(campaign: Campaign, version: int) -> Graph:

@@ -106,7 +106,7 @@ def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 def _object(dataset: Dataset, pk: int) -> Item:
     return get_or_404(
-        objects.of(dataset).select_related("image__dataset"),
+        objects.in_dataset(dataset).select_related("image__dataset"),
         "There is no such object in this dataset.",
         pk=pk,
     )
@@ -121,7 +121,7 @@ def _radius(text: str) -> float:
 
 
 def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, object]:
-    vocabulary = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.current_vocabulary(dataset)
     parted = objects.described([item])[item.pk]
     category = vocabulary.category(parted.category) if vocabulary else None
     parts = objects_page.drawn(parted, category)
@@ -204,7 +204,7 @@ def _shown(merge: Merge) -> dict[str, object]:
 
 def _neighbours(dataset: Dataset, item: Item) -> dict[str, int | None]:
     """Return the objects before and after this one."""
-    rows = objects.of(dataset)
+    rows = objects.in_dataset(dataset)
     before = rows.filter(image_id__lte=item.image_id).exclude(
         image_id=item.image_id, pk__gte=item.pk
     )

@@ -47,7 +47,7 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     ended = job.state in Job.ENDED
     report = part_imports.report_of(job)
     may_import = may_add(request.user, dataset)
-    vocabulary = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.current_vocabulary(dataset)
     context = {
         "dataset": dataset,
         "job": job,

@@ -163,7 +163,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one member: stage with reasons, decisions and latest answers."""
     campaign = own_campaign(request, name)
     membership = _any_member(campaign, pk)
-    rows = quotas.of(membership)
+    rows = quotas.for_member(membership)
     form = QuotasForm(rows) if len(rows) <= MAX_QUOTAS else None
     return _person(request, campaign, membership, form)
 
@@ -174,7 +174,7 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Set the member's quotas by topic."""
     campaign = own_campaign(request, name)
     membership = _any_member(campaign, pk)
-    form = QuotasForm(quotas.of(membership), request.POST)
+    form = QuotasForm(quotas.for_member(membership), request.POST)
     if not form.is_valid():
         return _person(request, campaign, membership, form)
     left = quotas.assign(membership, request.user, form.images_by_topic())
@@ -187,7 +187,7 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def _person(
     request: SignedIn, campaign: Campaign, membership: Membership, form: QuotasForm | None
 ) -> HttpResponse:
-    policy = policies.of(campaign)
+    policy = policies.for_campaign(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
     signals = person_page.signals_of(membership, policy) if watched else []
     kept = membership.standing
@@ -328,7 +328,7 @@ def _people(
     many: InvitationsForm | None = None,
 ) -> HttpResponse:
     # Propose as many uses as one question may need annotators.
-    most = policies.of(campaign)["max_votes"]
+    most = policies.for_campaign(campaign)["max_votes"]
     everybody = progress.members(campaign)
     page = page_of(request, everybody.filter(left_at=None), PAGE)
     left = everybody.exclude(left_at=None)

@@ -25,8 +25,8 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     active people.
     """
     campaign = own_campaign(request, name)
-    asks, current = KINDS[campaign.kind].asks, policies.of(campaign)
-    advice = target_advice.of(campaign)
+    asks, current = KINDS[campaign.kind].asks, policies.for_campaign(campaign)
+    advice = target_advice.for_campaign(campaign)
     has_target = current["target_error"] is not None or bool(advice and advice.proposed)
     if request.method == "GET":
         form = PolicyForm(initial=current, asks=asks, has_target=has_target)
@@ -60,7 +60,9 @@ def _page(
     form: PolicyForm,
     preview: dict[str, object] | None = None,
 ) -> HttpResponse:
-    content = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
+    content = (
+        form.policy() if form.is_bound and form.is_valid() else policies.for_campaign(campaign)
+    )
     return render_campaign(
         request,
         "labeling/policy.html",
@@ -72,7 +74,7 @@ def _page(
         preview=preview,
         apply="apply" in request.POST,
         advice=annotator_checks.advice(content),
-        targets=target_advice.of(campaign),
+        targets=target_advice.for_campaign(campaign),
         content=content,
         by_table=content["method"] == "vote-table",
         actions=policies.ACTIONS,

@@ -138,7 +138,7 @@ def _pilot(
         fits=piloting.fits(campaign),
         pilot=piloting.state(campaign),
         asking=_waiting(campaign, "pilot"),
-        by_table=policies.of(campaign)["method"] == "vote-table",
+        by_table=policies.for_campaign(campaign)["method"] == "vote-table",
     )
 
 

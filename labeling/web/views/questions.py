@@ -75,7 +75,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if KINDS[campaign.kind].asks == CHAINS:
         values = [row.answer.value for row in history.answers if not row.replaced]
         pair = {
-            "pair": pair_history.of(campaign, question),
+            "pair": pair_history.for_question(campaign, question),
             "boxes": pair_history.picture(question, values),
         }
     return render_campaign(

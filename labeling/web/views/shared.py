@@ -41,7 +41,7 @@ def render_campaign(
     request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
 ) -> HttpResponse:
     """Render a page inside a campaign's frame: name, state and tabs."""
-    in_review = question_counts.of(campaign.pk).review
+    in_review = question_counts.of_campaign(campaign.pk).review
     role = role_in(campaign, request.user)
     frame = {
         "campaign": campaign,

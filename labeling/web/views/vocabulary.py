@@ -84,7 +84,7 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
     """Remove a category from the vocabulary."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
-    vocabulary = vocabulary_store.of(dataset)
+    vocabulary = vocabulary_store.current_vocabulary(dataset)
     category = vocabulary.category(key) if vocabulary else None
     if vocabulary is None or category is None:
         raise NotYours("The vocabulary does not, or no longer, have this category.")

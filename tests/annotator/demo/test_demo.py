@@ -138,7 +138,7 @@ def test_open_campaigns_have_words_in_german_and_chinese_until_others_are_given(
 
     build.load()
 
-    assert texts.of(campaign) == {"de": {"title": "Anders"}}
+    assert texts.for_campaign(campaign) == {"de": {"title": "Anders"}}
 
 
 def test_the_command_says_what_it_loaded():

@@ -79,7 +79,7 @@ def test_a_graph_takes_gold_as_a_file(page, site, dataset, begin):
 
 def test_parts_take_a_drawing_as_gold(page, site, dataset, begin):
     parted.objects_in(dataset, 2)
-    cat = objects.of(dataset).select_related("image").earliest("pk")
+    cat = objects.in_dataset(dataset).select_related("image").earliest("pk")
     row = {"image": cat.image.name, "object": cat.name, "answer": DRAWING}
     begin("Part polygons")
     page.fill("#id_gold", json.dumps(row))

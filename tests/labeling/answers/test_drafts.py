@@ -28,7 +28,7 @@ def test_every_saving_makes_the_next_version(seat):
     first = drafts.save(seat, {"a": 1}, 0, "laptop")
     second = drafts.save(seat, {"a": 2}, first, "phone")
 
-    draft = drafts.of([seat])[seat.pk]
+    draft = drafts.by_seat([seat])[seat.pk]
     assert second == first + 1
     assert (draft.content, draft.version, draft.device) == ({"a": 2}, second, "phone")
 

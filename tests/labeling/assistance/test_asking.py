@@ -78,7 +78,7 @@ def test_a_click_gives_the_outline_under_it(seat):
     outline = from_json(proposal.polygons)
     # A cell of the made-up network is a pixel here.
     assert regions.iou(outline, parted.square(*prompted.RED)) > 0.8
-    assert proposal.sha256 == networks.of(seat.question.campaign).sha256
+    assert proposal.sha256 == networks.for_campaign(seat.question.campaign).sha256
 
 
 def test_the_same_question_is_the_same_proposal(seat):
@@ -211,7 +211,7 @@ def test_a_provenance_of_another_form_is_refused(bob, campaign, seat, came):
 
 def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
     factories.join(charlie, campaign)
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     for person in (bob, charlie):
         claiming.next_page(person, campaign)
         seats = Seat.objects.filter(annotator=person).select_related("question__item")
@@ -227,7 +227,7 @@ def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
 def test_the_arm_of_a_seat_stays(campaign, bob):
     claiming.next_page(bob, campaign)
     seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
 
     first = arms.assisted(seats, campaign, network)
 
@@ -240,7 +240,7 @@ def test_of_a_page_every_image_has_an_embedding_or_nobody_is_helped(campaign, bo
     seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
     ImageEmbedding.objects.first().delete()
 
-    assert set(arms.assisted(seats, campaign, networks.of(campaign)).values()) == {False}
+    assert set(arms.assisted(seats, campaign, networks.for_campaign(campaign)).values()) == {False}
 
 
 def test_two_drawings_of_one_proposal_do_not_settle_a_question(campaign, bob, charlie):

@@ -102,7 +102,7 @@ def test_bad_files_leave_nothing_behind(alice, dataset, tmp_path):
 
 @pytest.mark.usefixtures("commands_here")
 def test_the_budget_chooses_by_hash_and_another_budget_adds_to_it(campaign):
-    network = networks.of(campaign)
+    network = networks.for_campaign(campaign)
     assert network is not None
     SegmentationNetwork.objects.update(budget=2 * ONE)
     prompted.embed(campaign)

@@ -34,7 +34,7 @@ def _seeded(monkeypatch):
 def cats(dataset):
     """Two cats, each an item of its photograph."""
     parted.objects_in(dataset, 2)
-    return list(objects.of(dataset))
+    return list(objects.in_dataset(dataset))
 
 
 def frames_of(dataset, cats, count=3):
@@ -355,7 +355,7 @@ def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):
     alice, bob = factories.make_user("alice"), factories.make_user("bob")
     dataset = factories.make_dataset(alice)
     parted.objects_in(dataset, 2)
-    cats = list(objects.of(dataset))
+    cats = list(objects.in_dataset(dataset))
     names = frames_of(dataset, cats, 4)
     first = ask(alice, dataset, names[::2], "first")
     second = ask(alice, dataset, names[1::2], "second")

@@ -136,7 +136,7 @@ def test_bad_texts_are_refused_with_place_and_cure_and_change_nothing(
         texts.replace(coots, alice, payload)
 
     assert refused.value.message == message
-    assert texts.of(coots) == {"de": german["de"]}
+    assert texts.for_campaign(coots) == {"de": german["de"]}
 
 
 def test_a_file_that_is_no_json_names_its_line():
@@ -149,7 +149,7 @@ def test_a_file_with_what_is_no_text_is_refused_on_its_page(as_alice, coots, ger
     page = as_alice.post(PAGE, {"texts": upload("texts.json", text)})
 
     assert "is not valid text" in text_of(page) or "Texts are strings" in text_of(page)
-    assert texts.of(coots) == german
+    assert texts.for_campaign(coots) == german
 
 
 def test_a_class_takes_name_definition_and_guidance_alone(coots, alice, key):
@@ -179,7 +179,7 @@ def test_texts_go_up_and_down_by_page(as_alice, coots, german, key):
     assert '<th scope="row" lang="de">Deutsch</th>' in page
     assert "attachment" in file["Content-Disposition"]
     assert answer["Location"] == PAGE
-    assert texts.of(coots)["zh-hans"] == {"title": "骨顶鸡"}
+    assert texts.for_campaign(coots)["zh-hans"] == {"title": "骨顶鸡"}
     assert f"<code>classes.{key}</code>" in text_of(as_alice.get(PAGE))
     assert "fr is not a language of this site" in text_of(refused)
     assert Decision.objects.filter(content__changed=["texts"]).count() == 2

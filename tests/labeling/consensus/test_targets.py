@@ -179,8 +179,8 @@ def test_audits_measure_the_error_too_and_every_night(alice, dataset):
     assert (learned.gold, learned.audited, learned.wrong) == (0, 20, 0)
     shares = [row.share for row in sorted(learned.targets, key=lambda row: row.target)]
     assert shares == sorted(shares)
-    advice = target_advice.of(campaign)
+    advice = target_advice.for_campaign(campaign)
     assert (advice.known, advice.needed, advice.proposed.target) == (20, 0, 0.15)
     lifecycle.change_policy(campaign, alice, {"method": "posterior", "target_error": 0.05})
     campaign.refresh_from_db()
-    assert target_advice.of(campaign).needed == 60
+    assert target_advice.for_campaign(campaign).needed == 60

@@ -44,8 +44,8 @@ def put(dataset, *parted, **more):
 
 
 def the(dataset, **fields) -> PartedObject:
-    return objects.described(objects.of(dataset).filter(**fields))[
-        objects.of(dataset).get(**fields).pk
+    return objects.described(objects.in_dataset(dataset).filter(**fields))[
+        objects.in_dataset(dataset).get(**fields).pk
     ]
 
 
@@ -68,7 +68,7 @@ def test_an_object_comes_back_as_it_was_put(pond):
 def test_an_object_is_derived_from_its_whole_image(pond):
     put(pond, TABBY)
 
-    item = objects.of(pond).get()
+    item = objects.in_dataset(pond).get()
     assert item.derived_from == Item.objects.get(image=item.image, region__isnull=True)
     assert objects.category_of(item) == CAT
     assert objects.category_of(item.derived_from) == ""
@@ -88,7 +88,7 @@ def test_objects_without_a_name_are_numbered_by_image_and_category(pond):
     put(pond, TABBY, replace(TABBY, box=(0, 0, 9, 9)), replace(TABBY, category=DOG))
     put(pond, replace(TABBY, image="1.png"), replace(TABBY, box=(1, 1, 9, 9)))
 
-    rows = objects.of(pond).values_list("image__name", "name")
+    rows = objects.in_dataset(pond).values_list("image__name", "name")
     assert sorted(rows) == [
         ("0.png", "cat-1"),
         ("0.png", "cat-2"),
@@ -185,7 +185,7 @@ def test_queries_grow_neither_with_objects_nor_with_parts(pond, django_assert_ma
     with django_assert_max_num_queries(10):
         put(pond, *many)
     with django_assert_max_num_queries(3):
-        assert len(objects.described(objects.of(pond))) == 40
+        assert len(objects.described(objects.in_dataset(pond))) == 40
 
 
 def test_pieces_without_merges_are_kept_as_one_merge(pond):
@@ -202,4 +202,4 @@ def test_a_label_of_the_whole_image_is_no_objects_affair(pond):
     whole = Item.objects.get(image__name="0.png", region__isnull=True)
     GivenLabel.objects.create(item=whole, key=DOG, created_at=timezone.now())
 
-    assert len(objects.described(objects.of(pond))) == 1
+    assert len(objects.described(objects.in_dataset(pond))) == 1

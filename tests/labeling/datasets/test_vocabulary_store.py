@@ -26,7 +26,7 @@ def with_tail() -> dict:
 
 def test_a_dataset_starts_without_a_vocabulary(dataset):
     assert vocabulary_store.current(dataset) is None
-    assert vocabulary_store.of(dataset) is None
+    assert vocabulary_store.current_vocabulary(dataset) is None
 
 
 def test_the_shipped_vocabulary_becomes_the_first_version(alice, dataset):
@@ -34,7 +34,7 @@ def test_the_shipped_vocabulary_becomes_the_first_version(alice, dataset):
 
     assert (made.version, made.created_by) == (1, alice)
     assert vocabulary_store.current(dataset) == made
-    assert vocabulary_store.of(dataset) == shipped()
+    assert vocabulary_store.current_vocabulary(dataset) == shipped()
     assert made.sha256 == shipped().digest()
 
 
@@ -46,7 +46,7 @@ def test_a_change_is_the_next_version_and_the_one_before_stays(alice, dataset):
 
     assert (first.version, second.version) == (1, 2)
     assert Vocabulary.objects.get(pk=first.pk).content == before
-    assert vocabulary_store.of(dataset).category("dog").part("tail") is not None
+    assert vocabulary_store.current_vocabulary(dataset).category("dog").part("tail") is not None
     assert vocabulary_store.read(first).category("dog").part("tail") is None
 
 

@@ -29,7 +29,7 @@ COOT = "n02018207"
 def right(campaign: Campaign) -> StateCounts:
     """The campaign's counts, which are what its rows say."""
     assert question_counts.differences(campaign.pk) == {}
-    return question_counts.of(campaign.pk)
+    return question_counts.of_campaign(campaign.pk)
 
 
 @pytest.fixture

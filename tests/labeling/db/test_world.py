@@ -30,6 +30,6 @@ def test_the_migration_counts_what_is_there_and_forgets_it(world):
     MIGRATION.count(apps, editor)
 
     assert differences() == {}
-    assert question_counts.of(world.campaign.pk).questions
+    assert question_counts.of_campaign(world.campaign.pk).questions
     MIGRATION.forget(apps, editor)
     assert not QuestionCount.objects.exists()

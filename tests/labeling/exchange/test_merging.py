@@ -28,7 +28,7 @@ def meadow(alice, run_jobs):
 
 @pytest.fixture
 def item(meadow):
-    return objects.of(meadow).get()
+    return objects.in_dataset(meadow).get()
 
 
 def leg(item):
@@ -118,7 +118,7 @@ def test_one_leg_changes_and_the_other_stays(alice, run_jobs):
     ]
     both = (*cow().parts, *second_leg)
     brought(dataset, run_jobs, sent(cow(parts=both)))
-    item = objects.of(dataset).get()
+    item = objects.in_dataset(dataset).get()
     before = leg(item)
 
     part, _ = merging.choose(item, "leg", "right front", 0.8, alice)

@@ -38,7 +38,7 @@ def test_the_settings_say_what_the_vocabulary_says_of_each_part(cats, dataset):
 
 
 def test_drawing_has_rules_of_its_own_unless_somebody_says_otherwise(cats):
-    policy = policies.of(cats)
+    policy = policies.for_campaign(cats)
 
     assert (policy["votes"], policy["review"], policy["lease_minutes"]) == (1, "all", 120)
 
@@ -47,7 +47,7 @@ def test_people_get_objects_to_draw(cats, bob):
     seats = claiming.next_page(bob, cats).seats
 
     assert {seat.topic for seat in seats} == {parted.CAT}
-    assert len(seats) == policies.of(cats)["page_size"]
+    assert len(seats) == policies.for_campaign(cats)["page_size"]
 
 
 def test_some_objects_alone_may_be_asked_about(alice, dataset):
@@ -148,7 +148,7 @@ def test_a_researcher_opens_one_by_the_form(alice, dataset, client):
     campaign = Campaign.objects.get(name="cats")
     assert campaign.questions.count() == 3
     assert (campaign.settings["ask_half"], campaign.settings["ask_outline"]) == (True, False)
-    assert policies.of(campaign)["votes"] == 2
+    assert policies.for_campaign(campaign)["votes"] == 2
 
 
 def test_the_form_names_a_category_that_is_not_there(alice, dataset, client):

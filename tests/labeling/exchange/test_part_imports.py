@@ -23,7 +23,7 @@ from tests.labeling.part_files import COW, brought, cow, sent
 
 
 def known(dataset):
-    return list(objects.described(objects.of(dataset)).values())
+    return list(objects.described(objects.in_dataset(dataset)).values())
 
 
 def rows():
@@ -164,7 +164,7 @@ def test_names_that_the_vocabulary_lacks_are_counted_and_come_in_once_it_has_the
     assert report.unknown_categories == [{"category": "zebra", "part": "", "count": 1}]
     assert part_imports.is_kept(job)
 
-    content = vocabulary_store.of(meadow).content()
+    content = vocabulary_store.current_vocabulary(meadow).content()
     for category in content["categories"]:
         if category["key"] == COW:
             category["parts"].append({"key": "udder"})
@@ -190,7 +190,7 @@ def test_pieces_too_far_apart_are_flagged(meadow, run_jobs):
     report = part_imports.report_of(brought(meadow, run_jobs, sent(cow(parts=far)), how=how))
 
     assert report.apart_count == 1
-    item = objects.of(meadow).get()
+    item = objects.in_dataset(meadow).get()
     assert report.apart == [
         {"image": "2008_000585.jpg", "object": "cow-1", "item": item.pk, "part": "left front leg"}
     ]
@@ -243,7 +243,7 @@ def test_an_import_that_was_cut_off_goes_on_behind_its_last_batch(meadow, run_jo
     queue.run(job.pk)
     job.refresh_from_db()
     assert (job.state, part_imports.report_of(job).read) == (Job.State.QUEUED, 2)
-    assert objects.of(meadow).count() == 2
+    assert objects.in_dataset(meadow).count() == 2
 
     queue.run(job.pk)
 
@@ -253,7 +253,7 @@ def test_an_import_that_was_cut_off_goes_on_behind_its_last_batch(meadow, run_jo
     assert calls == [2, 2, 2, 1]
     assert (report.read, report.objects, report.new) == (6, 5, 5)
     assert len(report.unknown_categories) == 1
-    assert objects.of(meadow).count() == 5
+    assert objects.in_dataset(meadow).count() == 5
 
 
 def test_faults_told_before_a_job_was_cut_off_are_told_once(meadow, run_jobs, monkeypatch):
@@ -289,7 +289,7 @@ def test_another_worker_that_took_the_job_over_is_left_alone(meadow):
     with pytest.raises(queue.LeaseLost):
         part_imports.execute(job)
 
-    assert not objects.of(meadow).exists()
+    assert not objects.in_dataset(meadow).exists()
 
 
 def test_without_a_vocabulary_nothing_is_taken_and_the_cure_is_named(alice):
@@ -347,7 +347,7 @@ def test_a_file_that_is_none_fails_with_a_sentence_and_changes_nothing(
 
     assert any(word in text for word in words.split("|")), text
     assert "Error:" not in text
-    assert not objects.of(meadow).exists()
+    assert not objects.in_dataset(meadow).exists()
 
 
 def test_a_zip_bomb_is_refused(meadow, run_jobs, monkeypatch):

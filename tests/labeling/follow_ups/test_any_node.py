@@ -68,7 +68,7 @@ def truth(graph, image: int) -> set[str]:
 
 def finish(campaign, images) -> None:
     """Answers these images as they are until nothing of them is open."""
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     images = list(images)
     while waiting := {image: nodes for image in images if (nodes := open_nodes(campaign, image))}:
         for image, nodes in waiting.items():
@@ -218,14 +218,14 @@ def test_a_release_of_the_same_answers_is_the_same_release(campaign, run_jobs):
 
 
 def test_cost_to_come_goes_by_the_curve_once_it_is_known(campaign, run_jobs):
-    counts = question_counts.of(campaign.pk)
+    counts = question_counts.of_campaign(campaign.pk)
     by_graph = forecasts.of_campaign(campaign, counts)
     assert by_graph.low < by_graph.high
 
     learn(campaign)
     run_jobs()
 
-    counts = question_counts.of(campaign.pk)
+    counts = question_counts.of_campaign(campaign.pk)
     forecast = forecasts.of_campaign(campaign, counts)
     assert forecast.low == forecast.high <= max(by_graph.high, counts.questions)
 
@@ -253,7 +253,7 @@ def test_without_a_price_learned_keeps_its_meaning(alice, photographs):
 
 def answer(person, campaign, run_jobs) -> None:
     """This person answers whatever is asked, truthfully, to the end."""
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     while seats := claiming.next_page(person, campaign).seats:
         sent = []
         for seat in seats:

@@ -378,7 +378,7 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
     alice, dataset, monkeypatch
 ):
     campaign = make(alice, dataset, order="learned", opened=False)
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     # On 100 images there was never an animal, mostly a person, and half the time a kitchen.
     labels = np.zeros((100, len(graph.nodes)), np.int8)
     labels[:90, graph.index["person"]] = 1

@@ -112,7 +112,7 @@ def _check(campaign: Campaign) -> None:
     rows = Question.objects.filter(campaign=campaign)
     assert not rows.filter(follow_up=True).exists()
     assert not rows.filter(state__in=["open", "review"]).exists()
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     items = dict(rows.values_list("item_id", "item__image__name"))
     asked_rows = image_state.questions_of(campaign.pk, list(items))
     for item in items:

@@ -62,7 +62,7 @@ def test_a_class_is_described_by_its_question_only_where_that_says_more_than_its
 def test_the_same_graph_again_is_the_same_version(draft, alice):
     first = store.define(draft, alice, GRAPH)
 
-    assert store.define(draft, alice, store.of(draft).content()) == first
+    assert store.define(draft, alice, store.load_graph(draft).content()) == first
     assert draft.decisions.filter(kind=Decision.Kind.GRAPH).count() == 1
 
 
@@ -81,7 +81,7 @@ def test_a_change_is_the_next_version_and_says_how_much_it_changes(draft, alice)
     assert decision.reason == "no people"
     first, second = draft.graphs.order_by("version")
     assert second.pk == draft.graph_id
-    assert store.of(first).diff(store.of(second))["removed"] == ["person"]
+    assert store.load_graph(first).diff(store.load_graph(second))["removed"] == ["person"]
 
 
 def test_guidance_written_on_a_topics_page_stays_until_the_node_changes(draft, alice):
@@ -120,7 +120,7 @@ def test_only_campaigns_of_the_kind_have_a_graph(coots, alice):
     with pytest.raises(Refusal, match="asks by no graph"):
         store.define(coots, alice, GRAPH)
     with pytest.raises(Refusal, match="no question graph yet"):
-        store.of(coots)
+        store.load_graph(coots)
 
 
 def test_a_closed_campaign_keeps_its_graph(alice, dataset):
@@ -145,10 +145,15 @@ def test_a_change_has_every_image_looked_at_only_where_something_was_asked(draft
 
 def test_a_graph_is_built_once_in_a_process(draft, alice):
     version = store.define(draft, alice, GRAPH)
-    built = store.of(draft)
+    built = store.load_graph(draft)
 
     with CaptureQueriesContext(connection) as queries:
-        assert store.of(draft) is store.of(version.pk) is store.of(version) is built
+        assert (
+            store.load_graph(draft)
+            is store.load_graph(version.pk)
+            is store.load_graph(version)
+            is built
+        )
 
     assert len(queries) == 2
 
@@ -156,7 +161,7 @@ def test_a_graph_is_built_once_in_a_process(draft, alice):
 def test_ilsvrcs_graph_loads_whole(draft, alice):
     store.define(draft, alice, store.load_ilsvrc())
 
-    graph = store.of(draft)
+    graph = store.load_graph(draft)
     assert (len(graph.nodes), len(graph.roots), len(graph.leaves)) == (245, 17, 200)
     assert draft.topics.count() == 245
     assert graph.sha256 == replaying.shipped("ilsvrc").sha256

@@ -27,24 +27,24 @@ def test_new_policies_stop_early_and_older_ones_do_not(alice, dataset):
     campaign = lifecycle.create(
         alice, name="fresh", title="Fresh", kind="contains", dataset=dataset, policy={"votes": 7}
     )
-    assert policies.of(campaign)["stop_early"] == "decided"
+    assert policies.for_campaign(campaign)["stop_early"] == "decided"
     lifecycle.change_policy(campaign, alice, {"votes": 5})
     campaign.refresh_from_db()
-    assert policies.of(campaign)["stop_early"] == "decided"
+    assert policies.for_campaign(campaign)["stop_early"] == "decided"
 
     del campaign.policy.content["stop_early"]
     campaign.policy.save()
 
-    assert policies.of(campaign)["stop_early"] == "never"
-    lifecycle.change_policy(campaign, alice, policies.of(campaign))
+    assert policies.for_campaign(campaign)["stop_early"] == "never"
+    lifecycle.change_policy(campaign, alice, policies.for_campaign(campaign))
     campaign.refresh_from_db()
     assert campaign.policy.version == 2
     lifecycle.change_policy(campaign, alice, {"votes": 3})
     campaign.refresh_from_db()
-    assert policies.of(campaign)["stop_early"] == "never"
+    assert policies.for_campaign(campaign)["stop_early"] == "never"
     lifecycle.change_policy(campaign, alice, {"votes": 3, "stop_early": "decided"})
     campaign.refresh_from_db()
-    assert policies.first_votes(policies.of(campaign)) == 2
+    assert policies.first_votes(policies.for_campaign(campaign)) == 2
 
 
 @for_each(

@@ -266,9 +266,9 @@ def test_pages_go_on_after_an_image_and_cost_the_same(alice, dataset, monkeypatc
 
 def test_settlements_are_rebuilt_as_they_are(alice, campaign, crowd):
     finish(campaign, crowd, A, NEAR_A)
-    before = question_counts.of(campaign.pk).settled
+    before = question_counts.of_campaign(campaign.pk).settled
     decide(campaign, alice, "first")
 
     assert list(settling.rebuild(campaign)) == []
-    assert question_counts.of(campaign.pk).settled == before + 1
+    assert question_counts.of_campaign(campaign.pk).settled == before + 1
     assert campaign.questions.filter(state="settled").count() == before + 1

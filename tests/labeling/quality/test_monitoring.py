@@ -147,7 +147,7 @@ def test_researchers_and_reviewers_are_never_watched(pond, bob, golden, role):
     pond.memberships.filter(user=bob).update(role=role)
 
     assert monitoring.watch(pond) == []
-    assert monitoring.preview(pond, policies.of(pond)) == []
+    assert monitoring.preview(pond, policies.for_campaign(pond)) == []
     assert member(pond, bob).standing == {}
 
 
@@ -321,10 +321,10 @@ def test_the_preview_says_whom_a_policy_would_stop_and_changes_nothing(pond, bob
     give(bob, golden[:14], [*wrong(golden[:2]), *right(golden[2:14])])
     fine = others(pond, bob)[0]
     give(fine, golden, right(golden))
-    loose = policies.of(pond) | {"good_accuracy": 0.6, "bad_accuracy": 0.3}
+    loose = policies.for_campaign(pond) | {"good_accuracy": 0.6, "bad_accuracy": 0.3}
 
-    assert [row.pseudonym for row in monitoring.preview(pond, policies.of(pond))] == []
-    strict = policies.of(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
+    assert [row.pseudonym for row in monitoring.preview(pond, policies.for_campaign(pond))] == []
+    strict = policies.for_campaign(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
     [row] = monitoring.preview(pond, strict)
 
     assert (row.pseudonym, row.action) == (bob.pseudonym, "pause")
@@ -338,7 +338,7 @@ def test_the_preview_knows_the_other_signals_from_the_last_watch(pond, alice, bo
         give(user, open_questions, ["yes", "no"] * 30, ms=4000)
     give(bob, open_questions, ["yes", "no"] * 30, ms=1200)
     monitoring.watch(pond, bob)
-    policy = policies.of(pond)
+    policy = policies.for_campaign(pond)
 
     assert monitoring.preview(pond, policy | {"speed_action": "pause"}) == []
     [row] = monitoring.preview(pond, policy | {"speed_action": "pause", "speed_share": 0.5})
@@ -350,7 +350,7 @@ def test_a_policy_that_stops_everybody_must_be_confirmed(pond, alice, bob, golde
     everybody = [bob, *others(pond, bob)]
     for user in everybody:
         give(user, golden[:16], [*wrong(golden[:4]), *right(golden[4:16])])
-    strict = policies.of(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
+    strict = policies.for_campaign(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
 
     assert monitoring.would_block_everyone(pond, strict)
     with pytest.raises(Conflict, match="all current annotators") as caught:
@@ -367,7 +367,7 @@ def test_a_policy_that_stops_everybody_must_be_confirmed(pond, alice, bob, golde
 def test_an_empty_campaign_stops_nobody(coots, bob):
     coots.memberships.filter(user=bob).delete()
 
-    assert not monitoring.would_block_everyone(coots, policies.of(coots))
+    assert not monitoring.would_block_everyone(coots, policies.for_campaign(coots))
 
 
 def test_watching_one_person_takes_as_many_queries_for_a_hundred_answers(
@@ -386,11 +386,11 @@ def test_watching_one_person_takes_as_many_queries_for_a_hundred_answers(
 
 
 def test_preview_takes_as_many_queries_for_more_people(pond, golden):
-    few = query_count(lambda: monitoring.preview(pond, policies.of(pond)))
+    few = query_count(lambda: monitoring.preview(pond, policies.for_campaign(pond)))
     for user in people(pond, 6, "more"):
         give(user, golden[:6], wrong(golden[:6]))
 
-    assert query_count(lambda: monitoring.preview(pond, policies.of(pond))) == few <= 6
+    assert query_count(lambda: monitoring.preview(pond, policies.for_campaign(pond))) == few <= 6
 
 
 def test_the_job_watches_one_person(pond, bob, golden):

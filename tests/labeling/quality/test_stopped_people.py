@@ -100,7 +100,7 @@ def test_a_paused_persons_answers_are_late_whenever_their_lease_ends(coots, alic
     assert (result.status, result.code) == ("accepted", "")
     assert Answer.objects.get().late
     free = coots.questions.get(seats__token=seat).seats_free
-    assert free == policies.of(coots)["votes"]
+    assert free == policies.for_campaign(coots)["votes"]
 
 
 @for_each("value", [[], {}, ["none"], None, 1])

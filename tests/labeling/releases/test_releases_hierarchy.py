@@ -92,7 +92,7 @@ def test_answers_name_node_class_and_order(home):
 def test_the_graph_and_given_labels_are_in_the_folder(home):
     read = freezing.read(freezing.freeze(home))
 
-    assert read.graph().sha256 == store.of(home).sha256
+    assert read.graph().sha256 == store.load_graph(home).sha256
     assert list(read.known_labels()) == [
         {
             "image": "1.png",
@@ -137,7 +137,7 @@ def test_labels_read_back_are_the_labels_that_stand(home):
     fields = ("question__item", "question__topic")
     rows = Settlement.objects.filter(question__campaign=home).order_by("pk")
     sure = {(item, node): stated for item, node, stated in rows.values_list(*fields, "probability")}
-    nodes = store.of(home).by_key
+    nodes = store.load_graph(home).by_key
 
     read = {
         (line["image"], line["wnid"]): (
@@ -239,7 +239,7 @@ def test_random_answers_read_back_as_algorithm_1_labels_them(alice, dataset, mod
     """People answer at random, in random order; the plain algorithm gives the same labels."""
     chance = random.Random(7)
     campaign = make(alice, dataset, images=6, mode=mode)
-    graph = store.of(campaign)
+    graph = store.load_graph(campaign)
     orders: dict[int, list[tuple[str, str]]] = {image: [] for image in range(6)}
     for _ in itertools.repeat(None, 200):
         rows = list(

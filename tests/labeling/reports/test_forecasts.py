@@ -133,10 +133,10 @@ def test_nothing_more_is_forecast_once_all_is_settled(home):
 
 
 def test_classes_per_image_are_a_setting(home):
-    plain = forecasts.of_campaign(home, question_counts.of(home.pk))
+    plain = forecasts.of_campaign(home, question_counts.of_campaign(home.pk))
     home.settings |= {"present": 5.6}
 
-    more = forecasts.of_campaign(home, question_counts.of(home.pk))
+    more = forecasts.of_campaign(home, question_counts.of_campaign(home.pk))
 
     assert more.likely == plain.high
 
@@ -152,7 +152,7 @@ def test_finished_images_update_the_forecast(home):
             question.pk, question.topic = None, f"more {number}"
             question.save(force_insert=True)
     question_counts.reconcile(home.pk)
-    counts = question_counts.of(home.pk)
+    counts = question_counts.of_campaign(home.pk)
 
     forecast = forecasts.of_campaign(home, counts)
 
@@ -240,7 +240,7 @@ def test_a_campaign_of_boxes_is_forecast_with_the_steps_to_come(alice, dataset):
 
     assert forecast == forecasts.of_pairs(3, 1.0)
     # A drawing and a look for more by one, a check by two.
-    assert forecasts.estimate(forecast, policies.of(campaign)).low.answers == 16
+    assert forecasts.estimate(forecast, policies.for_campaign(campaign)).low.answers == 16
     to_come = round((forecast.high - 3) * 4 / 3)
     assert progress.progress(campaign).answers_left_range == (3 + 12, 3 + to_come)
     assert question_counts.differences(campaign.pk) == {}

@@ -43,7 +43,7 @@ def test_an_import_is_done_once_more(alices, meadow, run_jobs):
     run_jobs()
 
     assert response.status_code == 202
-    assert objects.of(meadow).count() == 1
+    assert objects.in_dataset(meadow).count() == 1
 
 
 @for_each(
@@ -95,7 +95,7 @@ def test_objects_are_listed_with_their_parts_and_found_by_image_and_category(
 def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
     brought(meadow, run_jobs, sent(cow()))
     before = GivenLabel.objects.get(key="leg").geometry
-    url = f"{HOME}objects/{objects.of(meadow).get().pk}/"
+    url = f"{HOME}objects/{objects.in_dataset(meadow).get().pk}/"
     body = {"part": "leg", "instance": "left front"}
 
     chosen = alices.post(f"{url}merge/", body | {"radius": 50}, format="json").json()
@@ -126,7 +126,7 @@ def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
 def test_a_merge_that_cannot_be_is_refused(alices, meadow, run_jobs, body, status):
     brought(meadow, run_jobs, sent(cow()))
     before = list(GivenLabel.objects.values())
-    url = f"{HOME}objects/{objects.of(meadow).get().pk}/merge/"
+    url = f"{HOME}objects/{objects.in_dataset(meadow).get().pk}/merge/"
 
     assert alices.post(url, body, format="json").status_code == status
     assert list(GivenLabel.objects.values()) == before

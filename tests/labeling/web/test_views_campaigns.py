@@ -96,7 +96,7 @@ def test_a_new_naming_campaign_takes_gold(desk, dataset):
 
 def test_a_new_parts_campaign_takes_gold(desk, alice, dataset):
     parted.objects_in(dataset, 2)
-    known = objects.of(dataset).select_related("image").earliest("pk")
+    known = objects.in_dataset(dataset).select_related("image").earliest("pk")
     row = {"image": known.image.name, "object": known.name, "answer": GOLD}
     form = filled(dataset, kind="parts")
 

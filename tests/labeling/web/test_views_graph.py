@@ -59,7 +59,7 @@ def filled(dataset, **changes) -> dict:
 
 def edges(campaign: Campaign) -> dict[str, list[str]]:
     campaign.refresh_from_db()
-    return {node.id: list(node.parents) for node in store.of(campaign).nodes}
+    return {node.id: list(node.parents) for node in store.load_graph(campaign).nodes}
 
 
 # A new campaign
@@ -260,7 +260,7 @@ def test_one_click_loads_ilsvrcs_graph(desk, campaign):
 
     campaign.refresh_from_db()
     assert campaign.graph.version == 2
-    assert len(store.of(campaign).nodes) == 245
+    assert len(store.load_graph(campaign).nodes) == 245
 
 
 @pytest.mark.parametrize("form", ["file", "text", "yaml"])
@@ -398,7 +398,7 @@ def test_a_graph_changed_by_somebody_else_meanwhile_is_not_overwritten(desk, cam
         assert "Version 2 of the graph is newer than the one you edited" in page
     campaign.refresh_from_db()
     assert campaign.graphs.count() == 2
-    assert store.of(campaign).node("cat").guidance == "No lions."
+    assert store.load_graph(campaign).node("cat").guidance == "No lions."
     assert "Lions too." in third
 
 

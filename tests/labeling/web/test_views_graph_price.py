@@ -107,7 +107,7 @@ def test_the_api_says_the_same(home, as_alice):
 def test_the_marks_of_the_figure_lie_inside_it(home):
     teach(home)
 
-    figure = graph_price_page.of(home).figure
+    figure = graph_price_page.price_curve(home).figure
 
     for at in (*figure.missed, *figure.false, *figure.current, *figure.plain):
         assert figure.left <= at.x <= figure.width

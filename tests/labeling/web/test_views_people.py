@@ -124,4 +124,4 @@ def test_a_list_with_a_fault_invites_nobody(desk, coots, people, refusal):
 def test_the_form_proposes_as_many_people_as_a_question_may_need(desk, coots):
     response = desk.get("/campaigns/coots/people/")
 
-    assert response.context["form"]["max_uses"].value() == policies.of(coots)["max_votes"]
+    assert response.context["form"]["max_uses"].value() == policies.for_campaign(coots)["max_votes"]

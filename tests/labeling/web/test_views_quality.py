@@ -269,7 +269,7 @@ def test_a_target_is_asked_for_only_where_one_was_set_or_is_supported(alice, dat
     page = text_of(client.get("/campaigns/coots/policy/"))
     assert "You cannot set a target error yet" in page
     assert "Error to compare with the target" not in page
-    rules = {**policies.of(campaign), "votes": 7, "target_error": "", "max_votes": 9}
+    rules = {**policies.for_campaign(campaign), "votes": 7, "target_error": "", "max_votes": 9}
     assert client.post("/campaigns/coots/policy/", rules).status_code == 302
     campaign.refresh_from_db()
     stored = campaign.policy.content

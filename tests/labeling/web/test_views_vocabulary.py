@@ -58,7 +58,7 @@ def test_a_dataset_without_one_offers_the_shipped_one_by_one_click(desk, dataset
     page = text_of(desk.post(f"{PAGE}start/", follow=True))
 
     assert "Version 1 of the vocabulary is now the latest" in page
-    assert vocabulary_store.of(dataset) == shipped()
+    assert vocabulary_store.current_vocabulary(dataset) == shipped()
 
 
 def test_the_page_shows_categories_parts_pieces_and_guidance(desk, dataset, alice):
@@ -120,7 +120,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
     )
 
     assert "Version 2 of the vocabulary is now the latest" in page
-    assert "tail" in vocabulary_store.of(dataset).category("dog").by_key
+    assert "tail" in vocabulary_store.current_vocabulary(dataset).category("dog").by_key
 
 
 @for_each(
@@ -204,14 +204,14 @@ def test_a_part_is_changed_added_moved_and_taken_out(desk, dataset, small):
     page = text_of(desk.post(DOG, dog_form(**changes), follow=True))
 
     assert "Version 2" in page
-    dog = vocabulary_store.of(dataset).category("dog")
+    dog = vocabulary_store.current_vocabulary(dataset).category("dog")
     assert dog.guidance == "All breeds."
     assert [part.key for part in dog.parts] == ["tail", "leg"]
     assert dog.part_of("rlleg") == ("leg", "right")
     assert dog.part_of("stern") == ("tail", "")
     assert dog.part("leg").holes
     # The cat's parts were its own copy.
-    assert vocabulary_store.of(dataset).category("cat").part("head") is not None
+    assert vocabulary_store.current_vocabulary(dataset).category("cat").part("head") is not None
 
 
 @for_each(
@@ -256,7 +256,10 @@ def test_a_new_category_is_the_last_one_and_may_be_the_first(desk, dataset):
     desk.post(f"{PAGE}new/", sent | {"key": "n02121620", "name": "cat", "version": 1})
     page = text_of(desk.post(f"{PAGE}new/", sent | {"name": "hound", "version": 2}))
 
-    assert [c.name for c in vocabulary_store.of(dataset).categories] == ["dog", "cat"]
+    assert [c.name for c in vocabulary_store.current_vocabulary(dataset).categories] == [
+        "dog",
+        "cat",
+    ]
     assert "The name n02084071 means the category dog already" in page
 
 
@@ -264,7 +267,7 @@ def test_a_category_is_taken_out_but_not_the_last(desk, dataset, small):
     desk.post(f"{DOG}remove/")
     page = text_of(desk.post(f"{PAGE}categories/n02121620/remove/", follow=True))
 
-    assert [c.name for c in vocabulary_store.of(dataset).categories] == ["cat"]
+    assert [c.name for c in vocabulary_store.current_vocabulary(dataset).categories] == ["cat"]
     assert "has no categories" in page
 
 
@@ -296,7 +299,7 @@ def test_a_version_says_what_it_changed_and_comes_down_as_yaml(desk, dataset, sm
     assert "What changed since version 1" in page
     assert "All breeds." in page
     assert "dog: head" in page
-    assert parse(file.content.decode()) == vocabulary_store.of(dataset)
+    assert parse(file.content.decode()) == vocabulary_store.current_vocabulary(dataset)
     assert file["Content-Disposition"] == 'attachment; filename="pond-vocabulary-2.yaml"'
     assert desk.get(f"{PAGE}9/").status_code == 404
 

@@ -33,7 +33,7 @@ class MadPages(BenchmarkKind[MadResult]):
 
     def moving(self, benchmark: Benchmark) -> Moving:
         now = progress.progress(benchmark.campaign)
-        estimate = competitions.estimate(now.questions, policies.of(benchmark.campaign))
+        estimate = competitions.estimate(now.questions, policies.for_campaign(benchmark.campaign))
         return Moving(
             mark=(now.finished, now.answers),
             is_moving=benchmark.campaign.state == Campaign.State.OPEN,

@@ -142,7 +142,7 @@ def _open(benchmark: Benchmark, actor: User, wordnet: WordNet | None) -> Campaig
         dataset=source.dataset,
         instructions="Choose what the image shows. If several classes fit, take the most precise.",
         vocabulary=vocabulary_of(benchmark, wordnet),
-        policy=policies.of(source),
+        policy=policies.for_campaign(source),
     )
     members = source.memberships.active().exclude(user=actor)
     Membership.objects.bulk_create(
