@@ -142,7 +142,7 @@ def _undecodable_line(path: Path) -> int | None:
     return None
 
 
-def csv_lines(rows_to_write: Iterable[Iterable[object]], end: str = "\n") -> Iterator[str]:
+def csv_lines(rows_to_write: Iterable[Iterable[object]]) -> Iterator[str]:
     """Yield the rows as lines of CSV; text that a spreadsheet would run gets a leading quote.
 
     None becomes an empty cell. The quote is removed when the file is read.
@@ -151,7 +151,7 @@ def csv_lines(rows_to_write: Iterable[Iterable[object]], end: str = "\n") -> Ite
     ['name,change\\n', "'=1+1,-2\\n", 'b,\\n']
     """
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator=end)
+    writer = csv.writer(stream, lineterminator="\n")
     for row in rows_to_write:
         writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
         yield stream.getvalue()

@@ -188,7 +188,8 @@ def coarse(file: IO[bytes], *, max_pixels: int, side: int) -> tuple[Image.Image,
 def _shown(image: Image.Image) -> Image.Image:
     image.load()
     turn = UPRIGHT.get(_orientation(image))
-    converted = _to_srgb(image)
+    # sRGB in mode RGB or L, with transparency on white.
+    converted = _in_srgb(_flat(image), image.info.get("icc_profile"))
     return converted if turn is None else converted.transpose(turn)
 
 
@@ -268,11 +269,6 @@ def _orientation(image: Image.Image) -> int:
         # A damaged EXIF block is no reason to refuse a picture that decodes.
         return 1
     return orientation if orientation in UPRIGHT else 1
-
-
-def _to_srgb(image: Image.Image) -> Image.Image:
-    """Return a new sRGB image in mode RGB or L, with transparency on white."""
-    return _in_srgb(_flat(image), image.info.get("icc_profile"))
 
 
 def _in_srgb(flat: Image.Image, profile: bytes | None) -> Image.Image:

@@ -12,8 +12,6 @@ from annotator.kinds.base import Page
 from labeling.kinds.base import load
 from labeling.models import Campaign
 
-__all__ = ["Page", "page_of"]
-
 
 def page_of(campaign: Campaign) -> Page:
     """Return the page of the campaign's kind."""

@@ -10,7 +10,6 @@ from annotator.pages import bodies, seats
 from annotator.pages.worded import campaign_for
 from labeling.answers import drafts
 from labeling.answers.submitted_answers import read_token
-from labeling.models import Campaign, Seat
 
 
 @require_POST
@@ -46,10 +45,6 @@ def label_seat(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    seat = _seat(request, campaign, body)
+    # Raises NotYours, also for a seat of another campaign.
+    seat = seats.seat_of(person(request), read_token(body.get("seat")), campaign)
     return JsonResponse(seats.describe([seat], person(request), campaign))
-
-
-def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Seat:
-    """Return the seat that the body names. Raises NotYours, also for a seat of another campaign."""
-    return seats.seat_of(person(request), read_token(body.get("seat")), campaign)

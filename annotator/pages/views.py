@@ -90,7 +90,7 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
         return _answer_by_form(request, campaign)
     if tutorial.is_due(person(request), campaign):
         return redirect("tutorial", campaign.name)
-    membership = _membership(person(request), campaign)
+    membership = Membership.objects.active().filter(user=person(request), campaign=campaign).first()
     try:
         page = _seats_to_show(request, campaign)
     except InTraining:
@@ -286,7 +286,3 @@ def instructions_image(request: HttpRequest, name: str, signed: str) -> HttpResp
     except (BadSignature, Image.DoesNotExist):
         raise NotYours(gettext("The instructions have no such picture.")) from None
     return seats.image_response(image, seats.cache_seconds(campaign))
-
-
-def _membership(user: User, campaign: Campaign) -> Membership | None:
-    return Membership.objects.active().filter(user=user, campaign=campaign).first()

@@ -231,15 +231,10 @@ def reader(user: User, campaign: Campaign) -> LaneReader:
         # SQLite returns UTC without a time zone.
         counted_at=row[15] and row[15].replace(tzinfo=UTC),
         policy=policy,
-        by_topic=topic_pages(campaign),
+        by_topic=KINDS[campaign.kind].topic_pages,
         quota=None if row[17] is None else json.loads(row[17]),
         is_over=bool(row[18]),
     )
-
-
-def topic_pages(campaign: Campaign) -> bool:
-    """Return whether the campaign's kind hands out pages of one topic."""
-    return KINDS[campaign.kind].topic_pages
 
 
 # A closed seat can be leased again. One that this person gave back comes last

@@ -16,20 +16,20 @@ def refusal(message: str) -> Refusal:
     return Refusal(message, field="value", code="bad_value")
 
 
-def clean_box(value: object, width: int, height: int, subject: str = "The box") -> Box:
+def clean_box(value: object, width: int, height: int) -> Box:
     """Return the box rounded to tenths. width, height: of the upright image.
 
     Raises Refusal unless it lies in the image and has an area.
     """
     if not isinstance(value, list) or len(value) != 4:
-        raise refusal(f"{subject} is a list of four numbers: left, top, right, bottom.")
-    x0, y0, x1, y1 = (_number(side, subject) for side in value)
+        raise refusal("The box is a list of four numbers: left, top, right, bottom.")
+    x0, y0, x1, y1 = (_number(side, "The box") for side in value)
     if min(x0, y0) < 0 or x1 > width or y1 > height:
-        raise refusal(f"{subject} extends beyond the upright image of {width} × {height} pixels.")
+        raise refusal(f"The box extends beyond the upright image of {width} × {height} pixels.")
     # Round first: 12.1 − 11.1 is less than 1 in binary.
     if round(x1 - x0, 1) < 1 or round(y1 - y0, 1) < 1:
         raise refusal(
-            f"{subject} has no area of a pixel: its right side must lie right of the left one, and"
+            "The box has no area of a pixel: its right side must lie right of the left one, and"
             " the bottom below the top."
         )
     return x0, y0, x1, y1

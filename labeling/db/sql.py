@@ -104,11 +104,11 @@ def _lost_race(error: Exception) -> bool:
     return True
 
 
-def locking(of: str = "", *, skip: bool = False) -> str:
+def locking(*, skip: bool = False) -> str:
     """Return the clause that locks the rows read, without blocking foreign-key checks on them."""
     if not connection.features.has_select_for_update:
         return ""
-    return f" FOR NO KEY UPDATE{f' OF {of}' if of else ''}{' SKIP LOCKED' if skip else ''}"
+    return f" FOR NO KEY UPDATE{' SKIP LOCKED' if skip else ''}"
 
 
 def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -68,7 +68,7 @@ def dawid_skene(
     annotators, items, labels: (N,) whole numbers; the result does not depend on their order, to the
     bit. class_prior: pseudo-counts, one or (K,). confusion_prior: pseudo-counts in every cell of
     everyone's matrix: one, (K, K) or (A, K, K), row the truth; a heavier diagonal assumes that
-    people are better than chance, `pooled_prior` that they are alike. known: (I,) labels known
+    people are better than chance. known: (I,) labels known
     beforehand (gold), else -1; known_in_prior=False keeps them out of the class prior (for balanced
     gold). start: "majority", the shares of the votes, or posteriors (I, K). It stops when the
     log-likelihood (plus the log of the priors, which are maximised with it) gains less than
@@ -217,22 +217,6 @@ class _State:
             labels,
             ties,
         )
-
-
-def pooled_prior(answers: AnswerTable, strength: float = 2.0, known: Ints | None = None) -> Floats:
-    """Return (K, K) pseudo-counts that sum to `strength` per row: the confusions of the whole
-    crowd.
-
-    An empirical Bayes prior: people with few answers are assumed to be like the others. The crowd's
-    rates come from the shares of the votes, or from the items with known labels.
-    """
-    votes = answers.counts
-    if known is None:
-        truth = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
-    else:
-        truth = np.eye(len(answers.classes))[known] * (known >= 0)[:, None]
-    crowd = truth.T @ votes + 0.5
-    return np.asarray(strength * crowd / crowd.sum(axis=1, keepdims=True))
 
 
 def fit(answers: AnswerTable, **options: object) -> DawidSkene:

@@ -112,7 +112,8 @@ def learn_vote_tables(
     least-squares monotone table.
     """
     up, down = np.asarray(yes, np.int64), np.asarray(no, np.int64)
-    truth = _own_majority(up, down) if good is None else np.asarray(good, float)
+    majority = np.where(up == down, np.nan, (up > down).astype(float))
+    truth = majority if good is None else np.asarray(good, float)
     used = (up + down >= calibration_votes) & ~np.isnan(truth)
     if not used.any():
         raise ValueError(
@@ -131,10 +132,6 @@ def learn_vote_tables(
         weights = sub_votes(up[in_topic], down[in_topic], truth[in_topic], size)
         tables[name] = _table(*weights, pooled, strength, int(in_topic.sum()))
     return tables
-
-
-def _own_majority(yes: NDArray[np.int64], no: NDArray[np.int64]) -> Floats:
-    return np.where(yes == no, np.nan, (yes > no).astype(float))
 
 
 def sub_votes(

@@ -25,7 +25,6 @@ from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen
 
 Pairs = Sequence[tuple[str, str]]
-BATCH = 2_000
 # Detectors repeat boxes and return uncertain ones. Of boxes that overlap by half, only the most
 # confident is shown; each pair shows at most MAX_PER_PAIR.
 SAME_IOU = 0.5

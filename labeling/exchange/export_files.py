@@ -196,7 +196,9 @@ def _image_of(release: Release, name: str) -> Image:
 def execute(job: Job) -> None:
     """Write the zip of the job. Idempotent."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
-    format_name, options = job.payload["format"], _options_in(job)
+    # Jobs from before there were options have none.
+    options = exporting.FormatOptions(**job.payload.get("options", {}))
+    format_name = job.payload["format"]
     path = _path(release, format_name, options)
     forget_old()
     if shared_files.find(path, _stored_name(path)).exists():
@@ -258,11 +260,6 @@ def _export_job(release: Release, format_name: str, options: exporting.FormatOpt
             return latest
         payload: dict[str, Any] = {"release": release.pk, "format": format_name, "options": chosen}
         return queue.enqueue(KIND, key, payload, release.campaign)
-
-
-def _options_in(job: Job) -> exporting.FormatOptions:
-    # Jobs from before there were options have none.
-    return exporting.FormatOptions(**job.payload.get("options", {}))
 
 
 def _folder() -> Path:

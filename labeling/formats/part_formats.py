@@ -22,5 +22,3 @@ PART_FORMATS: dict[str, ModuleType] = {
     "png": indexed_png,
     "label-studio": label_studio_parts,
 }
-
-__all__ = ["PART_FORMATS"]

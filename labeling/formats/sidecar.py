@@ -67,12 +67,9 @@ def file_name(name: str) -> str:
     if not safe.strip(". ") or safe[-1] in ". ":
         safe = safe.replace(".", "%2E").replace(" ", "%20") or "%"
     if len(safe.encode()) > MAX_NAME_BYTES:
-        safe = f"{safe.encode()[:100].decode(errors='ignore')}~{_digest(name)}"
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        safe = f"{safe.encode()[:100].decode(errors='ignore')}~{digest}"
     return safe
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def files_in(path: Path, ending: str) -> Iterable[Path]:

@@ -64,7 +64,7 @@ def define(
         _define_topics(current, graph, old)
         content = {"version": version.version, "sha256": graph.sha256}
         if old is not None:
-            content |= _summary(old.diff(graph))
+            content |= {kind: len(rows) for kind, rows in old.diff(graph).items()}
         Decision.objects.record(current, Decision.Kind.GRAPH, actor, content, reason)
         if current.questions.exists():
             enqueue_replanning(current)
@@ -84,10 +84,6 @@ def _check_base(before: Version | None, instead_of: int | None) -> None:
 def enqueue_replanning(campaign: Campaign) -> None:
     """Replan all images of the campaign in the background (following.py)."""
     queue.enqueue("look again", str(campaign.pk), campaign=campaign)
-
-
-def _summary(diff: dict[str, list[Any]]) -> dict[str, int]:
-    return {kind: len(rows) for kind, rows in diff.items()}
 
 
 def _define_topics(campaign: Campaign, graph: QuestionGraph, old: QuestionGraph | None) -> None:

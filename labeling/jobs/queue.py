@@ -270,7 +270,8 @@ def sweep() -> dict[str, int]:
             counts["given_up"] += _give_up(job, now)
             continue
         # Clear the claim: the former holder can neither renew nor finish, and anyone may claim.
-        if not _unchanged(job).update(claim="", leased_until=Now() + _patience(job, now)):
+        patience = min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
+        if not _unchanged(job).update(claim="", leased_until=Now() + patience):
             continue
         if not _send(job.pk, job.kind, PATIENT_SEND_SECONDS):
             Job.objects.filter(pk=job.pk, claim="", state=job.state).update(
@@ -379,10 +380,6 @@ def _unchanged(job: Job):
     return Job.objects.filter(
         pk=job.pk, state=job.state, claim=job.claim, leased_until=job.leased_until
     )
-
-
-def _patience(job: Job, now: datetime) -> timedelta:
-    return min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
 
 
 def _wait_for_store(job: Job, fault: StoreUnreachable) -> None:

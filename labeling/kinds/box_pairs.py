@@ -18,17 +18,6 @@ from labeling.boxes.rules import BoxRules
 from labeling.geometry.boxes import Box
 from labeling.kinds.boxes import STEPS
 
-__all__ = [
-    "ASIDE",
-    "REVIEW",
-    "PairQuestion",
-    "ReplayedPair",
-    "Wanted",
-    "content_of",
-    "first_question",
-    "replay",
-]
-
 # Marks the content of a question that replay withdrew and may reopen. A question that a researcher
 # withdrew has no mark.
 ASIDE = "aside"

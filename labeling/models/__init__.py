@@ -16,6 +16,7 @@
 | work.py | Job, Release, ReplacedRelease |
 """
 
+# ruff: noqa: F401
 from labeling.models.assistance import Assistance, ImageEmbedding, Proposal, SegmentationNetwork
 from labeling.models.campaigns import (
     Calibration,
@@ -55,51 +56,3 @@ from labeling.models.questions import (
     Settlement,
 )
 from labeling.models.work import Job, Release, ReplacedRelease
-
-__all__ = [
-    "Answer",
-    "ApiToken",
-    "Assistance",
-    "Audit",
-    "Calibration",
-    "Campaign",
-    "CampaignText",
-    "Candidate",
-    "Dataset",
-    "Decision",
-    "Draft",
-    "Example",
-    "Flag",
-    "GivenLabel",
-    "Gold",
-    "Graph",
-    "Image",
-    "ImageEmbedding",
-    "ImageRank",
-    "Import",
-    "InstructionsVersion",
-    "Invitation",
-    "Item",
-    "Job",
-    "Membership",
-    "NamedProposal",
-    "Policy",
-    "Proposal",
-    "Question",
-    "QuestionCount",
-    "Quota",
-    "Release",
-    "ReplacedRelease",
-    "SavedView",
-    "Seat",
-    "SecondAnswer",
-    "SegmentationNetwork",
-    "SentBack",
-    "Settlement",
-    "Tombstone",
-    "Topic",
-    "User",
-    "Verification",
-    "Vocabulary",
-    "canonical_username",
-]

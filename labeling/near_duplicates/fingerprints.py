@@ -58,12 +58,6 @@ def fingerprint(image: Image.Image) -> Fingerprint | None:
     return _packed(waves > np.median(waves, axis=1, keepdims=True))
 
 
-def distance(first: Fingerprint, second: Fingerprint) -> int:
-    """Return the least Hamming distance of one whole to any view of the other, 0 to 64."""
-    ways = np.concatenate([first ^ second[0], second ^ first[0]])
-    return int(np.bitwise_count(ways).min())
-
-
 def to_bytes(fingerprint: Fingerprint | None) -> bytes:
     """Return the fingerprint for the database, STORED bytes; empty for a plain image."""
     return b"" if fingerprint is None else fingerprint.astype("<u8").tobytes()

@@ -161,16 +161,15 @@ def latest_sample(campaign: Campaign) -> int | None:
     return last
 
 
-def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
+def next_for(user: User, campaign: Campaign) -> Audit | None:
     """Return an unanswered audit for this person, or None.
 
-    Audits that become gold come first, then those of the sample (default: the latest). Questions
+    Audits that become gold come first, then those of the latest sample. Questions
     that this person answered or decided are skipped. Different people usually get different audits;
     a reload returns the same one.
     """
     check_auditor(user, campaign)
-    sample = latest_sample(campaign) if sample is None else sample
-    audits = _open_to(user, campaign).filter(Q(sample=sample) | Q(for_gold=True))
+    audits = _open_to(user, campaign).filter(Q(sample=latest_sample(campaign)) | Q(for_gold=True))
     audits = audits.order_by("-for_gold", "pk")
     rows = list(audits.values_list("pk", flat=True)[: BATCH * 2])
     # An audit given to them before comes first: its subject bars them from other questions.

@@ -275,13 +275,11 @@ def decide(
 ) -> tuple[str, str]:
     """Return the strongest action of these reasons, and their sentences."""
     action = max((row["action"] for row in reasons), key=ACTIONS.index, default="none")
-    if action == "train" and not (policy["training_questions"] and _unseen(membership)):
+    if action == "train" and not (
+        policy["training_questions"] and qualifying.unseen(membership).exists()
+    ):
         action = "pause"
     return action, " ".join(row["words"] for row in reasons if row["action"] != "none")
-
-
-def _unseen(membership: Membership) -> bool:
-    return bool(qualifying.unseen(membership).exists())
 
 
 def _save_figures(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from labeling.errors import Refusal
-from labeling.question_graph.graph import (
+from labeling.question_graph.graph import (  # noqa: F401
     GraphError,
     Node,
     QuestionGraph,
@@ -21,28 +21,6 @@ from labeling.question_graph.graph import (
     read,
     shipped,
 )
-
-__all__ = [
-    "EXPLICIT",
-    "GIVEN",
-    "INFERRED",
-    "INHERITED",
-    "MODES",
-    "NO",
-    "UNKNOWN",
-    "YES",
-    "GraphError",
-    "Node",
-    "QuestionGraph",
-    "Replay",
-    "build",
-    "check_given",
-    "gold_conflicts",
-    "parse",
-    "read",
-    "replay",
-    "shipped",
-]
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 EXPLICIT, INHERITED, GIVEN, INFERRED = "explicit", "inherited", "given", "inferred"

@@ -13,11 +13,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, NotRequired, TypedDict
 
-from labeling.boxes.chain import ABSENT, COMPLETE, FLAGS, PARTIAL, UNKNOWN
+from labeling.boxes.chain import ABSENT, FLAGS
 from labeling.estimators.intervals import Z95
 
 BOXES_FILE, COVERAGE_FILE = "boxes.jsonl", "coverage.jsonl"
-STATES = (COMPLETE, ABSENT, PARTIAL, UNKNOWN)
 # Sample size assumed for the default deviation of a person whose skill was not learned.
 MIN_SIDES = 2
 DIGITS = 6
@@ -43,7 +42,7 @@ class BoxLine(TypedDict):
 
 
 class CoverageLine(TypedDict):
-    """A line of coverage.jsonl. state: one of STATES."""
+    """A line of coverage.jsonl. state: complete, absent, partial or unknown."""
 
     image: str
     wnid: str

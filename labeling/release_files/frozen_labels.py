@@ -73,7 +73,7 @@ class LabelLine(TypedDict):
 
     probability: the model's own. error: the probability that the label is wrong, where gold or
     audits measured it. votes: number without abstentions. interval: of a probability that is a
-    share of votes. flags: of each box. coverage: one of frozen_boxes.STATES. queries: that found
+    share of votes. flags: of each box. coverage: a state of its pair. queries: that found
     the image.
     """
 

@@ -46,7 +46,7 @@ class PersonAnswerRow:
     agrees: bool | None
 
 
-def recent_answers(membership: Membership, limit: int = SHOWN) -> list[PersonAnswerRow]:
+def recent_answers(membership: Membership) -> list[PersonAnswerRow]:
     """Return the person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
@@ -54,7 +54,7 @@ def recent_answers(membership: Membership, limit: int = SHOWN) -> list[PersonAns
             annotator_id=membership.user_id, question__campaign=campaign, state=Seat.State.ANSWERED
         )
         .select_related("question__item__image")
-        .order_by("-ordinal", "-pk")[:limit]
+        .order_by("-ordinal", "-pk")[:SHOWN]
     )
     questions = [seat.question for seat in seats]
     answers = _latest([seat.pk for seat in seats])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from labeling.estimators import dawid_skene, kernels
-from labeling.estimators.aggregation import AnswerTable, majority, posterior
-from labeling.estimators.dawid_skene import FLOOR, MatricesTooLarge, fit, pooled_prior
+from labeling.estimators.aggregation import majority, posterior
+from labeling.estimators.dawid_skene import FLOOR, MatricesTooLarge, fit
 from tests.cases import for_each
 from tests.labeling import crowds
 
@@ -321,22 +321,6 @@ def test_a_prior_reads_truth_by_row_and_may_differ_between_people():
     assert run(crowd, confusion_prior=each).confusions[11] == pytest.approx(
         second_prior / 1e10, abs=1e-6
     )
-
-
-def test_the_pooled_prior_is_the_crowds_confusion():
-    rows = [(str(who), str(item), "ny"[item % 2]) for who in range(5) for item in range(40)]
-    answers = AnswerTable.from_rows(rows)
-
-    prior = pooled_prior(answers, strength=4.0)
-
-    assert prior.sum(axis=1) == pytest.approx([4, 4])
-    assert prior[0, 0] == pytest.approx(4 * 100.5 / 101)
-    known = np.full(40, -1)
-    known[0] = answers.classes.index("y")
-    flipped = pooled_prior(answers, strength=1.0, known=known)
-    # The one known item is a "y" that five people called "n"; of true "n" nothing is known.
-    assert flipped[1] == pytest.approx([5.5 / 6, 0.5 / 6])
-    assert flipped[0] == pytest.approx([0.5, 0.5])
 
 
 def test_a_start_of_ones_own_is_used():
