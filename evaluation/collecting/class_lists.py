@@ -16,6 +16,8 @@ from labeling.records import Record
 
 # Mean share of the image; a class with a larger share leaves hardly anything else in it.
 LARGE = 0.5
+# Replacements suggested for a class that goes out.
+CANDIDATES = 5
 ABOVE, COVERS, MERGED, WITHIN = (
     "above other classes",
     "covers the image",
@@ -212,7 +214,6 @@ def suggest(
     rule: tuple[Basic, str],
     scales: Mapping[str, float] | None = None,
     largest: float = LARGE,
-    replacements: int = 5,
 ) -> Suggested:
     """Return a list without overlaps, classes that cover the image, and classes below the basic
     level.
@@ -249,7 +250,7 @@ def suggest(
         replacements=[
             Replaced(
                 **{key: getattr(change, key) for key in ("wnid", "name", "line")},
-                candidates=_candidates(change, left, wordnet, gone)[:replacements],
+                candidates=_candidates(change, left, wordnet, gone)[:CANDIDATES],
             )
             for change in changes
             if change.becomes is None

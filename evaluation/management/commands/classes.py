@@ -14,7 +14,7 @@ from evaluation.readers.box_files import BoxReading
 from evaluation.readers.shipped import classes_file
 from evaluation.scoring import explaining
 from evaluation.scoring.analysis import scales_of
-from labeling.bounded_numbers import share, whole
+from labeling.bounded_numbers import share
 from labeling.files import atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, refusals, verb
 from labeling.management.options import argument, option
@@ -38,7 +38,6 @@ class CheckOptions:
         metavar="TRUTH|RELEASE",
     )
     images: Path | None = option("image,width,height rows of their images", metavar="FILE")
-    inclusive: bool = option("x1 and y1 are last pixels")
     largest: float = option(
         "of the image that a class may take in the mean (0.5)",
         class_lists.LARGE,
@@ -54,9 +53,6 @@ class CheckOptions:
 
 @dataclass(kw_only=True)
 class SuggestOptions(CheckOptions):
-    replacements: int = option(
-        "classes to name for one that goes out (5)", 5, type=whole(), metavar="N"
-    )
     out: Path = option("the new list of wnids", metavar="CLASSES.txt")
     changes: Path | None = option("wnid,becomes,why rows", metavar="CHANGES.csv")
 
@@ -82,7 +78,7 @@ class Command(ContractCommand):
         class_list = class_lists.read(options.classes, wordnet)
         rule = _rule(wordnet, options.basic)
         suggestion = class_lists.suggest(
-            class_list, wordnet, rule, _scales(options), options.largest, options.replacements
+            class_list, wordnet, rule, _scales(options), options.largest
         )
         with atomic_write(out) as file:
             file.writelines(f"{wnid}\n" for wnid in suggestion.classes)
@@ -114,13 +110,13 @@ def _detection_classes(wordnet: WordNet) -> ClassList:
 
 def _scales(options: CheckOptions) -> dict[str, float] | None:
     """Return the mean share of the image that objects of each class take; None without boxes."""
-    boxes, images, inclusive = options.boxes, options.images, options.inclusive
+    boxes, images = options.boxes, options.images
     if boxes is None:
-        if images or inclusive:
-            raise UsageError("--images and --inclusive tell of --boxes, which is missing")
+        if images:
+            raise UsageError("--images tells of --boxes, which is missing")
         return None
     if not (boxes / "release.json").is_file():
-        request = explaining.AnalysisInput(boxes, BoxReading(images=images, inclusive=inclusive))
+        request = explaining.AnalysisInput(boxes, BoxReading(images=images))
         difficulty = explaining.difficulty(request)
     else:
         with tempfile.TemporaryDirectory(prefix="boxes-") as scratch:

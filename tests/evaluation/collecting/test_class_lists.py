@@ -139,14 +139,12 @@ def test_what_is_suggested_has_nothing_left_to_say(class_list, wordnet):
 
 
 def test_what_could_come_instead_overlaps_with_nothing_that_is_left(class_list, wordnet):
-    suggested = class_lists.suggest(
-        class_list(DOG, ANIMAL, CAT), wordnet, rule(wordnet), replacements=9
-    )
+    suggested = class_lists.suggest(class_list(DOG, ANIMAL, CAT), wordnet, rule(wordnet))
 
     [instead] = suggested.replacements
     assert instead.wnid == ANIMAL
     wnids = [candidate.wnid for candidate in instead.candidates]
-    assert 0 < len(wnids) <= 9
+    assert 0 < len(wnids) <= class_lists.CANDIDATES
     assert [candidate.uses for candidate in instead.candidates] == sorted(
         (candidate.uses for candidate in instead.candidates), reverse=True
     )
@@ -186,6 +184,6 @@ def test_the_command_refuses_what_does_not_go_together(wordnet, tmp_path, shell)
     path = tmp_path / "classes.txt"
     path.write_text(f"{DOG}\n")
 
-    assert shell("classes", "check", path, "--inclusive")[0] == 2
+    assert shell("classes", "check", path, "--images", path)[0] == 2
     assert shell("classes", "suggest", path, "--out", path)[0] == 1
     assert path.read_text() == f"{DOG}\n"
