@@ -111,7 +111,7 @@ def score_cues(folder: Path) -> Arguments:
 def pool(folder: Path, *more: object) -> Arguments:
     return (
         *("mad", "select", "--predictions", make_pool(folder / "pool", images=60)),
-        *("--top-k", 3, "--reserve", 1, "--threads", 1, "--device", "cpu", *more),
+        *("--top-k", 3, "--reserve", 1, "--device", "cpu", *more),
     )
 
 
@@ -127,7 +127,7 @@ def mad_add(folder: Path, shell: Any) -> Arguments:
     assert shell(*pool(folder, "--classifiers", "alpha,beta", "--out", old))[0] == 0
     return (
         *("mad", "add", "--predictions", folder / "pool", "--into", old),
-        *("--classifier", "gamma", "--threads", 1, "--device", "cpu"),
+        *("--classifier", "gamma", "--device", "cpu"),
         *("--out", folder / "out.jsonl"),
     )
 

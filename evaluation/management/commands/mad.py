@@ -48,7 +48,6 @@ from labeling.management.printing import show, table
 from labeling.plurals import count_of
 
 RESTORE_FILE = "restore that file, or select again"
-THREADS = "by default as many as processors"
 
 
 @dataclass(kw_only=True)
@@ -105,7 +104,6 @@ class PoolOptions(EngineOptions):
         type=_distance,
         metavar=f"{'|'.join(DISTANCES)}|FILE.csv",
     )
-    threads: int = option(f"{THREADS}; a task of --on takes one", processors.count(), type=whole(1))
 
     def settings(self) -> dict[str, object]:
         """Return the settings that options set; those that are None are left out."""
@@ -144,7 +142,6 @@ class CutOptions:
     folder: Path = argument("a predictions folder", metavar="DIR")
     shards: int = option("folders; 1: DIR itself", type=whole(1), metavar="N")
     out: Path = option("pool.jsonl; the folders go into pool.shards")
-    threads: int = option(THREADS, processors.count(), type=whole(1))
 
 
 @dataclass(kw_only=True)
@@ -254,7 +251,7 @@ class Command(ContractCommand):
                 pairs,
                 levels,
                 settings.rule,
-                threads=options.threads,
+                threads=processors.count(),
                 device=_sorting_on(options.device),
                 progress=bar.update,
             )
@@ -269,7 +266,7 @@ class Command(ContractCommand):
     def pool(self, options: CutOptions) -> dict[str, object]:
         """Write pool.jsonl and the folders that its lines name."""
         written = sharded_pools.write_sharded(
-            options.folder, options.shards, options.out, options.threads
+            options.folder, options.shards, options.out, processors.count()
         )
         images = sum(shard.images for shard in written)
         return {"out": str(options.out), "shards": len(written), "images": images}
@@ -352,7 +349,7 @@ class Command(ContractCommand):
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
             settings_of_run: dict[str, Any] = {
-                "threads": options.threads,
+                "threads": processors.count(),
                 "device": _sorting_on(options.device),
             }
             if opened.count == 1:
@@ -414,7 +411,7 @@ class _Opened:
         wordnet: WordNet | None,
         shard: Shard | None = None,
     ) -> None:
-        predictions, pool, threads = options.predictions, options.pool, options.threads
+        predictions, pool, threads = options.predictions, options.pool, processors.count()
         self._rest: Iterator[PredictionPool] = iter(())
         self.count = 1
         if predictions is not None:

@@ -410,12 +410,3 @@ def test_an_input_is_never_overwritten(tmp_path):
 
         assert (refusal["file"], refusal["cure"]) == (str(command[-1]), "give another --out")
         assert command[-1].read_bytes() == before
-
-
-def test_no_threads_are_a_usage_error(tmp_path):
-    folder = make_pool(tmp_path / "pool")
-
-    code, _, err = mad("select", "--predictions", folder, "--threads", 0, "--out", tmp_path / "s")
-
-    assert code == 2
-    assert "--threads: '0' is not a whole number from 1" in err

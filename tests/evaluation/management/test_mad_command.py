@@ -17,7 +17,7 @@ NAMES = ("alpha", "beta", "gamma")
 
 
 def select(folder: Path, out: Path, *options: object) -> tuple[dict, list[dict], bytes]:
-    code, _, err = mad("select", "--predictions", folder, "--out", out, "--threads", 2, *options)
+    code, _, err = mad("select", "--predictions", folder, "--out", out, *options)
     assert (code, err) == (0, "")
     return read_lines(out)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.pool import mad, make_pool, read_lines, refused
 
 pytestmark = pytest.mark.usefixtures("wordnet")
-OPTIONS = ("--top-k", 10, "--reserve", 5, "--threads", 2)
+OPTIONS = ("--top-k", 10, "--reserve", 5)
 
 
 @pytest.fixture
