@@ -28,7 +28,7 @@ class ReleaseOptions:
     images: Path | None = option("folder of the photographs, by name", metavar="DIR")
 
 
-def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
+def find_release(name: str, number: int | None = None) -> tuple[Frozen, Release | None]:
     """Return the release, and its row if it was named by its campaign."""
     if Path(name).is_dir():
         return freezing.read(name), None

@@ -444,7 +444,7 @@ def _labels(
                 cure="give one line for each class that is in an image",
             )
         return chosen_labels, None
-    release, row = find_release(source, None)
+    release, row = find_release(source)
     return box_campaigns.pairs_of(release, classes), row
 
 

@@ -72,10 +72,7 @@ class LabelImportOptions(PartOptions):
 class ReportOptions:
     release: str = argument(RELEASE_HELP, metavar="CAMPAIGN|RELEASE")
     second: str = argument("another one, to compare", "", metavar="OTHER")
-    number: int | None = option("number of the campaign's release (default: the latest)")
-    second_number: int | None = option("of the second campaign's release; else the latest")
     windows: Path | None = option("CSV of objectness windows (image,rank,x0,y0,x1,y1), for clutter")
-    second_windows: Path | None = option("those of the second release")
 
 
 class Command(ContractCommand):
@@ -99,12 +96,12 @@ class Command(ContractCommand):
 
     @verb("figures of a release by class, beside those of a second one")
     def report(self, options: ReportOptions) -> Reports:
-        frozen, _ = find_release(options.release, options.number)
+        frozen, _ = find_release(options.release)
         first = release_report.report(frozen, options.windows)
         if not options.second:
             return Reports(release=first, second=None)
-        frozen, _ = find_release(options.second, options.second_number)
-        return Reports(release=first, second=release_report.report(frozen, options.second_windows))
+        frozen, _ = find_release(options.second)
+        return Reports(release=first, second=release_report.report(frozen))
 
     @verb("into a dataset, as given", "import")
     def bring_in(self, options: LabelImportOptions) -> Mapping[str, Any]:
