@@ -85,7 +85,6 @@ class FreezeOptions(NameOptions):
 class InviteOptions(NameOptions):
     people: int = option("who may join by the link (1)", 1, metavar="N")
     role: str = option("of those people (annotator)", Role.ANNOTATOR, choices=Role.values)
-    days: int = option("until the link expires (7)", 7)
 
 
 @dataclass(kw_only=True)
@@ -327,7 +326,6 @@ class Command(ContractCommand):
                 campaign,
                 campaign.created_by,
                 options.role,
-                days=options.days,
                 max_uses=options.people,
             )
         return {
