@@ -59,6 +59,12 @@ class CampaignOptions:
 @dataclass(kw_only=True)
 class EncoderOptions:
     encoder: Path = option("ONNX file that embeds an image", metavar="FILE.onnx")
+
+
+@dataclass(kw_only=True)
+class NamingOptions(EncoderOptions):
+    campaign: str = argument("a campaign of the kind parts with 2 or more votes", metavar=None)
+    decoder: Path = option("ONNX file that decodes clicks", metavar="FILE.onnx")
     size: int | None = option("longer side in pixels, if the file states none")
     mean: tuple[float, ...] | None = option(
         "mean of the colours in [0, 1]", type=colours, metavar="R,G,B"
@@ -67,11 +73,6 @@ class EncoderOptions:
         "standard deviation of the colours", type=colours, metavar="R,G,B"
     )
 
-
-@dataclass(kw_only=True)
-class NamingOptions(EncoderOptions):
-    campaign: str = argument("a campaign of the kind parts with 2 or more votes", metavar=None)
-    decoder: Path = option("ONNX file that decodes clicks", metavar="FILE.onnx")
     name: str | None = option("title on the site (default: the file name)", metavar="NAME")
     budget: int = option("bytes for embeddings (4G)", byte_count("4g"), type=byte_count)
 
@@ -80,7 +81,9 @@ class NamingOptions(EncoderOptions):
 class EmbeddingOptions(EncoderOptions):
     images: Path = argument("of photographs", metavar="FOLDER")
     out: Path = option("folder for NAME.npy of each photograph", metavar="FOLDER")
-    preparation: Path | None = option("instead of --size, --mean, --std", metavar="FILE.json")
+    preparation: Path | None = option(
+        "size, mean, std and raw, in place of what the encoder states", metavar="FILE.json"
+    )
 
 
 class Command(ContractCommand):
@@ -113,8 +116,7 @@ class Command(ContractCommand):
 
     @verb("write the embeddings of a folder of photographs")
     def embed(self, options: EmbeddingOptions) -> Result:
-        colours = [value for value in (options.mean, options.std) if value is not None]
-        opened, out = Encoder(options.encoder, options.size, *colours), options.out
+        opened, out = Encoder(options.encoder), options.out
         if options.preparation is not None:
             opened.preparation = EncoderPreparation.of(json.loads(options.preparation.read_text()))
         out.mkdir(parents=True, exist_ok=True)
