@@ -23,7 +23,7 @@ from evaluation.sequences.part_orders import Orders
 from evaluation.sequences.sequencing import frames_of, lines_of
 from labeling.files import BadInput
 from labeling.release_files.frozen import Frozen, Head
-from labeling.release_files.frozen_labels import Groups
+from labeling.release_files.groups import Groups
 
 if TYPE_CHECKING:
     from torch import Tensor

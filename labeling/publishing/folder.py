@@ -17,7 +17,7 @@ from labeling.records import Record
 from labeling.release_files import exporting, frozen
 from labeling.release_files.exporting import Open
 from labeling.release_files.frozen import Frozen
-from labeling.release_files.frozen_labels import Groups
+from labeling.release_files.groups import Groups
 
 
 @dataclass(kw_only=True)

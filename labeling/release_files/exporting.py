@@ -31,7 +31,8 @@ from labeling.parts.model import PartedObject, Photograph, Scenes
 from labeling.records import Record
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen
-from labeling.release_files.frozen_labels import GivenLine, Groups, LabelLine
+from labeling.release_files.frozen_labels import GivenLine, LabelLine
+from labeling.release_files.groups import Groups
 
 # The format by folder or file name.
 ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}

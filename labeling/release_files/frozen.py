@@ -29,8 +29,9 @@ from labeling.question_graph.inferring import Inference, LearnedScenes
 from labeling.question_graph.scenes import Utility
 from labeling.release_files import frozen_boxes, frozen_labels, frozen_objects
 from labeling.release_files.frozen_boxes import BOXES_FILE, COVERAGE_FILE, BoxStatedError
-from labeling.release_files.frozen_labels import AnswerLine, GivenLine, Groups, LabelLine
+from labeling.release_files.frozen_labels import AnswerLine, GivenLine, LabelLine
 from labeling.release_files.frozen_objects import CategoryTally
+from labeling.release_files.groups import Groups
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")

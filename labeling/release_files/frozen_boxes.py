@@ -9,12 +9,12 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, NotRequired, TypedDict
 
 from labeling.boxes.chain import ABSENT, FLAGS
 from labeling.estimators.intervals import Z95
+from labeling.release_files.groups import Groups
 
 BOXES_FILE, COVERAGE_FILE = "boxes.jsonl", "coverage.jsonl"
 # Sample size assumed for the default deviation of a person whose skill was not learned.
@@ -114,8 +114,8 @@ def labels(
 
     unlisted: classes that are absent from images whose coverage does not name them.
     """
-    states_by_image = _LinesByImage(coverage)
-    drawn = _LinesByImage(boxes)
+    states_by_image = Groups(coverage)
+    drawn = Groups(boxes)
     for image in images:
         states = {line["wnid"]: line["state"] for line in states_by_image.of(image)}
         lines_by_class: dict[str, list[BoxLine]] = defaultdict(list)
@@ -130,23 +130,6 @@ def labels(
                 "boxes": [row["box"] for row in rows],
                 "flags": [[flag for flag in FLAGS if row[flag]] for row in rows],  # type: ignore[literal-required]
             }
-
-
-class _LinesByImage:
-    """The lines by image. Lines, and the images that are requested, ascend by image."""
-
-    def __init__(self, lines: Iterable) -> None:
-        self.groups = groupby(lines, itemgetter("image"))
-        self.name: str | None = None
-        self.lines: list = []
-
-    def of(self, name: str) -> list:
-        while self.name is None or self.name < name:
-            group = next(self.groups, None)
-            if group is None:
-                return []
-            self.name, self.lines = group[0], list(group[1])
-        return self.lines if self.name == name else []
 
 
 class ErrorTally:

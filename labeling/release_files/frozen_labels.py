@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Generic, NotRequired, TypedDict, TypeVar
+from typing import NotRequired, TypedDict
 
 from labeling.boxes.chain import ABSENT
 from labeling.estimators.intervals import share_interval
@@ -23,6 +23,7 @@ from labeling.question_graph.replaying import (
     QuestionGraph,
 )
 from labeling.release_files.frozen_boxes import LabelOfBoxes
+from labeling.release_files.groups import Groups
 
 WORDS = {True: YES, False: NO, None: UNKNOWN}
 # The label by "judged"; other words give none.
@@ -91,9 +92,6 @@ class LabelLine(TypedDict):
     interval: NotRequired[list[float] | None]
     likely: NotRequired[str]
     queries: NotRequired[list[str]]
-
-
-L = TypeVar("L", AnswerLine, GivenLine, Any)
 
 
 def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Iterator[LabelLine]:
@@ -253,21 +251,3 @@ def _counted_word(line: AnswerLine) -> str:
     if "contains" in line:
         return "yes" if line["contains"] else "no"
     return (line["judged"] if "judged" in line else line["wnid"]) or ""
-
-
-class Groups(Generic[L]):
-    """Lines by image, read in step with the images; lines of missing images are skipped."""
-
-    def __init__(self, lines: Iterable[L]) -> None:
-        self.groups: Iterator[tuple[str, Iterator[L]]] = groupby(lines, itemgetter("image"))
-        self.name: str | None = None
-        self.lines: list[L] = []
-
-    def of(self, name: str) -> list[L]:
-        # Code points order as UTF-8 bytes do, by which the files are sorted.
-        while self.name is None or self.name < name:
-            group = next(self.groups, None)
-            if group is None:
-                return []
-            self.name, self.lines = group[0], list(group[1])
-        return self.lines if self.name == name else []

@@ -11,7 +11,7 @@ from labeling.formats import Label
 from labeling.parts.model import PartedObject, Photograph
 from labeling.release_files import exporting
 from labeling.release_files.frozen import Frozen
-from labeling.release_files.frozen_labels import Groups
+from labeling.release_files.groups import Groups
 
 Box = tuple[float, float, float, float]
 
