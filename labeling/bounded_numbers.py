@@ -1,6 +1,7 @@
 """Bounded numbers of commands: argparse types whose errors state the expected range."""
 
 import argparse
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,6 +24,25 @@ def whole(low: int = 0, high: int | None = None) -> Callable[[str], int]:
             value = low - 1
         if value < low or (high is not None and value > high):
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {ends}")
+        return value
+
+    return read
+
+
+def real(holds: Callable[[float], bool], bounds: str) -> Callable[[str], float]:
+    """Return a parser of the numbers that hold; its ArgumentTypeError states the bounds.
+
+    >>> real(lambda value: value > 0, "above 0")("2.5")
+    2.5
+    """
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not holds(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {bounds}")
         return value
 
     return read

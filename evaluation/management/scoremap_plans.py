@@ -1,8 +1,6 @@
 """The options of `scoremaps`, and the plan that they make."""
 
-import argparse
 import dataclasses
-import math
 from pathlib import Path
 
 from evaluation.classifiers.model_lists import ListedModel
@@ -10,7 +8,7 @@ from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management.networks import MODEL, NetworkOptions
 from evaluation.metrics.attribution.recipes import METHODS, READINGS, REDUCTIONS, Recipe
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE
-from labeling.bounded_numbers import whole
+from labeling.bounded_numbers import real, whole
 from labeling.files import BadInput, file_sha256
 from labeling.json_text import canonical_sha256
 from labeling.management.contract import UsageError
@@ -50,14 +48,7 @@ NETWORK_OPTIONS = (
 )
 
 
-def _amount(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10000")
-    return value
+_amount = real(lambda value: 0 <= value <= 10_000, "from 0 to 10000")
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -1,11 +1,11 @@
 """`aggregate answers.csv`: combines many answers per image into one, without a database."""
 
-import argparse
 import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from labeling.bounded_numbers import real
 from labeling.estimators.aggregation import AnswerTable
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError
@@ -20,15 +20,7 @@ from labeling.simulation.aggregate_methods import (
     report,
 )
 
-
-def _pseudo_count(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
-    return value
+_pseudo_count = real(lambda value: 0 <= value < math.inf, "from 0")
 
 
 @dataclass(kw_only=True)

@@ -1,12 +1,12 @@
 """`merge MASK.png MASK.png …`: merges pieces of one part into one contour, without a database."""
 
-import argparse
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
+from labeling.bounded_numbers import real
 from labeling.files import BadInput
 from labeling.geometry import alpha_shapes, mask_png
 from labeling.geometry.polygons import Polygons
@@ -14,15 +14,7 @@ from labeling.geometry.regions import mask_of
 from labeling.management.contract import ContractCommand, Result, UsageError, refusals
 from labeling.management.options import argument, option
 
-
-def _length(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+_length = real(lambda value: 0 < value < math.inf, "above 0")
 
 
 @dataclass(kw_only=True)
