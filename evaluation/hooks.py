@@ -32,9 +32,8 @@ def glossary(keys: Sequence[str], *, siblings: bool = False) -> list[TopicFields
 
     With siblings, also at most SIBLINGS of those under the same parents. Empty without WordNet.
     """
-    try:
-        nouns = wordnet.load()
-    except wordnet.WordNetMissing:
+    nouns = _wordnet()
+    if nouns is None:
         return []
     known = _places(nouns, keys)
     rows: list[TopicFields] = []
@@ -51,9 +50,8 @@ def ancestors(keys: Sequence[str]) -> dict[str, frozenset[str]]:
     """Return, for each key that is a noun of WordNet 3.0, the other keys above it; empty without
     WordNet.
     """
-    try:
-        nouns = wordnet.load()
-    except wordnet.WordNetMissing:
+    nouns = _wordnet()
+    if nouns is None:
         return {}
     places = _places(nouns, keys)
     by_place = {index: key for key, index in places.items()}
@@ -68,11 +66,17 @@ def class_tree(keys: Sequence[str]) -> dict[str, list[str]]:
 
     The order groups parents with their siblings. Empty without WordNet.
     """
-    try:
-        nouns = wordnet.load()
-    except wordnet.WordNetMissing:
+    nouns = _wordnet()
+    if nouns is None:
         return {}
     return trees.arranged(nouns, _places(nouns, keys))
+
+
+def _wordnet() -> WordNet | None:
+    try:
+        return wordnet.load()
+    except wordnet.WordNetMissing:
+        return None
 
 
 def _places(nouns: WordNet, keys: Sequence[str]) -> dict[str, int]:

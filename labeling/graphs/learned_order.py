@@ -138,11 +138,7 @@ def inference(campaign: Campaign) -> Inference | None:
     if "price" not in campaign.settings:
         return None
     graph, price = store.load_graph(campaign), campaign.settings["price"]
-    row = (
-        Calibration.objects.filter(pk=campaign.calibration_id or 0)
-        .values_list("pk", "created_at")
-        .first()
-    )
+    row = _calibration(campaign)
     key = (row, graph.sha256, price)
     if key not in _INFERENCES:
         learned = scenes_of(campaign.calibration_id)
@@ -150,6 +146,12 @@ def inference(campaign: Campaign) -> Inference | None:
             _INFERENCES.pop(next(iter(_INFERENCES)))
         _INFERENCES[key] = Inference.of(graph, learned, Utility(price)) if learned else None
     return _INFERENCES[key]
+
+
+def _calibration(campaign: Campaign) -> tuple[Any, ...] | None:
+    """Return id and time of the calibration in force, which identify it in a cache."""
+    rows = Calibration.objects.filter(pk=campaign.calibration_id or 0)
+    return rows.values_list("pk", "created_at").first()
 
 
 def scenes_of(calibration_id: int | None) -> LearnedScenes | None:
@@ -190,11 +192,7 @@ def choice(campaign: Campaign) -> Choice:
 def order_of(campaign: Campaign) -> QuestionOrder:
     """Return the learned order of the calibration in force, cached by process."""
     graph, mode = store.load_graph(campaign), campaign.settings.get("mode", "safe")
-    row = (
-        Calibration.objects.filter(pk=campaign.calibration_id or 0)
-        .values_list("pk", "created_at")
-        .first()
-    )
+    row = _calibration(campaign)
     key = (row, graph.sha256, mode)
     if key not in _ORDERS:
         statistics = None

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Min, Q
+from django.db.models import Min, Q, QuerySet
 from django.utils import timezone
 
 from labeling.assistance import unassisted
@@ -527,6 +527,17 @@ def note_failing(campaign: Campaign) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(gold_failing=count)
 
 
+def latest_answered(campaign: Campaign, count: int) -> QuerySet[Seat, Any]:
+    """Return the ids of the latest answered seats on active gold."""
+    seats = Seat.objects.filter(
+        question__campaign=campaign,
+        question__state=Question.State.GOLD,
+        question__gold__retired_at=None,
+        state=Seat.State.ANSWERED,
+    )
+    return seats.order_by("-pk").values("pk")[:count]
+
+
 def _answered(
     campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
 ) -> list[tuple[Any, ...]]:
@@ -540,13 +551,7 @@ def _answered(
     if question_ids is not None:
         known &= Q(assignment__question__in=list(question_ids))
     if latest_seats is not None:
-        seats = Seat.objects.filter(
-            question__campaign=campaign,
-            question__state=Question.State.GOLD,
-            question__gold__retired_at=None,
-            state=Seat.State.ANSWERED,
-        )
-        known = Q(assignment__in=seats.order_by("-pk").values("pk")[:latest_seats]) & known
+        known = Q(assignment__in=latest_answered(campaign, latest_seats)) & known
     rows = (
         Answer.objects.filter(known)
         .order_by("assignment_id", "revision")

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce
 from labeling.estimators.intervals import wilson_interval
 from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Campaign, Membership, Question, Seat, User
+from labeling.quality.gold import latest_answered
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,8 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
     Uses the last revision on each of the latest LATEST seats on active gold, including training and
     tests. Empty if no answer has a value in the column.
     """
-    seats = Seat.objects.filter(
-        question__campaign=campaign,
-        question__state=Question.State.GOLD,
-        question__gold__retired_at=None,
-        state=Seat.State.ANSWERED,
-    )
     rows = (
-        Answer.objects.filter(assignment__in=seats.order_by("-pk").values("pk")[:LATEST])
+        Answer.objects.filter(assignment__in=latest_answered(campaign, LATEST))
         .order_by("assignment_id", "revision")
         .values_list("assignment_id", column, "value", "assignment__question__gold__answer")
     )
