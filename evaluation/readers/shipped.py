@@ -5,8 +5,6 @@ data/README.md names their sources.
 
 from pathlib import Path
 
-from evaluation.metrics.wordnet.nouns import WordNet
-
 DATA = Path(__file__).parent / "data"
 CLASSES = {"ilsvrc": DATA / "ilsvrc2012.txt"}
 MAPPINGS = {"pascal": DATA / "pascal_ilsvrc2012.csv"}
@@ -64,16 +62,3 @@ def classes_file(text: str) -> Path:
 def mapping_file(text: str) -> Path:
     """Return the mapping of that name ("pascal"), else the path."""
     return MAPPINGS.get(text) or Path(text)
-
-
-def pascal_rows(wordnet: WordNet, classes: list[str]) -> list[tuple[str, str]]:
-    """Return (category, wnid) for PASCAL VOC's categories and all classes at or below them in
-    WordNet, in the order of both.
-    """
-    above = {wnid: wordnet.ancestors(wordnet.index(wnid)) for wnid in classes}
-    return [
-        (category, wnid)
-        for category, roots in PASCAL.values()
-        for wnid in classes
-        if any(wordnet.index(root) in above[wnid] for root in roots or (category,))
-    ]

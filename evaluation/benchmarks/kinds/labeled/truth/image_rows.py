@@ -115,10 +115,6 @@ class RowsByImage:
         name = BOXES_FILE if self.kind == WSOL else TRUTH
         return sum(len(rows.get(name, ())) for rows in self.images.values())
 
-    @property
-    def has_masks(self) -> bool:
-        return any(MASKED in rows for rows in self.images.values())
-
 
 @dataclass(frozen=True)
 class TruthChanges:
