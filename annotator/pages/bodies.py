@@ -119,21 +119,21 @@ def read_answers(body: Body) -> list[SubmittedAnswer]:
     ]
 
 
-def read_version(value: object, where: str) -> int:
+def read_version(value: object) -> int:
     """Return the version that a draft is based on, 0 for none. Raises Refusal."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
         or not 0 <= value <= drafts.MAX_VERSION
     ):
-        raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
+        raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field="base")
     return value
 
 
-def read_device(value: object, where: str) -> str:
+def read_device(value: object) -> str:
     """Return the random word that identifies a browser; it may be missing. Raises Refusal."""
     if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
-        raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
+        raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field="device")
     return value
 
 

@@ -22,8 +22,8 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
     body = bodies.read_drawing(request)
     bodies.check_user(request, body)
     seat = seats.seat_to_save(person(request), read_token(body.get("seat")), campaign)
-    base = bodies.read_version(body.get("base", 0), "base")
-    device = bodies.read_device(body.get("device", ""), "device")
+    base = bodies.read_version(body.get("base", 0))
+    device = bodies.read_device(body.get("device", ""))
     try:
         version = drafts.save(seat, body.get("content"), base, device)
     except drafts.Outdated as refusal:

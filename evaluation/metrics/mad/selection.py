@@ -148,9 +148,7 @@ def threshold_key(min_confidence: float, wide: bool) -> int:
     return int((value + kind(0)).view(np.uint32 if wide else np.uint16))
 
 
-def count_just_below(
-    confidences: NDArray[np.floating[Any]], min_confidence: float, piece: int = 1 << 22
-) -> int:
+def count_just_below(confidences: NDArray[np.floating[Any]], min_confidence: float) -> int:
     """Return how many are below min_confidence by at most one step of float16.
 
     A confidence of 0.8 saved as float16 is 0.7998.
@@ -163,7 +161,7 @@ def count_just_below(
     low, high = (threshold_key(max(at, 0), wide) for at in (min_confidence - step, min_confidence))
     # Bits of non-negative floats sort like the floats, and compare faster than float16.
     bits: NDArray[Any] = confidences.view(np.uint32 if wide else np.uint16)
-    pieces = (bits[at : at + piece] for at in range(0, len(bits), piece))
+    pieces = (bits[at : at + CHUNK] for at in range(0, len(bits), CHUNK))
     return sum(int(np.count_nonzero((part >= low) & (part < high))) for part in pieces)
 
 

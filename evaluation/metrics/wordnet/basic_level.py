@@ -17,7 +17,7 @@ DEPTH = 7
 USES = 5
 
 
-def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = USES) -> int:
+def basic_level(wordnet: WordNet, index: int) -> int:
     """Return the synset of a class's basic level: itself or an ancestor.
 
     Ties go to the lower one; itself if nothing from that depth on was tagged so often. Raises
@@ -26,8 +26,8 @@ def basic_level(wordnet: WordNet, index: int, depth: int = DEPTH, uses: int = US
     counts = sense_counts(wordnet)
     best = index
     for synset in sorted(wordnet.ancestors(index), key=lambda node: (-wordnet.depth[node], node)):
-        common = counts[synset] >= uses and counts[synset] > counts[best]
-        if wordnet.depth[synset] >= depth and common:
+        common = counts[synset] >= USES and counts[synset] > counts[best]
+        if wordnet.depth[synset] >= DEPTH and common:
             best = synset
     return best
 
