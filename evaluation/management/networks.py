@@ -12,11 +12,10 @@ from evaluation.classifiers.model_lists import ListedModel
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.task_networks import Networks
 from evaluation.management.computing import ShardOptions, device_of
-from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers import pools
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.shipped import classes_file
 from labeling.bounded_numbers import whole
-from labeling.files import BadInput
 from labeling.management.contract import UsageError
 from labeling.management.options import option
 
@@ -43,14 +42,6 @@ def colour(text: str) -> tuple[float, ...]:
     if len(channels) != 3 or not all(map(math.isfinite, channels)):
         raise argparse.ArgumentTypeError(f"{text!r} is not three numbers such as 0.5,0.5,0.5")
     return channels
-
-
-def read_classes(path: Path) -> list[str]:
-    """Return the wnids in a file. Raises BadInput, also where WordNet is missing."""
-    try:
-        return pools.read_classes(path, load())
-    except WordNetMissing as error:
-        raise BadInput(error.message, cure=error.cure) from None
 
 
 @dataclass(kw_only=True)
@@ -108,10 +99,10 @@ class ModelOptions(PreparationOptions):
     def classes_of(self, model: ListedModel) -> list[str]:
         """Return the wnids of the model's outputs. Raises UsageError if nothing states them."""
         if model.classes is not None:
-            return read_classes(classes_file(model.classes))
+            return pools.read_classes(classes_file(model.classes), load_wordnet())
         if self.classes is None:
             raise UsageError("give --classes, or the classes of each model in --models")
-        return read_classes(self.classes)
+        return pools.read_classes(self.classes, load_wordnet())
 
 
 @dataclass(kw_only=True)

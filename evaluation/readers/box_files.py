@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.detection.precision import ClassBoxes
-from evaluation.metrics.wordnet import nouns
 from evaluation.readers import box_rows, class_files, coco_results, kit_boxes
 from evaluation.readers.box_rows import (
     EDGES,
@@ -165,7 +164,9 @@ def _read_truth(path: Path, layout: Layout, images: ImageNumbers, options: BoxRe
 
 def _classes(path: Path, layout: Layout, options: BoxReading) -> tuple[Classes, dict[Any, int]]:
     """Return the classes that a truth may name, and the class number of each id of the kit."""
-    classes: Classes = class_files.Labels(_wordnet()) if layout == Layout.CSV else NamedClasses()
+    classes: Classes = (
+        class_files.Labels(class_files.load_wordnet()) if layout == Layout.CSV else NamedClasses()
+    )
     if options.devkit is None or layout == Layout.COCO:
         return classes, {}
     meaning = class_files.read_ids(options.devkit)
@@ -407,10 +408,3 @@ def _class_of_id(truth: BoxTruth, value: int, path: Path, line: int) -> int:
         cure = "name the kit's meta.mat, or a list of wnids by id, with --devkit"
         raise BadInput(f"the id {value} has no class", path, line, cure)
     return number
-
-
-def _wordnet() -> nouns.WordNet:
-    try:
-        return nouns.load()
-    except nouns.WordNetMissing as error:
-        raise BadInput(error.message, cure=error.cure) from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.ilsvrc.errors import ABSENT
+from evaluation.metrics.wordnet import nouns
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from labeling.csv_rows import nfc, rows
 from labeling.files import BadInput, StrPath, require_file, text_lines
@@ -30,6 +31,14 @@ RANKS = 20
 MAX_LABEL_LENGTH = 200
 COLUMNS = ("image", "rank", "wnid", "confidence")
 _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
+
+
+def load_wordnet() -> WordNet:
+    """Return WordNet. Raises BadInput that says how to get it where it is missing."""
+    try:
+        return nouns.load()
+    except nouns.WordNetMissing as error:
+        raise BadInput(error.message, cure=error.cure) from error
 
 
 @dataclass(frozen=True)

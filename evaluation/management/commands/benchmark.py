@@ -14,9 +14,9 @@ from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
 from evaluation.benchmarks.truth_versions import FOLLOWING, MAX_IMAGES, Following, TruthVersionRow
-from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.release_predictions import is_release
 from labeling.bounded_numbers import level, share, whole
 from labeling.files import BadInput, read_yaml
@@ -178,7 +178,7 @@ class Command(ContractCommand):
                 row.created_by,
                 name=options.campaign,
                 title=options.campaign,
-                wordnet=load(),
+                wordnet=load_wordnet(),
                 models=list(dict.fromkeys(models.split(","))) if models else (),
                 agreements=options.agreements,
                 seed=options.seed,

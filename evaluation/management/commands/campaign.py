@@ -9,10 +9,9 @@ from django.urls import reverse
 
 from evaluation.benchmarks.kinds.labeled.label_sets.reviews import HOW_TO_JUDGE
 from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import selections
-from evaluation.readers.class_files import Labels
+from evaluation.readers.class_files import Labels, load_wordnet
 from evaluation.readers.mistakes import read_queue
 from evaluation.readers.shipped import classes_file
 from labeling.campaigns import lifecycle
@@ -190,11 +189,11 @@ class Command(ContractCommand):
 
     def _contains(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.labels:
-            pairs, _ = _labels(choice.labels, None, load())
+            pairs, _ = _labels(choice.labels, None, load_wordnet())
             return opening.draft(owner, kind=choice.kind, pairs=pairs, **common)
         if choice.selection is None:
             raise UsageError("a campaign of the kind contains needs --selection or --labels")
-        net = selections.wordnet_for(choice.selection, load)
+        net = selections.wordnet_for(choice.selection, load_wordnet)
         lines = selections.read(choice.selection, net)
         checking = net if lines.meta.needs_wordnet else None
         wnids = _wnids(choice.vocabulary, checking) if choice.vocabulary else None
@@ -217,7 +216,7 @@ class Command(ContractCommand):
             raise UsageError(f"a campaign of the kind {choice.kind} needs --selection, a queue")
         if choice.vocabulary:
             raise UsageError(f"a campaign of the kind {choice.kind} takes no --vocabulary")
-        net = load()
+        net = load_wordnet()
         pairs = [
             (image, net.wnid(synset)) for image, synset in read_queue(choice.selection, net).pairs
         ]
@@ -228,7 +227,7 @@ class Command(ContractCommand):
     def _boxes(self, owner: User, choice: OpenOptions, common: Common) -> Campaign:
         if choice.labels is None:
             raise UsageError(f"a campaign of the kind {choice.kind} needs --labels")
-        net = load()
+        net = load_wordnet()
         classes = _wnids(str(choice.classes), net) if choice.classes else None
         pairs, release = _labels(choice.labels, classes, net)
         proposed = None
@@ -277,7 +276,7 @@ class Command(ContractCommand):
         if KINDS[choice.kind].has_vocabulary:
             if choice.vocabulary is None:
                 raise UsageError(f"a campaign of the kind {choice.kind} needs --vocabulary")
-            classes = [{"key": wnid} for wnid in _wnids(choice.vocabulary, load())]
+            classes = [{"key": wnid} for wnid in _wnids(choice.vocabulary, load_wordnet())]
         return naming_campaigns.draft(
             owner,
             images=_names(choice.images),

@@ -8,9 +8,9 @@ from pathlib import Path
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.collecting import class_lists
 from evaluation.collecting.class_lists import Basic, CheckedClasses, ClassList, Suggested
-from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.box_files import BoxReading
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.shipped import classes_file
 from evaluation.scoring import explaining
 from evaluation.scoring.analysis import scales_of
@@ -63,7 +63,7 @@ class Command(ContractCommand):
     # Not called check, which is a method of BaseCommand.
     @verb("say what is wrong with a list", "check")
     def check_list(self, options: CheckOptions) -> CheckedClasses:
-        wordnet = load()
+        wordnet = load_wordnet()
         class_list = class_lists.read(options.classes, wordnet)
         rule = _rule(wordnet, options.basic)
         return class_lists.check(class_list, wordnet, rule, _scales(options), options.largest)
@@ -74,7 +74,7 @@ class Command(ContractCommand):
         for goal in (out, changes):
             if goal is not None:
                 refuse_input(goal, [options.classes])
-        wordnet = load()
+        wordnet = load_wordnet()
         class_list = class_lists.read(options.classes, wordnet)
         rule = _rule(wordnet, options.basic)
         suggestion = class_lists.suggest(

@@ -9,7 +9,6 @@ from typing import Any, TypeGuard
 
 from evaluation import devices
 from evaluation.engines.tasks import Task
-from evaluation.management.commands.wordnet import load
 from evaluation.management.computing import (
     CpuOptions,
     EngineOptions,
@@ -33,6 +32,7 @@ from evaluation.metrics.wordnet.distances import DISTANCES, WORDNET_DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.pools import CLASSES, PredictionPool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import pool_tasks, selecting, shards
@@ -446,7 +446,7 @@ def _levels(
 
 def _wordnet(distance: str) -> WordNet | None:
     """Return WordNet where the distance needs it."""
-    return load() if distance in WORDNET_DISTANCES else None
+    return load_wordnet() if distance in WORDNET_DISTANCES else None
 
 
 def _settings(values: Mapping[str, Any]) -> selecting.SelectionSettings:

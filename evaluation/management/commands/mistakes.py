@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import release_predictions
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.mistakes import (
     Judgement,
     Pair,
@@ -75,7 +75,7 @@ class Command(ContractCommand):
             inputs_of.append(options.valid_sets)
         refuse_input(options.out, inputs_of)
         chosen = _chosen(options.models, [*paths])
-        wordnet = load()
+        wordnet = load_wordnet()
         inputs = _read(truth, {name: paths[name] for name in chosen}, options.valid_sets, wordnet)
         try:
             questions = reviewing.choose(inputs, chosen, options.agreements, options.seed, wordnet)
@@ -88,7 +88,7 @@ class Command(ContractCommand):
     @verb("label sets of a new version from what reviewers answered; all scored again")
     def apply(self, options: ApplyOptions) -> ReviewFile:
         frozen.check_goal(options.out)
-        wordnet = load()
+        wordnet = load_wordnet()
         questions = read_queue(options.queue, wordnet)
         judged, answers_sha256 = _judged(options.answers, questions, wordnet)
         paths = named_files(options.predictions)

@@ -13,7 +13,7 @@ from evaluation.collecting.queries import Built, EngineFile, Query
 from evaluation.collecting.search_engines import SearchEngine
 from evaluation.collecting.translations import Words
 from evaluation.collecting.translations import read as read_words
-from evaluation.management.commands.wordnet import load
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.shipped import classes_file
 from labeling.bounded_numbers import whole
 from labeling.files import BadInput, atomic_write, text_lines
@@ -61,7 +61,7 @@ class Command(ContractCommand):
     def build(self, options: BuildOptions) -> Built:
         out, pairs, scenes = options.out, options.pairs, options.scenes
         frozen.check_goal(out)
-        wordnet = load()
+        wordnet = load_wordnet()
         class_list = class_lists.read(options.classes, wordnet)
         known = search_engines.read(options.engines or search_engines.DEFAULT_FILE)
         words = [read_words(path, wordnet) for path in options.translations]

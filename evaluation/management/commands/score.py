@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.management import cds_grids
-from evaluation.management.commands.wordnet import SimilarityOptions, load
+from evaluation.management.commands.wordnet import SimilarityOptions
 from evaluation.management.computing import CpuOptions, on_device
 from evaluation.management.named_files import named_files, part_option
 from evaluation.management.release_truth import of_release
 from evaluation.management.wsol import score_cues, score_wsol
 from evaluation.metrics.significance import MAX_ROUNDS
 from evaluation.readers import box_files, class_files, release_predictions
-from evaluation.readers.class_files import Classified, refuse_no_image
+from evaluation.readers.class_files import Classified, load_wordnet, refuse_no_image
 from evaluation.readers.frame_predictions import FramePredictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import read_sequences
@@ -171,7 +171,7 @@ class Command(ContractCommand):
     @verb("how much of an object a classifier must see", show=cds_grids.show)
     @on_device
     def cds(self, options: CdsOptions) -> CdsResult:
-        wordnet, lines = load(), read_sequences(options.sequences)
+        wordnet, lines = load_wordnet(), read_sequences(options.sequences)
         mapped = read_mapping(options.mapping, wordnet).classes if options.mapping else None
         frames = frame_places(lines)
         read = [read_predictions(path, lines, frames) for path in options.predictions]
@@ -195,7 +195,7 @@ class Command(ContractCommand):
     @on_device
     @of_release("classification")
     def classification(self, options: ClassificationOptions) -> ClassificationResult:
-        request, wordnet = options.request(), load()
+        request, wordnet = options.request(), load_wordnet()
         paths = named_files(options.predictions)
         classified = _classified(options, paths)
         # Read before on_named_images(), which removes images that a release does not settle.
@@ -253,7 +253,7 @@ class Command(ContractCommand):
 
 def _classified(options: ClassificationOptions, paths: Mapping[str, Path]) -> dict[str, Classified]:
     """Return each submission by its name, together with the truth."""
-    wordnet, devkit = load(), options.devkit
+    wordnet, devkit = load_wordnet(), options.devkit
     if devkit is None:
         read = release_predictions.read_submission
         return {name: read(options.truth, path, wordnet) for name, path in paths.items()}
@@ -311,4 +311,6 @@ def _explained(
         return result
     values = {name: of_classes for name, (of_classes, _) in by_class.items()}
     _, images = next(iter(by_class.values()))
-    return explain(result, values, images, measure, request, load() if request.properties else None)
+    return explain(
+        result, values, images, measure, request, load_wordnet() if request.properties else None
+    )

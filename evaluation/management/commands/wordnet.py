@@ -11,6 +11,7 @@ from evaluation.metrics.wordnet.distances import DISTANCES, NoPlaceInHierarchy, 
 from evaluation.metrics.wordnet.embeddings import BY
 from evaluation.metrics.wordnet.gloss_vectors import NOTE
 from evaluation.readers import content_files, embedding_files, label_sets
+from evaluation.readers.class_files import load_wordnet
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
 from evaluation.readers.shipped import PASCAL, PPS_12, classes_file, mapping_file
@@ -122,14 +123,6 @@ class EmbedOptions(VectorOptions):
     seed: int = option("of --by random (0)", 0, type=whole())
 
 
-def load() -> wn.WordNet:
-    """Return WordNet. Raises BadInput that says how to get it where it is missing."""
-    try:
-        return wn.load()
-    except wn.WordNetMissing as error:
-        raise BadInput(error.message, cure=error.cure) from error
-
-
 def find(
     wordnet: wn.WordNet,
     label: str,
@@ -149,7 +142,7 @@ def find(
 
 def show_labels(result: label_sets.NearLabels) -> str:
     """Return a line per label with its words, then the number of labels."""
-    wordnet = load()
+    wordnet = load_wordnet()
     rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result.labels]
     within = f"{count_of(result.count, 'label')} within {count_of(result.hops, 'hop')}"
     return "\n\n".join(filter(None, [table(rows), f"{within}, {result.of_the_seed} given"]))
@@ -171,7 +164,7 @@ class Command(ContractCommand):
     @verb("the labels some hops from those of a list", show=show_labels)
     def near(self, options: NearOptions) -> label_sets.NearLabels:
         """Return the zero-shot label sets of DeViSE."""
-        wordnet, path = load(), classes_file(options.labels)
+        wordnet, path = load_wordnet(), classes_file(options.labels)
         if path.exists() or len(path.parts) > 1 or path.suffix == ".txt":
             seed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
         else:
@@ -181,13 +174,15 @@ class Command(ContractCommand):
     @verb("how large hCorrectSets are", show=show_sizes)
     def correct_sets(self, options: SetsOptions) -> label_sets.SizeTable:
         """Return Table 1 of DeViSE's appendix."""
-        return label_sets.correct_set_sizes(load(), named_files(options.labels), options.true)
+        return label_sets.correct_set_sizes(
+            load_wordnet(), named_files(options.labels), options.true
+        )
 
     @verb("predictions from vectors of images and of terms")
     def nearest(self, options: NearestOptions) -> embedding_files.PredictedLabels:
         """Write predictions.csv for `score classification`."""
         return embedding_files.predict(
-            load(),
+            load_wordnet(),
             options.terms,
             options.vectors,
             options.images,
@@ -201,13 +196,13 @@ class Command(ContractCommand):
     def embed(self, options: EmbedOptions) -> embedding_files.Embedded:
         """Write a row for each label, in the order of the list."""
         return embedding_files.embed(
-            load(), options.terms, options.labels, options.out, options.by, options.seed
+            load_wordnet(), options.terms, options.labels, options.out, options.by, options.seed
         )
 
     @verb("how far apart two labels lie")
     def distance(self, options: PairOptions) -> dict[str, object]:
         """Return the distances of MAD and the lowest height of a common ancestor."""
-        wordnet = load()
+        wordnet = load_wordnet()
         pair = [find(wordnet, options.a), find(wordnet, options.b)]
         result: dict[str, object] = {}
         try:
@@ -226,7 +221,7 @@ class Command(ContractCommand):
         """Return the similarity of two labels and their common ancestor."""
         measure, convention, by, ic = options.measure, options.convention, options.by, options.ic
         _check_convention(measure, convention, ic)
-        wordnet = load()
+        wordnet = load_wordnet()
         first, second = find(wordnet, options.a, by), find(wordnet, options.b, by)
         value: float | None
         try:
@@ -253,7 +248,7 @@ class Command(ContractCommand):
     def criteria(self, options: CriteriaOptions) -> dict[str, object]:
         """Return both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
         measure, convention, by = options.measure, options.convention, options.by
-        wordnet, pool = load(), options.pool
+        wordnet, pool = load_wordnet(), options.pool
         mapped = read_mapping(options.mapping, wordnet)
         if options.categories is not None:
             mapped = _restricted(wordnet, mapped, options.categories, by)

@@ -8,7 +8,6 @@ import pytest
 
 from evaluation.classifiers import opening
 from evaluation.devices import versions
-from evaluation.management import networks as network_options
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers.frame_predictions import read_predictions
 from evaluation.readers.sequences import plain_id, read_sequences, with_masks, write_sequences
@@ -267,7 +266,7 @@ def test_a_release_without_photographs_says_where_they_go(folder, shell):
 
 
 def test_without_wordnet_the_cure_is_told(classify, monkeypatch):
-    monkeypatch.setattr(network_options, "load", missing)
+    monkeypatch.setattr(nouns, "load", missing)
 
     status, result = classify()
 

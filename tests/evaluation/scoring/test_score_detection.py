@@ -370,7 +370,7 @@ def test_a_class_of_which_some_object_has_no_box_is_left_out_of_its_image(tmp_pa
 
 
 def test_a_coco_truth_of_other_names_needs_no_wordnet(tmp_path, monkeypatch):
-    monkeypatch.setattr("evaluation.readers.box_files._wordnet", None)
+    monkeypatch.setattr("evaluation.readers.class_files.load_wordnet", None)
     truth = box_world.coco_truth([("1.jpg", "traffic light", *BOX)])
     truth["categories"] = [{"id": 70, "name": "traffic light"}]
     known = box_world.write_json(tmp_path / "truth.json", truth)
