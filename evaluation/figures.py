@@ -170,3 +170,13 @@ def legend(figure: Figure, theme: Theme, count: int) -> None:
         labelcolor=theme.ink,
         fontsize=8.5,
     )
+
+
+def finished(
+    figure: Figure, axes: Axes, theme: Theme, grid: str, entries: int | None = None
+) -> Figure:
+    """Return the figure of `canvas` with a legend of so many entries, if any, and plain axes."""
+    if entries is not None:
+        legend(figure, theme, entries)
+    plain(axes, theme, grid)
+    return figure

@@ -18,8 +18,8 @@ from evaluation.figures import (
     canvas,
     colours,
     dot,
+    finished,
     ink,
-    legend,
     names_down,
     plain,
     short,
@@ -53,9 +53,7 @@ def content(measure: str, result: CdsResult, theme: Theme, chosen: ReaderChoice)
         axes.plot([], [], mark, color=colour, ms=6, label=label)
     names_down(axes, [row.classifier for row in rows])
     axes.set_xlabel(f"{wording.SCORES[measure]}, lower is better, with 95 % intervals")
-    legend(figure, theme, len(schemes))
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x", len(schemes))
 
 
 def error(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
@@ -69,8 +67,7 @@ def error(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     names_down(axes, [row.classifier for row in rows])
     axes.set_xlim(-0.01, max(0.1, axes.get_xlim()[1]))
     axes.set_xlabel("median error on whole objects, with 95 % intervals")
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x")
 
 
 def part(measure: str, result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
@@ -91,9 +88,7 @@ def part(measure: str, result: CdsResult, theme: Theme, chosen: ReaderChoice) ->
     axes.set_xticks(range(len(schemes)), [short(name) for name in schemes])
     axes.set_ylabel(f"{wording.SCORES[measure]}, lower is better")
     axes.set_ylim(bottom=0)
-    legend(figure, theme, len(rows))
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y", len(rows))
 
 
 def wins(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
@@ -121,8 +116,7 @@ def wins(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
     axes.set_xlim(-1.45 * most, 1.45 * most)
     axes.set_xticks([])
     axes.set_xlabel(f"← lowest CDS        times out of {most}        highest CDS →")
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x")
 
 
 def correlation(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:
@@ -148,9 +142,7 @@ def correlation(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure
     axes.margins(0.18)
     axes.set_xlabel("share of frames named wrongly, mean over part schemes and classifiers")
     axes.set_ylabel("score, mean over part schemes and classifiers")
-    legend(figure, theme, len(correlations))
-    plain(axes, theme, grid="both")
-    return figure
+    return finished(figure, axes, theme, "both", len(correlations))
 
 
 def ratio(result: CdsResult, theme: Theme, chosen: ReaderChoice) -> Figure:

@@ -16,6 +16,7 @@ from evaluation.figures import (
     blank,
     canvas,
     dot,
+    finished,
     ink,
     legend,
     names_down,
@@ -110,9 +111,7 @@ def per_class(result: LabeledResult, theme: Theme) -> Figure:
         axes.set_xlabel("classes, easiest first")
         axes.set_ylabel(wording.PER_CLASS[result.kind])
         axes.set_ylim(0, 1.02)
-    legend(figure, theme, len(submissions))
-    plain(axes, theme, grid="x" if is_named else "y")
-    return figure
+    return finished(figure, axes, theme, "x" if is_named else "y", len(submissions))
 
 
 def spread(result: LabeledResult, theme: Theme) -> Figure:
@@ -131,9 +130,7 @@ def spread(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_ylabel("classes")
     axes.set_xlim(0, 1)
     axes.yaxis.set_major_locator(ticks(integer=True))
-    legend(figure, theme, len(spreads))
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y", len(spreads))
 
 
 def scale(result: LabeledResult, theme: Theme) -> Figure:
@@ -166,9 +163,7 @@ def scale(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_xlabel("mean share of the image covered by an object of the class")
     axes.set_ylabel(wording.PER_CLASS[result.kind])
     axes.set_ylim(-0.02, 1.02)
-    legend(figure, theme, len(scales))
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y", len(scales))
 
 
 def comparison(result: LabeledResult, theme: Theme) -> Figure:
@@ -180,8 +175,7 @@ def comparison(result: LabeledResult, theme: Theme) -> Figure:
     axes.axvline(0, color=theme.second, lw=1, ls="--")
     names_down(axes, [f"{short(row.first)} − {short(row.second)}" for row in pairs])
     axes.set_xlabel("difference in error: below 0 the first is better")
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x")
 
 
 def classes_won(result: LabeledResult, theme: Theme) -> Figure:
@@ -192,8 +186,7 @@ def classes_won(result: LabeledResult, theme: Theme) -> Figure:
     names_down(axes, [row.name for row in winners])
     axes.set_xlabel("classes in which it is the best")
     axes.xaxis.set_major_locator(ticks(integer=True))
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x")
 
 
 def thresholds(result: LabeledResult, theme: Theme) -> Figure:
@@ -212,9 +205,7 @@ def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     names_down(axes, names)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("accuracy at its best threshold, higher is better")
-    legend(figure, theme, min(2, len(number_rows)))
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x", min(2, len(number_rows)))
 
 
 def curves(result: LabeledResult, theme: Theme) -> Figure:
@@ -394,9 +385,7 @@ def truth_versions(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_xticks(range(3), words)
     axes.set_xlim(-0.3, 2.3)
     axes.set_ylabel(rows.measures(result)[0].words)
-    legend(figure, theme, len(shown_rows))
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y", len(shown_rows))
 
 
 def truth_versions_words(result: LabeledResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evaluation.figures import ResultFigure, Theme, canvas, plain, short, ticks
+from evaluation.figures import ResultFigure, Theme, canvas, finished, short, ticks
 from evaluation.metrics.mad.results import Ranking
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def ranks(result: Ranking, theme: Theme) -> Figure:
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_xticks(range(1, len(order) + 1))
     axes.set_xlabel("rank (1 is best), and the confirmed range")
-    plain(axes, theme, grid="x")
-    return figure
+    return finished(figure, axes, theme, "x")
 
 
 def ablation(result: Ranking, theme: Theme) -> Figure:
@@ -89,8 +88,7 @@ def ablation(result: Ranking, theme: Theme) -> Figure:
     axes.xaxis.set_major_locator(ticks(integer=True))
     axes.set_xlabel("k, images per pair")
     axes.set_ylabel("Spearman correlation with all images")
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y")
 
 
 def heatmap_words(result: Ranking) -> str:

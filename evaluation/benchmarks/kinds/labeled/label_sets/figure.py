@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.kinds.labeled.label_sets import rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.figures import Theme, canvas, legend, plain, short, styles
+from evaluation.figures import Theme, canvas, finished, short, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,9 +46,7 @@ def draw(result: LabeledResult, theme: Theme) -> Figure:
     axes.set_xticks(range(len(versions) + 1), [*labels, "estimated by\nreviewed images"])
     axes.set_xlim(-0.5, len(versions) + 0.5)
     axes.set_ylabel("multi-label accuracy (more is better)")
-    legend(figure, theme, len(submissions))
-    plain(axes, theme, grid="y")
-    return figure
+    return finished(figure, axes, theme, "y", len(submissions))
 
 
 def words(result: LabeledResult) -> str:
