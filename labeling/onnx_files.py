@@ -19,7 +19,7 @@ MAX_FILE_BYTES = 2 * GIB
 # Bytes of all tensors in memory; sparse ones take far fewer bytes in the file.
 MAX_TENSORS = 4 * GIB
 MAX_PARTS = 5_000_000
-DEEPEST = 32
+MAX_NESTING = 32
 # The standard's operators, and those that are built into onnxruntime.
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 # Bits of an element by TensorProto.DataType. Strings (8) count 0: their bytes are in the file.
@@ -117,7 +117,7 @@ class _OnnxCheck:
             self.graph(graph, 1)
 
     def graph(self, message: memoryview, depth: int) -> None:
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             raise _damaged(self.path)
         for number, value in self.fields(message):
             if isinstance(value, int):

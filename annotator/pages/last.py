@@ -16,7 +16,7 @@ from labeling.kinds import KINDS
 from labeling.models import Campaign, Seat, User
 from labeling.reports import question_page
 
-SHOWN = 24
+MAX_LISTED_ANSWERS = 24
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,11 @@ def label_last(request: HttpRequest, name: str) -> HttpResponse:
     """Return the strip of the person's last answers, newest first."""
     user = person(request)
     campaign = campaign_for(user, name)
-    context = {"campaign": campaign, "rows": last_answers(user, campaign), "shown": SHOWN}
+    context = {
+        "campaign": campaign,
+        "rows": last_answers(user, campaign),
+        "shown": MAX_LISTED_ANSWERS,
+    }
     return render(request, "annotator/last.html", context)
 
 
@@ -48,7 +52,7 @@ def last_answers(user: User, campaign: Campaign) -> list[LastAnswer]:
     rows = list(
         Seat.objects.filter(annotator=user, question__campaign=campaign, state=Seat.State.ANSWERED)
         .select_related("question")
-        .order_by("-ordinal", "-pk")[:SHOWN]
+        .order_by("-ordinal", "-pk")[:MAX_LISTED_ANSWERS]
     )
     open_seats = {
         seat.pk for seat, _ in seats.seats_of(user, campaign, [row.token for row in rows])

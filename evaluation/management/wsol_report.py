@@ -13,7 +13,7 @@ from evaluation.wsol_study.results import StudyFolder
 from labeling.management.contract import ContractCommand, verb
 from labeling.management.options import argument
 
-PAGE = "report.html"
+REPORT_FILE = "report.html"
 STYLE = Path(making.__file__).parent / "report.css"
 
 
@@ -33,11 +33,11 @@ def _as_text(result: ReportResult) -> str:
 @verb("tables, figures and findings of a study", "report", show=_as_text)
 def report(command: ContractCommand, options: StudyReportOptions) -> ReportResult:
     """Write report.html, tables/*.csv and figures/*.svg into the folder of a study."""
-    page = options.folder / PAGE
+    page = options.folder / REPORT_FILE
     study = StudyFolder(options.folder)
     made = making.make(StudyContent(study), page)
     # Inline style: the page is opened as a local file.
     style = mark_safe(f"<style>{STYLE.read_text()}</style>")  # noqa: S308 - a file of this package
     text = render_to_string("evaluation/wsol_study.html", {"report": made, "style": style})
-    study.write_text(PAGE, text)
+    study.write_text(REPORT_FILE, text)
     return made.result

@@ -19,7 +19,7 @@ from labeling.web.api.base import download
 from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, key_of, page_of, query_of, report_page
 
-PAGE = 25
+PAGE_SIZE = 25
 
 
 @login_required
@@ -46,7 +46,9 @@ def selections(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "pool": pool,
         "form": form,
         "plan": plan,
-        "page_obj": page_of(request, pool.selections.select_related("job", "created_by"), PAGE),
+        "page_obj": page_of(
+            request, pool.selections.select_related("job", "created_by"), PAGE_SIZE
+        ),
         "query": query_of(request),
     }
     status = 400 if form.errors else 200

@@ -16,7 +16,7 @@ from labeling.web.api.base import download
 from labeling.web.forms.common import WordedForm, refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
-PAGE = 25
+PAGE_SIZE = 25
 
 
 @login_required
@@ -78,7 +78,7 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
     sent = upload if is_upload else form
     if sent.is_bound and (response := respond_if_valid(sent, make)):
         return response
-    page = page_of(request, dataset.pools.select_related("job", "created_by"), PAGE)
+    page = page_of(request, dataset.pools.select_related("job", "created_by"), PAGE_SIZE)
     context = {
         "dataset": dataset,
         "form": form,
@@ -113,7 +113,7 @@ def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
     if form.is_bound and (response := respond_if_valid(form, make)):
         return response
     rows = benchmark.model_runs.select_related("job", "pool", "created_by")
-    page = page_of(request, rows, PAGE)
+    page = page_of(request, rows, PAGE_SIZE)
     context = {
         "benchmark": benchmark,
         "campaign": benchmark.campaign,

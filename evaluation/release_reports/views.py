@@ -22,7 +22,7 @@ from labeling.web.forms.common import ReleaseField, WordedForm, respond_if_valid
 from labeling.web.forms.labels import ExportOptionsForm
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 class CompareForm(WordedForm):
@@ -112,7 +112,7 @@ def release(request: SignedIn, name: str, number: int) -> HttpResponse:
         busy=any(card.job is not None for card in cards),
         figures=pages.figures(reports),
         has_clutter=any(report.means["clutter"].n for report in reports),
-        page_obj=Paginator(pages.class_rows(reports), PAGE).get_page(request.GET.get("page")),
+        page_obj=Paginator(pages.class_rows(reports), PAGE_SIZE).get_page(request.GET.get("page")),
         query=query_of(request, "page", "fragment"),
         publish_form=ExportOptionsForm(format_name=PUBLISHED, kind=campaign.kind),
         published=PUBLISHED,

@@ -14,7 +14,7 @@ from labeling.web.api.base import download
 from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
-PAGE = 10
+PAGE_SIZE = 10
 
 
 @login_required
@@ -32,7 +32,7 @@ def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
     if form.is_bound and (response := respond_if_valid(form, make)):
         return response
     rows = release.splits.select_related("job", "sealed_by", "extends__release", "created_by")
-    page = page_of(request, rows, PAGE)
+    page = page_of(request, rows, PAGE_SIZE)
     fragment = "fragment" in request.GET
     response = render_campaign(
         request,

@@ -20,7 +20,7 @@ CURE = (
 # Relative tolerance for numbers written and read as text.
 TOLERANCE = 1e-9
 # Edges from the root; an edge below weighs less than the last bit of a distance.
-DEEPEST = 100
+MAX_TREE_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _tree(path: Path) -> tuple[dict[str, int], Callable[[int, int], float]]:
 
 
 def _check_depths(parents: dict[str, str], path: Path) -> None:
-    """Raise BadInput for a name that lies below itself, or deeper than DEEPEST."""
+    """Raise BadInput for a name that lies below itself, or deeper than MAX_TREE_DEPTH."""
     depths = {"": -1}
     for start in parents:
         # A dict keeps the order of the names on the way up.
@@ -124,9 +124,10 @@ def _check_depths(parents: dict[str, str], path: Path) -> None:
             line[name] = None
             name = parents.get(name, "")
         for depth, below in enumerate(reversed(line), depths[name] + 1):
-            if depth > DEEPEST:
+            if depth > MAX_TREE_DEPTH:
                 raise BadInput(
-                    f"{below!r} is {depth} levels below the root, at most {DEEPEST} are read",
+                    f"{below!r} is {depth} levels below the root, at most "
+                    f"{MAX_TREE_DEPTH} are read",
                     path,
                     None,
                     "give a flatter tree",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Open = Callable[[str], IO[bytes]]
 IMAGES, OBJECTS = "images.jsonl", "objects.jsonl"
 # Limits on the frames of a task: number, and bytes before packing.
-FRAMES, BYTES = 1000, 1 << 28
+MAX_TASK_FRAMES, MAX_TASK_BYTES = 1000, 1 << 28
 # PNG compression level: up to 25 % larger files than with 6; blurred frames take 20 % of the time.
 COMPRESSION = 1
 
@@ -150,7 +150,7 @@ def by_photographs(scenes: Iterable[ReleaseScene]) -> list[FrameStretch]:
     frames = size = 0
     for scene in scenes:
         frames, size = frames + len(scene.frames), size + scene.bytes
-        if not groups or frames > FRAMES or size > BYTES:
+        if not groups or frames > MAX_TASK_FRAMES or size > MAX_TASK_BYTES:
             groups.append([])
             frames, size = len(scene.frames), scene.bytes
         groups[-1].append(scene)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from labeling.campaigns.markdown import check_pictures
 from labeling.models import Campaign, InstructionsVersion, Membership, User
 
-LISTED = 20
+MAX_LISTED_VERSIONS = 20
 
 
 def add_version(campaign: Campaign, actor: User, text: str) -> dict[str, datetime]:
@@ -47,6 +47,6 @@ def pop_change_notice(membership: Membership, campaign: Campaign) -> datetime | 
 
 
 def newest_versions(campaign: Campaign) -> QuerySet[InstructionsVersion]:
-    """Return the last LISTED versions with their authors, newest first."""
+    """Return the last MAX_LISTED_VERSIONS versions with their authors, newest first."""
     versions = campaign.instructions_versions.select_related("created_by")
-    return versions.order_by("-version")[:LISTED]
+    return versions.order_by("-version")[:MAX_LISTED_VERSIONS]

@@ -49,7 +49,7 @@ SMALL_PIXELS = 100_000_000
 # Larger zip directories are read by the job only: 20 µs per entry.
 SMALL_ENTRIES = 10_000
 # Most duplicates, and most refused files, in the lists; the counts cover all.
-LISTED = 2000
+MAX_LISTED_FILES = 2000
 
 
 class Upload(TypedDict):
@@ -238,7 +238,7 @@ def execute(job: Job) -> None:
         # The dataset was deleted with its imports and their uploads.
         return
     if row.finished_at is None:
-        report = ImageReport(list_limit=LISTED)
+        report = ImageReport(list_limit=MAX_LISTED_FILES)
         try:
             _add(job, row, report)
         except queue.LeaseLost:

@@ -17,7 +17,7 @@ from labeling.vocabulary.types import PartVocabulary
 
 # Cached by digest: equal content is the same vocabulary in any row.
 _READ: dict[str, PartVocabulary] = {}
-KEPT = 32
+MAX_CACHED_VOCABULARIES = 32
 
 
 def current(dataset: Dataset) -> Version | None:
@@ -49,7 +49,7 @@ def read(version: Version) -> PartVocabulary:
     vocabulary = _READ.get(version.sha256)
     if vocabulary is None:
         vocabulary = reading.build(version.content)
-        if len(_READ) >= KEPT:
+        if len(_READ) >= MAX_CACHED_VOCABULARIES:
             _READ.pop(next(iter(_READ)))
         _READ[version.sha256] = vocabulary
     return vocabulary

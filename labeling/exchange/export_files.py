@@ -40,7 +40,7 @@ DEFAULT_WORK_PER_OBJECT = 400
 # A published photograph takes as long as this many labels.
 WORK_PER_PHOTOGRAPH = 200
 # Lifetime of a job's zip; later it is rebuilt on request.
-KEPT = timedelta(days=7)
+ZIP_LIFETIME = timedelta(days=7)
 # Folder of the zips in the object store.
 STORED = "labels"
 # The strongest compression of labels takes three times as long to save a tenth.
@@ -219,7 +219,7 @@ def execute(job: Job) -> None:
 
 def forget_old() -> int:
     """Remove old zips and unfinished ones of killed workers; return their number."""
-    limit = (timezone.now() - KEPT).timestamp()
+    limit = (timezone.now() - ZIP_LIFETIME).timestamp()
     removed = 0
     with suppress(FileNotFoundError):
         for path in list(_folder().iterdir()):

@@ -40,7 +40,7 @@ MAX_FILES = 100_000
 # Written in one transaction, which takes a minute and a few hundred megabytes.
 MAX_LABELS = 200_000
 # Extensions read from a zip; photographs beside annotations are skipped.
-READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
+READ_SUFFIXES = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
 IN_SHELL = "Split it, or import it in the shell: manage.py labels import."
 
 
@@ -215,7 +215,7 @@ def _lay_out(file: Any, name: str, root: Path) -> Path:
     ending = Path(name).suffix.lower()
     if ending == ".zip":
         folder = root / "zip"
-        unpack(file, folder, ZipLimits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+        unpack(file, folder, ZipLimits(READ_SUFFIXES, MAX_FILES, MAX_UNPACKED, IN_SHELL))
         return _release_or_file(folder)
     known = ending in exporting.ENDINGS or ending == ".json"
     return one_file(file, root / f"labels{ending if known else ''}")

@@ -18,7 +18,7 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import CHAINS, Answer
 
 MAX_LINES = 1_000_000
-SHOWN = 60
+QUOTED_CHARACTERS = 60
 # Lengths of the database columns, checked here because SQLite does not check them.
 MAX_LENGTHS = {"image": 400, "wnid": 64, "url": 400, "source": 200, "query": 200}
 # Columns that may be numbers in JSON.
@@ -206,7 +206,9 @@ def _decimal(value: object, name: str, number: int, field: str) -> float:
     except ValueError:
         decimal = math.nan
     if not math.isfinite(decimal):
-        raise _fault(number, f"{name} is {str(value)[:SHOWN]!r}, which is not a number", field)
+        raise _fault(
+            number, f"{name} is {str(value)[:QUOTED_CHARACTERS]!r}, which is not a number", field
+        )
     return decimal
 
 
@@ -223,7 +225,9 @@ def read_people(content: str | bytes) -> list[str]:
     for number, row in _rows(content, ["name"], needed=1, field="people"):
         name = row["name"]
         if name in lines:
-            raise _fault(number, f"{name[:SHOWN]} is already on line {lines[name]}", "people")
+            raise _fault(
+                number, f"{name[:QUOTED_CHARACTERS]} is already on line {lines[name]}", "people"
+            )
         if len(name) > MAX_LENGTHS["source"]:
             raise _fault(number, "a name has at most 200 characters", "people")
         lines[name] = number
@@ -290,9 +294,9 @@ def _json_lines(text: str, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise _fault(number, f"{line[:SHOWN]!r} is not JSON", field) from None
+            raise _fault(number, f"{line[:QUOTED_CHARACTERS]!r} is not JSON", field) from None
         if not isinstance(row, dict):
-            raise _fault(number, f"{line[:SHOWN]!r} is not an object in braces", field)
+            raise _fault(number, f"{line[:QUOTED_CHARACTERS]!r} is not an object in braces", field)
         yield number, row
 
 

@@ -45,7 +45,7 @@ FOLDER = "parts/"
 BATCH = 100
 MAX_FILES = 500_000
 MAX_UNPACKED = 8 * 1024 * MIB
-READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
+READ_SUFFIXES = {".mat", ".json", ".jsonl", ".png", ".csv"}
 IN_SHELL = "Split it, or import it in the shell: manage.py labels import --parts."
 
 Keep = Callable[[PartImportReport], None]
@@ -396,10 +396,10 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
     """
     ending = Path(name).suffix.lower()
     if ending != ".zip":
-        path = one_file(file, root / f"parts{ending if ending in READ else ''}")
+        path = one_file(file, root / f"parts{ending if ending in READ_SUFFIXES else ''}")
         return path, path
     top = folder = root / "zip"
-    unpack(file, folder, ZipLimits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+    unpack(file, folder, ZipLimits(READ_SUFFIXES, MAX_FILES, MAX_UNPACKED, IN_SHELL))
     while not (folder / "release.json").exists():
         entries = list(folder.iterdir())
         if not entries:

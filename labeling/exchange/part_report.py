@@ -10,7 +10,7 @@ from typing import NotRequired, TypedDict, TypeVar
 from labeling.formats.reading import Skipped, add_skipped
 
 # Length limit of each list; the counts are of all.
-LISTED = 500
+MAX_LISTED_ENTRIES = 500
 # Limits of unknown names: how many different ones, and their length.
 MAX_NAMES = 500
 MAX_NAME_LENGTH = 100
@@ -114,7 +114,7 @@ class PartImportReport:
 
 
 def _keep(kept: list[T], row: T) -> None:
-    if len(kept) < LISTED:
+    if len(kept) < MAX_LISTED_ENTRIES:
         kept.append(row)
 
 

@@ -26,9 +26,9 @@ from labeling.models import Answer, Campaign, Item, Policy, Question, Seat, Sett
 
 State, Lane = Question.State, Question.Lane
 # First questions opened in one transaction.
-SLICE = 4_000
+SLICE_QUESTIONS = 4_000
 # From this many new rows on, PostgreSQL analyzes the table.
-MANY = 20_000
+MIN_ROWS_TO_ANALYZE = 20_000
 Tick = Callable[[int, int], object]
 Proposals = Mapping[tuple[int, str], Sequence[Box]]
 
@@ -67,11 +67,11 @@ def open_pairs(
             "from the list."
         )
     opened = 0
-    for done, part in enumerate(batches(pairs, SLICE), 1):
+    for done, part in enumerate(batches(pairs, SLICE_QUESTIONS), 1):
         opened += _open_slice(campaign, part, proposals or {})
         if tick:
-            tick(min(done * SLICE, len(pairs)), len(pairs))
-    if opened >= MANY and connection.vendor == "postgresql":
+            tick(min(done * SLICE_QUESTIONS, len(pairs)), len(pairs))
+    if opened >= MIN_ROWS_TO_ANALYZE and connection.vendor == "postgresql":
         execute("ANALYZE labeling_question", [])
     return opened
 
@@ -136,7 +136,7 @@ def withdrawn(campaign: Campaign, pairs: Iterable[tuple[int, str]]) -> list[int]
     chosen_pairs = set(pairs)
     gone = Question.objects.filter(campaign=campaign, state=State.WITHDRAWN)
     question_ids = []
-    for items in batches(sorted({item for item, _ in chosen_pairs}), SLICE):
+    for items in batches(sorted({item for item, _ in chosen_pairs}), SLICE_QUESTIONS):
         rows = gone.filter(item__in=items).values_list("pk", "item_id", "topic", "content")
         question_ids += [
             pk

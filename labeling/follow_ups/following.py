@@ -46,18 +46,18 @@ from labeling.question_graph.replaying import QuestionGraph
 State, Lane = Question.State, Question.Lane
 # Images whose questions are planned in one transaction: it must stay short, since on SQLite
 # everybody waits for it.
-CHUNK = 200
+CHUNK_IMAGES = 200
 # Class of PostgreSQL's advisory locks that serialize the follow-ups of a campaign.
-TURNS = 1
+ADVISORY_LOCK_CLASS = 1
 # Flagged questions read at once.
-READ = 20_000
+MAX_READ_QUESTIONS = 20_000
 # Run ANALYZE after this many new rows: with outdated statistics, PostgreSQL would read all of a
 # campaign's questions for every chunk.
-MANY = 20_000
+MIN_ROWS_TO_ANALYZE = 20_000
 # Questions of one class opened in one transaction.
-SLICE = 4_000
+SLICE_QUESTIONS = 4_000
 # Missing images that a refusal names.
-LISTED = 5
+MAX_LISTED_IMAGES = 5
 Tick = Callable[[int, int], object]
 # (item id, its plan): a GraphPlan, or a PairPlan of chaining.py.
 Planned = list[tuple[int, Any]]
@@ -98,12 +98,12 @@ def open_images(
     total = sum(len(node_items) for node_items in firsts.values())
     opened = done = 0
     for node, items_of_node in firsts.items():
-        for part in batches(items_of_node, SLICE):
+        for part in batches(items_of_node, SLICE_QUESTIONS):
             opened += _open_slice(campaign, node, part)
             done += len(part)
             if tick:
                 tick(done, total)
-    if opened >= MANY and connection.vendor == "postgresql":
+    if opened >= MIN_ROWS_TO_ANALYZE and connection.vendor == "postgresql":
         execute("ANALYZE labeling_question", [])
     return opened
 
@@ -112,7 +112,7 @@ def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     """Return the ids of the whole-image items of these images, sorted; create missing items."""
     images = _image_ids(campaign, names)
     items: list[int] = []
-    for chunk in batches(images, SLICE):
+    for chunk in batches(images, SLICE_QUESTIONS):
         part = numbers(chunk)
         with writing():
             execute(
@@ -142,11 +142,11 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     images = ImageNames(campaign.dataset).exact(unique_names)
     missing = [name for name in unique_names if name not in images]
     if missing:
-        more = " …" if len(missing) > LISTED else ""
+        more = " …" if len(missing) > MAX_LISTED_IMAGES else ""
         raise Refusal(
             f"{len(missing)} of the images are not in {campaign.dataset.name}: "
-            f"{', '.join(missing[:LISTED])}{more}. Add them to the dataset, or remove them from "
-            "the list.",
+            f"{', '.join(missing[:MAX_LISTED_IMAGES])}{more}. Add them to the "
+            "dataset, or remove them from the list.",
             field="images",
         )
     return sorted(image.pk for image in images.values())
@@ -159,7 +159,7 @@ def _first_nodes(
     planner = _Planner.of(campaign, graph)
     plain = planner.plan((), {}).open
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
-    for part in batches(items, SLICE):
+    for part in batches(items, SLICE_QUESTIONS):
         labels_by_item = image_state.labels(campaign.pk, graph, part)
         for item in part:
             nodes = planner.plan((), labels_by_item[item]).open if item in labels_by_item else plain
@@ -227,18 +227,18 @@ def advance(campaign: Campaign, tick: Tick | None = None) -> FollowUpCounts:
 
 
 def _flagged(campaign_id: int) -> dict[int, set[int]]:
-    """Return item → its flagged questions, at most READ questions in total."""
+    """Return item → its flagged questions, at most MAX_READ_QUESTIONS questions in total."""
     rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
     questions_by_item: dict[int, set[int]] = defaultdict(set)
-    for pk, item in rows.values_list("pk", "item_id")[:READ]:
+    for pk, item in rows.values_list("pk", "item_id")[:MAX_READ_QUESTIONS]:
         questions_by_item[item].add(pk)
     return questions_by_item
 
 
 def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
-    """Yield the questions of CHUNK items at a time, in order of item, as they lie on disk."""
+    """Yield the questions of CHUNK_IMAGES items at a time, by item, the order on disk."""
     items = sorted(flagged)
-    for part in batches(items, CHUNK):
+    for part in batches(items, CHUNK_IMAGES):
         yield {pk for item in part for pk in flagged[item]}
 
 
@@ -292,7 +292,7 @@ def _take_turns(campaign_id: int) -> None:
     SQLite needs no lock: it has a single writer.
     """
     if connection.vendor == "postgresql":
-        fetch("SELECT pg_advisory_xact_lock(%s, %s)", [TURNS, campaign_id])
+        fetch("SELECT pg_advisory_xact_lock(%s, %s)", [ADVISORY_LOCK_CLASS, campaign_id])
 
 
 def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, GraphPlan]]:
@@ -467,7 +467,7 @@ def flag_for_replanning(campaign: Campaign, items: Sequence[int] | None = None) 
     """
     if items is None:
         items = _all_items(campaign.pk)
-    for part in batches(items, SLICE):
+    for part in batches(items, SLICE_QUESTIONS):
         yield _flag(campaign, part)
 
 

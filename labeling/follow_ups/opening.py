@@ -21,7 +21,7 @@ from labeling.question_graph.graph import QuestionGraph
 
 # A naming question asks about no class of its own.
 NAMING_TOPIC: TopicFields = {"key": "label", "name": "What does this image show?"}
-LISTED = 5
+MAX_LISTED_IMAGES = 5
 # Up to this many images are opened within a request; a job opens more.
 AT_ONCE = 500
 Pairs = Sequence[tuple[str, str]]
@@ -109,11 +109,11 @@ def define_asked(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicFields]
 def refuse_missing(campaign: Campaign, names: Sequence[str]) -> None:
     """Raise Refusal, which names the missing images, if there are any."""
     if names:
-        more = " …" if len(names) > LISTED else ""
+        more = " …" if len(names) > MAX_LISTED_IMAGES else ""
         raise Refusal(
             f"{len(names)} of the images are not in {campaign.dataset.name}: "
-            f"{', '.join(names[:LISTED])}{more}. Add them to the dataset, or remove them from the "
-            "list.",
+            f"{', '.join(names[:MAX_LISTED_IMAGES])}{more}. Add them to the "
+            "dataset, or remove them from the list.",
             field="questions",
         )
 

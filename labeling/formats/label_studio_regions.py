@@ -22,7 +22,7 @@ LABELS = "labels"
 SHAPE_OF_KEY = {"points": POLYGON, "rle": BRUSH, "radiusX": ELLIPSE, "width": RECTANGLE}
 ELLIPSE_CORNERS = 64
 # Limit of nesting. A hole in a piece of a part of an object has depth four.
-DEEPEST = 20
+MAX_NESTING = 20
 Points = list[tuple[float, float]]
 
 
@@ -203,7 +203,7 @@ class LabelStudioTask:
         seen: set[str] = set()
         above: Region | None = region
         while above is not None:
-            if above.key in seen or len(seen) > DEEPEST:
+            if above.key in seen or len(seen) > MAX_NESTING:
                 raise self.reading.bad(f"{region.entry} is part of itself", "set another parent")
             seen.add(above.key)
             above = above.above

@@ -19,7 +19,7 @@ from labeling.files import BadInput, StrPath
 # Limit of unpacked bytes, enough for a hundred masks of ten megapixels.
 MAX_BYTES = 1 << 30
 MAX_ELEMENTS = 1_000_000
-DEEPEST = 20
+MAX_NESTING = 20
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, TEXT = 1, 2, 4
 COMPLEX = 0x0800
@@ -175,7 +175,7 @@ class _Tree:
         return _Head(bits, sizes, raw[name.begin : name.end], name.after)
 
     def _matrix(self, raw: bytes, element: _Element, depth: int) -> Value:
-        if element.kind != MATRIX or depth > DEEPEST:
+        if element.kind != MATRIX or depth > MAX_NESTING:
             raise _damaged(self.path)
         if element.begin == element.end:
             return np.zeros((0, 0))

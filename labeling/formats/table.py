@@ -25,7 +25,7 @@ COLUMNS = ("image", "class", "value", "origin", "probability", *EDGES, "source",
 # keeps such questions.
 LIKELY = "likely"
 # Columns that are read. name: the name of an object.
-READ = (
+READ_COLUMNS = (
     *CLASS,
     *(name for name in COLUMNS if name not in {"image", "class"}),
     "error",
@@ -102,10 +102,10 @@ class _TableRow(NamedTuple):
 
 
 def _rows(reading: LabelReading) -> Iterator[_TableRow]:
-    for line, cells in rows(Path(reading.file), ("image", *READ), optional=READ):
+    for line, cells in rows(Path(reading.file), ("image", *READ_COLUMNS), optional=READ_COLUMNS):
         row = None
         with reading.collecting_faults():
-            row = _row(dict(zip(("image", *READ), cells, strict=True)), reading.at(line))
+            row = _row(dict(zip(("image", *READ_COLUMNS), cells, strict=True)), reading.at(line))
         if row is not None:
             yield row
 

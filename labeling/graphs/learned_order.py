@@ -33,7 +33,7 @@ FIRST_SCENES, GROWTH = 200, 1.5
 # Limits of the error that is derived from stated probabilities.
 ERRORS = (0.001, 0.2)
 # Orders kept in a process: one holds some matrices of nodes by nodes.
-KEPT = 2
+MAX_CACHED_ORDERS = 2
 _ORDERS: dict[tuple[Any, ...], QuestionOrder] = {}
 _INFERENCES: dict[tuple[Any, ...], Inference | None] = {}
 
@@ -142,7 +142,7 @@ def inference(campaign: Campaign) -> Inference | None:
     key = (row, graph.sha256, price)
     if key not in _INFERENCES:
         learned = scenes_of(campaign.calibration_id)
-        if len(_INFERENCES) >= KEPT:
+        if len(_INFERENCES) >= MAX_CACHED_ORDERS:
             _INFERENCES.pop(next(iter(_INFERENCES)))
         _INFERENCES[key] = Inference.of(graph, learned, Utility(price)) if learned else None
     return _INFERENCES[key]
@@ -199,7 +199,7 @@ def order_of(campaign: Campaign) -> QuestionOrder:
         if row is not None:
             content = Calibration.objects.values_list("content", flat=True).get(pk=row[0])
             statistics = content.get("statistics") or None
-        if len(_ORDERS) >= KEPT:
+        if len(_ORDERS) >= MAX_CACHED_ORDERS:
             _ORDERS.pop(next(iter(_ORDERS)))
         _ORDERS[key] = QuestionOrder(
             graph, "learned", mode, Statistics.from_json(statistics) if statistics else None

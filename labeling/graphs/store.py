@@ -146,14 +146,14 @@ def load_graph(source: Campaign | Version | int) -> QuestionGraph:
 
 # By digest: equal content is the same graph whatever its row.
 _GRAPHS: dict[str, QuestionGraph] = {}
-KEPT = 32
+MAX_CACHED_GRAPHS = 32
 
 
 def _built(sha256: str, pk: int) -> QuestionGraph:
     graph = _GRAPHS.get(sha256)
     if graph is None:
         graph = replaying.build(Version.objects.values_list("content", flat=True).get(pk=pk))
-        if len(_GRAPHS) >= KEPT:
+        if len(_GRAPHS) >= MAX_CACHED_GRAPHS:
             _GRAPHS.pop(next(iter(_GRAPHS)))
         _GRAPHS[sha256] = graph
     return graph

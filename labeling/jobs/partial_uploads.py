@@ -2,7 +2,7 @@
 
 An upload belongs to a person and is named by the SHA-256 of the whole file. Each part is a file
 that is named by its offset, so every machine of a site can take the next part, without locks. The
-upload is removed once a request used it, or after KEPT.
+upload is removed once a request used it, or after UPLOAD_LIFETIME.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from labeling.jobs import shared_files
 from labeling.jobs.shared_files import StoredFile
 from labeling.models import User
 
-KEPT = timedelta(days=3)
+UPLOAD_LIFETIME = timedelta(days=3)
 MAX_PARTS = 10_000
 # Folder of the parts in the store.
 STORED = "partial_uploads"
@@ -164,8 +164,8 @@ def find(user: User, sha256: str) -> PartialUpload:
 
 
 def forget_old() -> None:
-    """Remove uploads that received nothing for the time KEPT."""
-    limit = timezone.now() - KEPT
+    """Remove uploads that received nothing for the time UPLOAD_LIFETIME."""
+    limit = timezone.now() - UPLOAD_LIFETIME
     with suppress(FileNotFoundError):
         for folder in storages["data"].listdir(STORED)[0]:
             for rows in _files(folder).values():

@@ -18,7 +18,7 @@ from labeling.jobs.image_store import storing
 from labeling.models import Job
 
 # How long the upload of a job that failed or reported faults is kept.
-KEPT = timedelta(days=7)
+FAILED_UPLOAD_LIFETIME = timedelta(days=7)
 
 
 def keep(file: File, folder: str) -> str:
@@ -44,7 +44,7 @@ def forget_old(folder: str, kept: Container[str]) -> int:
 
     Failed jobs and killed processes leave them.
     """
-    limit = timezone.now() - KEPT
+    limit = timezone.now() - FAILED_UPLOAD_LIFETIME
     count = 0
     for row in shared_files.list_files(folder.rstrip("/"), default_storage):
         if row.name not in kept and row.written < limit:

@@ -19,7 +19,7 @@ from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
 from labeling.kinds.base import BINARY, DrawnKind, Kind
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import KEPT, Verdict
+from labeling.kinds.votes import UNDECIDED_PREFIX, Verdict
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others forever.
 MIN_PROBABILITY = 1e-6
@@ -118,7 +118,9 @@ def _for_review(kind: Kind, verdict: Verdict, policy: WholePolicy) -> Verdict:
         # The most probable answer must not sway the reviewer; a drawing is a proposal.
         return verdict if kind.drawn else Verdict("review")
     if undecided == "keep" and verdict.value is not None:
-        return replace(verdict, state="dropped", value=KEPT + kind.tally_name(verdict.value))
+        return replace(
+            verdict, state="dropped", value=UNDECIDED_PREFIX + kind.tally_name(verdict.value)
+        )
     return Verdict("dropped", value="dropped")
 
 

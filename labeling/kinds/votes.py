@@ -14,7 +14,7 @@ from labeling.sentences import gettext
 # (value, label, key), in the order of the page.
 Choices = Sequence[tuple[str, str, str]]
 # A question that is finished without a label has this value and its most probable answer.
-KEPT = "undecided:"
+UNDECIDED_PREFIX = "undecided:"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def most_probable(settled: object) -> str | None:
     >>> most_probable("undecided:yes"), most_probable("yes"), most_probable({"key": "n01"})
     ('yes', None, None)
     """
-    is_kept = isinstance(settled, str) and settled.startswith(KEPT)
-    return str(settled).removeprefix(KEPT) if is_kept else None
+    is_kept = isinstance(settled, str) and settled.startswith(UNDECIDED_PREFIX)
+    return str(settled).removeprefix(UNDECIDED_PREFIX) if is_kept else None
 
 
 def votes_needed(valid_votes: Counter[str], abstained: int, policy: WholePolicy) -> int:

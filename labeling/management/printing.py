@@ -7,7 +7,7 @@ from typing import Any
 from labeling.records import Payload, plain
 
 # Maximum rows of a table and values of a list; --json prints all.
-SHOWN = 20
+MAX_PRINTED = 20
 HASH = re.compile("[0-9a-f]{64}")
 HASH_DIGITS = 12
 # Objects with more keys than this have a table of their own.
@@ -100,8 +100,8 @@ def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
 
 
 def _cut(rows: Sequence[Sequence[Any]], head: Sequence[str] | None = None) -> str:
-    text = table([[_inline(cell) for cell in row] for row in rows[:SHOWN]], head)
-    more = len(rows) - SHOWN
+    text = table([[_inline(cell) for cell in row] for row in rows[:MAX_PRINTED]], head)
+    more = len(rows) - MAX_PRINTED
     return f"{text}\n… {more:,} more with --json" if more > 0 else text
 
 
@@ -112,8 +112,8 @@ def _inline(value: Any) -> object:
         bounds = f" ({_cell(interval[0])} to {_cell(interval[1])})" if interval else ""
         return f"{_cell(value['value'])}{bounds}"
     if isinstance(value, list):
-        more = ", …" if len(value) > SHOWN else ""
-        return ", ".join(str(_cell(_inline(item))) for item in value[:SHOWN]) + more
+        more = ", …" if len(value) > MAX_PRINTED else ""
+        return ", ".join(str(_cell(_inline(item))) for item in value[:MAX_PRINTED]) + more
     if isinstance(value, dict):
         return ", ".join(f"{key} {_cell(_inline(item))}" for key, item in value.items())
     if isinstance(value, str) and HASH.fullmatch(value):

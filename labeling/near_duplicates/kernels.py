@@ -15,7 +15,7 @@ ONES, PAIRS, FOURS = (
     np.uint64(0x3333333333333333),
     np.uint64(0x0F0F0F0F0F0F0F0F),
 )
-BYTES = np.uint64(0x0101010101010101)
+ONE_PER_BYTE = np.uint64(0x0101010101010101)
 ONE, TWO, FOUR, TOP = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
@@ -24,7 +24,7 @@ def count_bits(value: np.uint64) -> np.uint64:
     value = value - ((value >> ONE) & ONES)
     value = (value & PAIRS) + ((value >> TWO) & PAIRS)
     value = (value + (value >> FOUR)) & FOURS
-    return (value * BYTES) >> TOP
+    return (value * ONE_PER_BYTE) >> TOP
 
 
 @njit(nogil=True, cache=True)

@@ -30,7 +30,7 @@ from labeling.plurals import count_of
 from labeling.quality import box_audit, gold, stated_errors
 
 BATCH = 500
-SHOWN = 24
+MAX_LISTED_AUDITS = 24
 MAX_SAMPLE_SIZE = 10_000
 NO_AUDITED_DRAWINGS = (
     "An audit is for questions with fixed answers. To check drawings, let a reviewer check "
@@ -358,7 +358,7 @@ def _share(judged: list[tuple[str, bool]]) -> ErrorShare:
     return ErrorShare(len(judged), wrong, error, clopper_pearson(wrong, len(judged)))
 
 
-def disagreements(campaign: Campaign, limit: int = SHOWN) -> list[Audit]:
+def disagreements(campaign: Campaign, limit: int = MAX_LISTED_AUDITS) -> list[Audit]:
     """Return the last sample's questions whose auditor disagrees, newest first."""
     kind = KINDS[campaign.kind]
     rows = (

@@ -37,7 +37,7 @@ from labeling.quality.box_audit import sigmas
 # Boxes with a higher overlap are reviewed.
 OVERLAP = 0.5
 # Images read for one page of findings, and the number of findings that fills a page.
-SCAN, PAGE = 300, 20
+SCAN_IMAGES, PAGE_FINDINGS = 300, 20
 SAME, CLASSES, FINER = ("same", "classes", "finer")
 # Possible actions for each kind of finding.
 MERGE, MEAN, FIRST, SECOND, LEAVE, TAKE = ("merge", "mean", "first", "second", "leave", "take")
@@ -96,16 +96,16 @@ class FindingsPage(NamedTuple):
 
 
 def find(campaign: Campaign, after: int = 0) -> FindingsPage:
-    """Return findings in the images after the item `after`, in at most SCAN images; stop after the
-    image that fills a page. Pairs in progress are left out, except open ones with a finer class.
-    Constant number of queries.
+    """Return findings in the images after the item `after`, in at most SCAN_IMAGES images; stop
+    after the image that fills a page. Pairs in progress are left out, except open ones with a finer
+    class. Constant number of queries.
     """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
         .exclude(state=Question.State.GOLD)
         .order_by("item_id")
         .values_list("item_id", flat=True)
-        .distinct()[:SCAN]
+        .distinct()[:SCAN_IMAGES]
     )
     above = _ancestors(list(campaign.topics.values_list("key", flat=True)))
     images = {
@@ -134,9 +134,9 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
     page: list[Finding] = []
     for item in items:
         page += [finding for finding in by_item.get(item, ()) if finding.key not in decided]
-        if len(page) >= PAGE:
+        if len(page) >= PAGE_FINDINGS:
             return FindingsPage(page, item)
-    return FindingsPage(page, items[-1] if len(items) == SCAN else None)
+    return FindingsPage(page, items[-1] if len(items) == SCAN_IMAGES else None)
 
 
 Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, ReplayedPair]

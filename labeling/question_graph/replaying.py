@@ -27,7 +27,7 @@ EXPLICIT, INHERITED, GIVEN, INFERRED = "explicit", "inherited", "given", "inferr
 MODES = ("safe", "strict")
 
 # Maximum number of faults that a refused import lists.
-SHOWN = 20
+MAX_LISTED_FAULTS = 20
 
 Label = tuple[str, str]
 
@@ -290,8 +290,14 @@ def check_given(
                 " change one of them."
             )
     if faults:
-        more = f"\nand {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-        raise Refusal("\n".join(faults[:SHOWN]) + more, field="file", code="not_in_graph")
+        more = (
+            f"\nand {len(faults) - MAX_LISTED_FAULTS} more"
+            if len(faults) > MAX_LISTED_FAULTS
+            else ""
+        )
+        raise Refusal(
+            "\n".join(faults[:MAX_LISTED_FAULTS]) + more, field="file", code="not_in_graph"
+        )
 
 
 def _nearest(graph: QuestionGraph, key: str) -> str:

@@ -37,7 +37,7 @@ FOLDER = "freezing"
 # Interval at which the freezing process checks the jobs.
 POLL_SECONDS = 0.2
 # How long chunks of a killed freeze are kept.
-KEPT = timedelta(days=1)
+CHUNK_LIFETIME = timedelta(days=1)
 # The error of a job that failed by an unexpected exception: its name and message.
 FAULT = re.compile(r"([A-Z]\w+)(?:: .*)?", re.DOTALL)
 
@@ -107,7 +107,7 @@ def execute(job: Job) -> None:
 def forget(digest: str) -> None:
     """Remove the chunks and jobs of a snapshot, and those of other snapshots after a day."""
     _remove(digest)
-    limit = timezone.now() - KEPT
+    limit = timezone.now() - CHUNK_LIFETIME
     Job.objects.filter(kind=KIND).filter(
         Q(key__startswith=f"{digest}:") | Q(created_at__lt=limit)
     ).delete()

@@ -15,7 +15,7 @@ from labeling.models import Question
 from labeling.plurals import count_of
 
 # The parts of a question's content that its page shows.
-SHOWN = ("boxes", "box", "came", "flags", "rejected", "at")
+PAGE_KEYS = ("boxes", "box", "came", "flags", "rejected", "at")
 # The flags of a box: (value, label, key, meaning).
 FLAGS = (
     ("truncated", _("Truncated"), "t", _("it extends beyond the image")),
@@ -118,7 +118,7 @@ def shows(question: Question) -> ShownStep:
         "height": image.height,
         "boxes": [],
     }
-    page.update({key: content[key] for key in SHOWN if key in content})  # type: ignore[typeddict-item]
+    page.update({key: content[key] for key in PAGE_KEYS if key in content})  # type: ignore[typeddict-item]
     return page
 
 

@@ -10,7 +10,7 @@ from labeling.models import Campaign, Question, Settlement
 from labeling.question_graph.replaying import Node, QuestionGraph
 
 # Deeper nodes are listed at this level, to limit nesting.
-DEEPEST = 30
+MAX_OUTLINE_DEPTH = 30
 COUNTED = ("asked", "yes", "no", "open")
 # By node id: the number of images for each of COUNTED.
 Counts = dict[str, dict[str, int]]
@@ -59,7 +59,9 @@ def outline(graph: QuestionGraph, counts: Counts, search: str = "") -> list[Outl
         into.append(row)
         if row.first:
             seen.add(node_id)
-            deeper, below = (level + 1, row.children) if level < DEEPEST else (level, into)
+            deeper, below = (
+                (level + 1, row.children) if level < MAX_OUTLINE_DEPTH else (level, into)
+            )
             todo += [(child, deeper, node_id, below) for child in reversed(node.children)]
     return rows
 

@@ -1,8 +1,8 @@
 """A dataset's images, filtered and in order, with keyset pagination.
 
-No page counts or skips rows. A page tests its conditions on at most SCAN images, through indexes,
-so it costs the same in a small and in a large dataset. If too few of them match, the page names the
-last image tested, and the next page continues from there.
+No page counts or skips rows. A page tests its conditions on at most SCAN_IMAGES images, through
+indexes, so it costs the same in a small and in a large dataset. If too few of them match, the page
+names the last image tested, and the next page continues from there.
 """
 
 import json
@@ -31,7 +31,7 @@ from labeling.models import (
     User,
 )
 
-SIZE, SCAN = 60, 2_000
+PAGE_IMAGES, SCAN_IMAGES = 60, 2_000
 ORDER_WORDS = {
     "name": "Name",
     "-name": "Name, from the end",
@@ -148,7 +148,7 @@ class Browser:
         self.conditions = self._conditions()
 
     def page(
-        self, *, after: int | None = None, before: int | None = None, size: int = SIZE
+        self, *, after: int | None = None, before: int | None = None, size: int = PAGE_IMAGES
     ) -> ImagePage:
         """Return the images after or before the place of this cursor, by default the first ones.
 
@@ -175,7 +175,7 @@ class Browser:
         )
 
     def neighbour(self, image: Image, back: bool) -> int | None:
-        """Return the id of the image after this one, or before it, within SCAN images of it."""
+        """Return the id of the image after this one, or before it, within SCAN_IMAGES images."""
         start = self.order.of(image)
         places, _ = self._read(start, back, 1) if start else ([], None)
         return places[0].image if places else None
@@ -184,7 +184,7 @@ class Browser:
         """Return up to size + 1 matching places, nearest first, and the last place tested if fewer
         match and more images follow.
         """
-        tested = SCAN if self.is_tested else size + 1
+        tested = SCAN_IMAGES if self.is_tested else size + 1
         window = self.order.window(start, back, tested + 1)
         places = self._matching(window[:tested])[: size + 1]
         is_cut = len(window) > tested and len(places) <= size

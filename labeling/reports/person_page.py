@@ -23,7 +23,7 @@ from labeling.models import (
 from labeling.quality import gold_results
 from labeling.reports import campaign_page, progress, question_page
 
-SHOWN = 40
+MAX_LISTED_ANSWERS = 40
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def recent_answers(membership: Membership) -> list[PersonAnswerRow]:
             annotator_id=membership.user_id, question__campaign=campaign, state=Seat.State.ANSWERED
         )
         .select_related("question__item__image")
-        .order_by("-ordinal", "-pk")[:SHOWN]
+        .order_by("-ordinal", "-pk")[:MAX_LISTED_ANSWERS]
     )
     questions = [seat.question for seat in seats]
     answers = _latest([seat.pk for seat in seats])

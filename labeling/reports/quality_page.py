@@ -20,7 +20,7 @@ from labeling.models import Campaign, Question, Settlement
 from labeling.models.questions import PLACE, RING
 
 SAMPLE = 1_000
-SHOWN = 12
+MAX_LISTED_QUESTIONS = 12
 KEPT_SECONDS = 300.0
 DECIDED = (Question.State.SETTLED, Question.State.DROPPED, Question.State.REVIEW)
 
@@ -92,7 +92,7 @@ def _figures(campaign: Campaign, total: int) -> QualityFigures:
         abstained=1 - sum(votes.total() for votes in able.values()) / total_answers
         if total_answers
         else None,
-        disputed=_disputed(able)[:SHOWN],
+        disputed=_disputed(able)[:MAX_LISTED_QUESTIONS],
     )
 
 

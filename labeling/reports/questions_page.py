@@ -12,7 +12,7 @@ from labeling.db.sql import in_runs
 from labeling.models import Campaign, Image, Item, Question
 
 State = Question.State
-LISTED = tuple(state.value for state in State if state != State.GOLD)
+LISTED_STATES = tuple(state.value for state in State if state != State.GOLD)
 # Larger than every id.
 END = 2**63 - 1
 
@@ -75,7 +75,7 @@ def _ids(
     # A set: a question may change its state between two of these queries.
     ids: set[int] = set()
     # State by state, since the index has them in this order (question_by_state_and_id).
-    for state in [chosen.state] if chosen.state else LISTED:
+    for state in [chosen.state] if chosen.state else LISTED_STATES:
         rows = campaign.questions.filter(state=state)
         if chosen.topic:
             rows = rows.filter(topic=chosen.topic)
@@ -122,4 +122,4 @@ def _total(campaign: Campaign, chosen: Filter) -> int | None:
     if chosen.topic or chosen.search:
         return None
     by_state = question_counts.of_campaign(campaign.pk).by_state
-    return sum(by_state[state] for state in ([chosen.state] if chosen.state else LISTED))
+    return sum(by_state[state] for state in ([chosen.state] if chosen.state else LISTED_STATES))

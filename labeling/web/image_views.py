@@ -52,7 +52,7 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
             "dataset": dataset,
             "form": form,
             "key_page": browser.page(after=after, before=before),
-            "scan": image_browser.SCAN,
+            "scan": image_browser.SCAN_IMAGES,
             "is_stored": browser.order.is_stored,
             "query": query,
             "views": request.user.saved_views.filter(dataset=dataset).order_by("name"),
@@ -76,7 +76,7 @@ def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
         _, browser = _browser(request, dataset, campaigns)
         neighbour = browser.neighbour(row, back=way == "previous")
         if neighbour is None:
-            messages.info(request, f"No {way} image within {image_browser.SCAN:,} images.")
+            messages.info(request, f"No {way} image within {image_browser.SCAN_IMAGES:,} images.")
         address = reverse("labeling:image", args=[name, neighbour or pk])
         return redirect(f"{address}?{query}" if query else address)
     return render(

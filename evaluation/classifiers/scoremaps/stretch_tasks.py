@@ -22,7 +22,7 @@ from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.attribution.recipes import Recipe
 
 # Most maps, and most bytes of maps, per task.
-MAPS, BYTES = 1000, 1 << 28
+MAX_TASK_MAPS, MAX_TASK_BYTES = 1000, 1 << 28
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ImageFolder:
 def stretches_of(names: Sequence[str], plan: ScoremapPlan, batch: int) -> list[Sequence[str]]:
     """Return the ids in stretches, one per task."""
     batch_images = planning.images_at_once(plan, batch)
-    max_maps = min(MAPS, BYTES // (4 * plan.side**2))
+    max_maps = min(MAX_TASK_MAPS, MAX_TASK_BYTES // (4 * plan.side**2))
     step = max(1, max_maps // batch_images) * batch_images
     return split(names, step)
 

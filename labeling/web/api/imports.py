@@ -45,7 +45,7 @@ class ImportSerializer(serializers.ModelSerializer):
 
 class ImportReportSerializer(ImportSerializer):
     report = serializers.SerializerMethodField(
-        help_text=f"Lists of files that were not added, at most {imports.LISTED} in each."
+        help_text=f"Lists of files that were not added, at most {imports.MAX_LISTED_FILES} in each."
     )
 
     class Meta(ImportSerializer.Meta):

@@ -42,7 +42,7 @@ from labeling.web.views.shared import (
     watched_campaign,
 )
 
-PAGE = 25
+PAGE_SIZE = 25
 # Limit of listed missing texts per language.
 NAMED = 20
 DRAFTED = "The campaign is a draft. Annotators see it once you open it."
@@ -67,7 +67,7 @@ def campaign_list(request: SignedIn) -> HttpResponse:
         campaigns = campaigns.filter(state=state)
     if search:
         campaigns = campaigns.filter(title__icontains=search)
-    page = page_of(request, campaigns.order_by("-created_at", "-pk").distinct(), PAGE)
+    page = page_of(request, campaigns.order_by("-created_at", "-pk").distinct(), PAGE_SIZE)
     return render(
         request,
         "labeling/campaigns.html",

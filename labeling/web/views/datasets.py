@@ -25,7 +25,7 @@ from labeling.web.views.shared import (
     thumbnail_response,
 )
 
-PAGE = 25
+PAGE_SIZE = 25
 TILES = 60
 
 
@@ -41,7 +41,7 @@ def datasets(request: SignedIn) -> HttpResponse:
         .order_by("name")
     )
     is_archive = "archived" in request.GET
-    page = page_of(request, rows.filter(archived_at__isnull=not is_archive), PAGE)
+    page = page_of(request, rows.filter(archived_at__isnull=not is_archive), PAGE_SIZE)
     archived = Dataset.objects.visible_to(request.user).exclude(archived_at=None)
     context = {
         "page_obj": page,

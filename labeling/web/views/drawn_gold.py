@@ -24,7 +24,7 @@ from labeling.web.views.shared import (
     render_campaign,
 )
 
-PAGE = 24
+PAGE_SIZE = 24
 
 
 @login_required
@@ -36,7 +36,7 @@ def gold_objects(request: SignedIn, name: str) -> HttpResponse:
     items = _free_objects(campaign)
     if search:
         items = items.filter(image__name__icontains=search)
-    page = page_of(request, items.select_related("image"), PAGE)
+    page = page_of(request, items.select_related("image"), PAGE_SIZE)
     return render_campaign(
         request,
         "labeling/gold_objects.html",

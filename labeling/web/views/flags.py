@@ -13,7 +13,7 @@ from labeling.web.forms.people import ReplyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
 # Flags per page; the next follow once these are answered.
-PAGE = 30
+PAGE_SIZE = 30
 
 
 @login_required
@@ -49,7 +49,7 @@ def _flags(
         rows = rows.exclude(replied_at=None).order_by("-created_at", "-pk")
     else:
         rows = rows.filter(replied_at=None).order_by("created_at", "pk")
-    flags = list(rows[: PAGE + 1])
+    flags = list(rows[: PAGE_SIZE + 1])
     topics = {row.assignment.question.topic for row in flags}
     names = dict(campaign.topics.filter(key__in=topics).values_list("key", "name"))
     return render_campaign(
@@ -58,8 +58,8 @@ def _flags(
         campaign,
         "flags",
         answered=answered,
-        rows=[(row, names.get(row.assignment.question.topic, "")) for row in flags[:PAGE]],
-        more=len(flags) > PAGE,
+        rows=[(row, names.get(row.assignment.question.topic, "")) for row in flags[:PAGE_SIZE]],
+        more=len(flags) > PAGE_SIZE,
         failed=failed,
         form=form or ReplyForm(),
     )

@@ -39,7 +39,7 @@ from labeling.web.views.shared import (
     sent,
 )
 
-PAGE = 50
+PAGE_SIZE = 50
 OFFERED = 24
 
 
@@ -145,7 +145,7 @@ def _gold(
         .select_related("gold", "item__image")
         .order_by("gold__retired_at", "-pk")
     )
-    page = page_of(request, questions, PAGE)
+    page = page_of(request, questions, PAGE_SIZE)
     return render_campaign(
         request,
         "labeling/gold.html",
@@ -200,7 +200,7 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
             form.add_error("topics_file", "Choose a file with at least one class.")
     form.keep_files()
     search = request.GET.get("q", "").strip()[:200]
-    page = page_of(request, topics_page.topic_rows(campaign, search), PAGE)
+    page = page_of(request, topics_page.topic_rows(campaign, search), PAGE_SIZE)
     return render_campaign(
         request,
         "labeling/topics.html",

@@ -20,7 +20,7 @@ from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.datasets import ImportForm, UploadForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
-PAGE = 25
+PAGE_SIZE = 25
 RECENT = timedelta(days=1)
 RECENT_SHOWN = 5
 Form = TypeVar("Form", UploadForm, ImportForm)
@@ -69,7 +69,7 @@ def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
     if "fragment" in request.GET:
         context |= {"imports": imports_shown(dataset)}
         return render(request, "labeling/_imports.html", context)
-    page = page_of(request, _with_jobs(dataset), PAGE)
+    page = page_of(request, _with_jobs(dataset), PAGE_SIZE)
     context |= {"page_obj": page, "imports": page.object_list, "query": query_of(request)}
     return render(request, "labeling/imports.html", context)
 

@@ -15,7 +15,7 @@ from labeling.web.forms.common import refusals_shown, respond_if_valid
 from labeling.web.forms.parts import PartsImportForm
 from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
-PAGE = 25
+PAGE_SIZE = 25
 
 
 @login_required
@@ -76,7 +76,7 @@ def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def _imports_page(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpResponse:
-    page = page_of(request, part_imports.jobs_of(dataset), PAGE)
+    page = page_of(request, part_imports.jobs_of(dataset), PAGE_SIZE)
     context = {
         "dataset": dataset,
         "form": form,

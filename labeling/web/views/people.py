@@ -38,7 +38,7 @@ from labeling.web.views.shared import (
     render_campaign,
 )
 
-PAGE = 50
+PAGE_SIZE = 50
 # Maximum of topics with a form of quotas; above it, only the API sets quotas.
 MAX_QUOTAS = 60
 
@@ -330,10 +330,10 @@ def _people(
     # Propose as many uses as one question may need annotators.
     most = policies.for_campaign(campaign)["max_votes"]
     everybody = progress.members(campaign)
-    page = page_of(request, everybody.filter(left_at=None), PAGE)
+    page = page_of(request, everybody.filter(left_at=None), PAGE_SIZE)
     left = everybody.exclude(left_at=None)
     invitations = campaign.invitations.select_related("created_by").order_by("-pk")
-    invited = page_of(request, invitations, PAGE, "invitations")
+    invited = page_of(request, invitations, PAGE_SIZE, "invitations")
     now = timezone.now()
     return render_campaign(
         request,
@@ -348,7 +348,7 @@ def _people(
         members=progress.annotators(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
-        left=list(left[:PAGE]),
+        left=list(left[:PAGE_SIZE]),
         left_count=left.count(),
         invitations=[{"invitation": row, "state": _state(row, now)} for row in invited.object_list],
         invited=invited,

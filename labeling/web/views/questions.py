@@ -30,7 +30,7 @@ from labeling.web.views.shared import (
     watched_campaign,
 )
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 @login_required
@@ -44,7 +44,7 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
         state=chosen.get("state", ""), topic=chosen.get("topic", ""), search=chosen.get("q", "")
     )
     after, before = (key_of(request.GET.get(name, "")) for name in ("after", "before"))
-    page = questions_page.page(campaign, chosen_filter, PAGE, after=after, before=before)
+    page = questions_page.page(campaign, chosen_filter, PAGE_SIZE, after=after, before=before)
     return render_campaign(
         request,
         "labeling/questions.html",

@@ -23,7 +23,7 @@ from labeling.release_files.frozen_objects import UNKNOWN, Categories, CategoryT
 from labeling.releases import freezing
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
-PAGE = 12
+PAGE_SIZE = 12
 WORDS = {
     "drawn": "drawn",
     "not_visible": "not visible",
@@ -99,7 +99,7 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     chosen = category if category in objects else ""
     if len(there) == 1:
         chosen = there[0]["key"]
-    page = Paginator(objects[chosen], PAGE).get_page(request.GET.get("page"))
+    page = Paginator(objects[chosen], PAGE_SIZE).get_page(request.GET.get("page"))
     return render_campaign(
         request,
         "labeling/release_objects.html",

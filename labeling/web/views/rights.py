@@ -14,7 +14,7 @@ from labeling.db.lookups import get_or_404
 from labeling.models import User
 from labeling.web.views.shared import SignedIn, sent
 
-SHOWN = 50
+MAX_LISTED_ACCOUNTS = 50
 
 
 @login_required
@@ -24,9 +24,13 @@ def rights(request: SignedIn) -> HttpResponse:
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
     # Fetch one more than is shown, to know without a count whether there are more.
-    users = list(accounts(search)[: SHOWN + 1])
-    context = {"accounts": users[:SHOWN], "has_more": len(users) > SHOWN, "search": search}
-    return render(request, "labeling/rights.html", context | {"shown": SHOWN})
+    users = list(accounts(search)[: MAX_LISTED_ACCOUNTS + 1])
+    context = {
+        "accounts": users[:MAX_LISTED_ACCOUNTS],
+        "has_more": len(users) > MAX_LISTED_ACCOUNTS,
+        "search": search,
+    }
+    return render(request, "labeling/rights.html", context | {"shown": MAX_LISTED_ACCOUNTS})
 
 
 @login_required

@@ -25,7 +25,7 @@ from labeling.web.views.shared import (
     watched_campaign,
 )
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 @login_required
@@ -57,7 +57,7 @@ def _fitting(campaign: Campaign) -> Campaign:
 def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpResponse:
     sort, search = request.GET.get("sort", "name"), request.GET.get("q", "").strip()[:200]
     search = search.replace("\0", "")
-    page = page_of(request, verification_page.matching_classes(campaign, sort, search), PAGE)
+    page = page_of(request, verification_page.matching_classes(campaign, sort, search), PAGE_SIZE)
     rows, floor = verification_page.class_rows(campaign, list(page.object_list))
     waiting = campaign.jobs.filter(
         kind="verify", state__in=[Job.State.QUEUED, Job.State.RUNNING]

@@ -26,7 +26,7 @@ from labeling.releases import freezing
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 @login_required
@@ -43,7 +43,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     if state in Job.State.values:
         rows = rows.filter(state=state)
     busy = campaign.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
-    page = page_of(request, rows, PAGE)
+    page = page_of(request, rows, PAGE_SIZE)
     template = "labeling/_jobs.html" if "fragment" in request.GET else "labeling/jobs.html"
     return render_campaign(
         request,
@@ -75,7 +75,7 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def releases(request: SignedIn, name: str) -> HttpResponse:
     """Show the campaign's releases."""
     campaign = own_campaign(request, name)
-    page = page_of(request, campaign.releases.order_by("-number"), PAGE)
+    page = page_of(request, campaign.releases.order_by("-number"), PAGE_SIZE)
     return render_campaign(
         request,
         "labeling/releases.html",
@@ -83,7 +83,9 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         "releases",
         page_obj=page,
         query=query_of(request),
-        replaced=page_of(request, campaign.replaced_releases.order_by("-number"), PAGE, "replaced"),
+        replaced=page_of(
+            request, campaign.replaced_releases.order_by("-number"), PAGE_SIZE, "replaced"
+        ),
         replaced_query=query_of(request, "replaced"),
         formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
         has_objects=KINDS[campaign.kind].release == OBJECTS,

@@ -84,7 +84,7 @@ def deep(model: Any, _: Path) -> None:
 )
 def test_what_a_file_must_not_hold_is_refused_by_name(tmp_path, monkeypatch, change, message):
     path = changed(tmp_path, change)
-    monkeypatch.setattr(onnx_files, "DEEPEST", 10)
+    monkeypatch.setattr(onnx_files, "MAX_NESTING", 10)
     monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: pytest.fail("was opened"))
 
     with pytest.raises(BadInput, match=message) as refused:

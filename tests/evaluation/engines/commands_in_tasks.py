@@ -51,9 +51,9 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few images."""
     monkeypatch.setattr(pool_tasks, "MAX_IMAGES", 250)
     monkeypatch.setattr(predict_tasks, "PHOTOGRAPHS", 5)
-    monkeypatch.setattr(release_tasks, "FRAMES", 5)
+    monkeypatch.setattr(release_tasks, "MAX_TASK_FRAMES", 5)
     monkeypatch.setattr(frame_tasks, "FRAMES", 7)
-    monkeypatch.setattr(map_tasks, "MAPS", 5)
+    monkeypatch.setattr(map_tasks, "MAX_TASK_MAPS", 5)
     monkeypatch.setattr(wsol_tasks, "IMAGES", 2)
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("wordnet")
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     """release/ and images/ of four objects on two photographs, a network and its classes."""
-    monkeypatch.setattr(release_tasks, "FRAMES", 5)
+    monkeypatch.setattr(release_tasks, "MAX_TASK_FRAMES", 5)
     monkeypatch.setattr(frame_tasks, "FRAMES", 7)
     scenes.cats_and_cow(tmp_path)
     networks.with_classes(tmp_path)

@@ -239,7 +239,7 @@ def test_a_disk_too_full_for_the_upload_keeps_nothing(dataset, alice, monkeypatc
 
 
 def test_a_report_is_bounded_and_its_counts_are_exact(dataset, alice, monkeypatch):
-    monkeypatch.setattr(imports, "LISTED", 3)
+    monkeypatch.setattr(imports, "MAX_LISTED_FILES", 3)
     files = pictures(1) | {f"{'n' * 500}{n}.txt": b"no image" for n in range(10)}
     row = imports.of_uploads(dataset, alice, [sent(files)])
 
@@ -342,7 +342,7 @@ def test_an_upload_that_is_gone_fails_its_import_with_the_cure(dataset, alice, s
 
 
 def age(row: Import, monkeypatch) -> None:
-    later = timezone.now() + uploads.KEPT + timedelta(minutes=1)
+    later = timezone.now() + uploads.FAILED_UPLOAD_LIFETIME + timedelta(minutes=1)
     monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
 

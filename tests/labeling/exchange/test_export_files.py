@@ -142,7 +142,7 @@ def test_what_a_job_made_is_made_again_once_it_was_forgotten(release, run_jobs, 
     run_jobs()
     export_files.fetch(release, "csv").close()
     [made] = export_files._folder().iterdir()
-    old = time.time() - export_files.KEPT.total_seconds() - 60
+    old = time.time() - export_files.ZIP_LIFETIME.total_seconds() - 60
     os.utime(made, (old, old))
 
     assert export_files.forget_old() == 1

@@ -280,7 +280,7 @@ def test_uploads_that_nobody_waits_for_go_after_a_week(alice, pond, monkeypatch)
     waiting = label_files.import_upload(pond, alice, files.zipped({"a.jpg": b"x"}))
     failed = label_files.import_upload(pond, alice, files.zipped({"b.jpg": b"x"}))
     Job.objects.filter(pk=failed.pk).update(state="failed")
-    later = timezone.now() + uploads.KEPT + timedelta(minutes=1)
+    later = timezone.now() + uploads.FAILED_UPLOAD_LIFETIME + timedelta(minutes=1)
     monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
     assert label_files.forget_old() == 1

@@ -407,7 +407,7 @@ def test_uploads_are_forgotten_after_a_week_unless_a_job_waits_for_them(
 ):
     faulty = brought(meadow, run_jobs, sent(cow(image="no.jpg")))
     waiting = part_imports.import_upload(meadow, meadow.owner, sent())
-    later = timezone.now() + uploads.KEPT + timedelta(hours=1)
+    later = timezone.now() + uploads.FAILED_UPLOAD_LIFETIME + timedelta(hours=1)
     monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
     assert part_imports.forget_old() == 1

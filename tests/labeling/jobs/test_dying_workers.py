@@ -151,7 +151,7 @@ def test_looking_again_after_a_change_of_the_graph_survives(home, alice, survive
 
 
 def test_opening_images_survives(alice, dataset, monkeypatch, survives):
-    monkeypatch.setattr(following, "SLICE", 2)
+    monkeypatch.setattr(following, "SLICE_QUESTIONS", 2)
     monkeypatch.setattr(opening, "AT_ONCE", 2)
     home = hierarchies.make(alice, dataset, images=5, opened=False)
     assert opening.open_images(home, []) is None

@@ -1,6 +1,6 @@
 """Results as people read them."""
 
-from labeling.management.printing import SHOWN, show
+from labeling.management.printing import MAX_PRINTED, show
 
 
 def test_facts_come_first_then_tables_and_notes():
@@ -24,9 +24,9 @@ def test_facts_come_first_then_tables_and_notes():
 
 
 def test_a_long_list_says_how_many_more_there_are():
-    text = show({"rows": [{"n": number} for number in range(SHOWN + 3)]})
+    text = show({"rows": [{"n": number} for number in range(MAX_PRINTED + 3)]})
 
-    assert text.endswith(f"\n{SHOWN - 1}\n… 3 more with --json")
+    assert text.endswith(f"\n{MAX_PRINTED - 1}\n… 3 more with --json")
 
 
 def test_objects_that_are_alike_are_rows_and_one_with_many_keys_has_its_own_table():

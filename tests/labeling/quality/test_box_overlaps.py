@@ -248,19 +248,19 @@ def test_pages_go_on_after_an_image_and_cost_the_same(alice, dataset, monkeypatc
     campaign = boxers.make(alice, dataset, images=3)
     crowd = boxers.people(campaign)
     finish(campaign, crowd, A, NEAR_A)
-    monkeypatch.setattr(box_overlaps, "PAGE", 1)
+    monkeypatch.setattr(box_overlaps, "PAGE_FINDINGS", 1)
     with CaptureQueriesContext(connection) as small:
         first = box_overlaps.find(campaign)
     second = box_overlaps.find(campaign, first.after)
     third = box_overlaps.find(campaign, second.after)
-    monkeypatch.setattr(box_overlaps, "PAGE", 20)
+    monkeypatch.setattr(box_overlaps, "PAGE_FINDINGS", 20)
     with CaptureQueriesContext(connection) as all_of_them:
         whole = box_overlaps.find(campaign)
 
     assert [*first.findings, *second.findings, *third.findings] == whole.findings
     assert len(whole.findings) == 3
     assert len(small) == len(all_of_them) <= 10
-    monkeypatch.setattr(box_overlaps, "SCAN", 2)
+    monkeypatch.setattr(box_overlaps, "SCAN_IMAGES", 2)
     assert box_overlaps.find(campaign).after == whole.findings[1].item
 
 

@@ -313,11 +313,11 @@ def test_what_was_left_for_a_day_is_forgotten(pond, in_ranges, settings):
     storages["data"].save("freezing/abc/00000.cut", ContentFile(b"[]"))
     storages["data"].save("freezing/new/00000.cut", ContentFile(b"[]"))
     old = Job.objects.create(
-        kind=chunk_jobs.KIND, key="abc:0", created_at=timezone.now() - chunk_jobs.KEPT
+        kind=chunk_jobs.KIND, key="abc:0", created_at=timezone.now() - chunk_jobs.CHUNK_LIFETIME
     )
     Job.objects.create(kind=chunk_jobs.KIND, key="new:0")
     file = Path(settings.DATA_DIR, "freezing", "abc", "00000.cut")
-    at = (timezone.now() - chunk_jobs.KEPT - timedelta(minutes=1)).timestamp()
+    at = (timezone.now() - chunk_jobs.CHUNK_LIFETIME - timedelta(minutes=1)).timestamp()
     os.utime(file, (at, at))
 
     freezing.freeze(pond)

@@ -90,7 +90,7 @@ def test_images_are_filtered_by_their_facts(alice, seven, chosen, expected):
 
 
 def test_a_rare_match_is_found_piece_by_piece(alice, seven, monkeypatch):
-    monkeypatch.setattr(image_browser, "SCAN", 2)
+    monkeypatch.setattr(image_browser, "SCAN_IMAGES", 2)
     looking = browser(alice, seven, q="5")
 
     first = looking.page()
@@ -247,7 +247,7 @@ def test_the_stored_order_is_that_of_a_small_dataset(alice, many, order, stored,
     stored(many)
     assert browser(alice, many, order=order).order.is_stored
     for scan in (3, 2_000):
-        monkeypatch.setattr(image_browser, "SCAN", scan)
+        monkeypatch.setattr(image_browser, "SCAN_IMAGES", scan)
         looking = browser(alice, many, order=order)
         assert walk(looking) == walk_back(looking) == small
 
@@ -297,7 +297,7 @@ def two_campaigns(alice, ranked, stored):
 @for_each("order", list(RANKS))
 @for_each("scan", [1, 2, 2_000])
 def test_an_image_of_two_campaigns_has_one_place(alice, two_campaigns, order, scan, monkeypatch):
-    monkeypatch.setattr(image_browser, "SCAN", scan)
+    monkeypatch.setattr(image_browser, "SCAN_IMAGES", scan)
     looking = browser(alice, two_campaigns.dataset, order=order)
     ids = sorted(two_campaigns.dataset.images.values_list("pk", flat=True))
 
@@ -335,7 +335,7 @@ def test_people_without_a_campaign_see_the_order_of_known_labels(alice, bob, two
 @pytest.mark.parametrize("order", list(RANKS))
 def test_a_rare_match_is_found_in_pieces(alice, ranked, order, stored, monkeypatch):
     stored(ranked.dataset)
-    monkeypatch.setattr(image_browser, "SCAN", 2)
+    monkeypatch.setattr(image_browser, "SCAN_IMAGES", 2)
     looking = browser(alice, ranked.dataset, order=order, q="plain")
     after, names_of = None, []
     for _ in range(20):

@@ -83,12 +83,12 @@ def test_no_page_counts_or_passes_over_rows(pond):
         questions_page.page(pond, ALL, 3, after=all_ids(pond)[2])
 
     statements = [query["sql"] for query in queries][1:]
-    assert len(statements) == len(questions_page.LISTED) + 4
+    assert len(statements) == len(questions_page.LISTED_STATES) + 4
     assert [sql for sql in statements if re.search("COUNT|OFFSET", sql)] == []
 
 
 def test_the_page_shows_links_to_its_neighbours(as_alice, pond, monkeypatch):
-    monkeypatch.setattr("labeling.web.views.questions.PAGE", 3)
+    monkeypatch.setattr("labeling.web.views.questions.PAGE_SIZE", 3)
 
     first = as_alice.get("/campaigns/pond/questions/?state=open&page=2").content.decode()
     after = re.search(r"\?state=open&amp;after=(\d+)", first)

@@ -317,7 +317,7 @@ def test_unfinished_uploads_are_removed_at_night(client, folder):
     old, fresh = (begun(client, content)["Location"] for content in (b"old", b"fresh"))
     patched(client, old, 0, b"o")
     patched(client, fresh, 0, b"f")
-    long_ago = (partial_uploads.KEPT + timedelta(hours=1)).total_seconds()
+    long_ago = (partial_uploads.UPLOAD_LIFETIME + timedelta(hours=1)).total_seconds()
     for path in folder.iterdir():
         if not path.name.startswith(f"{sha256_of(b'fresh')}.0"):
             written = path.stat().st_mtime - long_ago

@@ -204,7 +204,7 @@ def test_a_chain_of_thousands_is_an_outline_too():
     while rows:
         depth, nodes = depth + 1, nodes + len(rows)
         rows = next((row.children for row in rows if row.children), [])
-    assert (nodes, depth) == (3000, graph_outline.DEEPEST + 1)
+    assert (nodes, depth) == (3000, graph_outline.MAX_OUTLINE_DEPTH + 1)
 
 
 def test_counts_say_what_stands_and_leave_out_gold_and_what_was_withdrawn(campaign):

@@ -84,7 +84,7 @@ def test_a_category_that_is_not_there_shows_all(client, alice, release):
 
 
 def test_objects_come_in_pages(client, alice, release, monkeypatch):
-    monkeypatch.setattr(page, "PAGE", 2)
+    monkeypatch.setattr(page, "PAGE_SIZE", 2)
 
     second = objects_page(client, alice, release, "?page=2")
 
@@ -96,11 +96,11 @@ def test_the_page_takes_as_many_queries_for_many_objects(
     client, alice, release, django_assert_num_queries, monkeypatch
 ):
     client.force_login(alice)
-    monkeypatch.setattr(page, "PAGE", 1)
+    monkeypatch.setattr(page, "PAGE_SIZE", 1)
     client.get(address(release))
     with django_assert_num_queries(9) as few:
         client.get(address(release))
-    monkeypatch.setattr(page, "PAGE", 12)
+    monkeypatch.setattr(page, "PAGE_SIZE", 12)
 
     with django_assert_num_queries(len(few)):
         client.get(address(release))

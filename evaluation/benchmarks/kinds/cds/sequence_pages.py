@@ -23,7 +23,7 @@ from labeling.image_files import THUMBNAIL_PX
 from labeling.models import Item
 from labeling.reports.image_page import ImageUse
 
-PAGE = 30
+PAGE_SIZE = 30
 CAPTCHAS = 24
 # Size of a tile on the page. Tiles use the thumbnail unless the object is smaller than this in it.
 TILE_PX = 150
@@ -188,7 +188,7 @@ def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[s
         if category in ("", thing.category)
         and (not search or search in f"{thing.object} {thing.image}".casefold())
     ]
-    page = Paginator(matches, PAGE).get_page(query.get("page"))
+    page = Paginator(matches, PAGE_SIZE).get_page(query.get("page"))
     return {
         "page_obj": page,
         "rows": list(_object_rows(index, page, part, content, result)),

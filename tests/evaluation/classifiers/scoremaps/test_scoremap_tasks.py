@@ -16,7 +16,7 @@ NETWORK = "tests.evaluation.classifiers.scoremaps.detectors:Colours"
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     """Six images, of which a task takes two batches of two."""
-    monkeypatch.setattr(stretch_tasks, "MAPS", 5)
+    monkeypatch.setattr(stretch_tasks, "MAX_TASK_MAPS", 5)
     monkeypatch.setattr("evaluation.engines.local.run", toys.run_one_here)
     return detectors.world(tmp_path)
 

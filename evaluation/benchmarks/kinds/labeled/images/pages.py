@@ -27,7 +27,7 @@ from labeling.models import Image
 from labeling.reports.image_browser import PredictionFilter
 from labeling.reports.image_page import ImageUse
 
-PAGE = 24
+PAGE_SIZE = 24
 IMAGES_GONE = "The images of this run are no longer on this server. Score the benchmark again."
 
 
@@ -133,7 +133,7 @@ def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, obje
     if not selection.number:
         return context | {"tabs": [], "cards": [], "page_obj": None}
     chosen = index.images(selection.classifier, selection.number, selection.case, selection.name)
-    page = Paginator(chosen.tolist(), PAGE).get_page(query.get("page"))
+    page = Paginator(chosen.tolist(), PAGE_SIZE).get_page(query.get("page"))
     lines = [(number, index.lines[number]) for number in page.object_list]
     photographs = _photographs(row, [line["image"] for _, line in lines])
     return context | {

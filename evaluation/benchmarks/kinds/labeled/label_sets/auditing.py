@@ -30,7 +30,7 @@ from labeling.near_duplicates.search import pairs
 from labeling.quality import asking_more
 
 # Rows per page; images per query.
-PAGE, BATCH = 50, 1_000
+PAGE_SIZE, BATCH = 50, 1_000
 # Seconds for which a ranking is cached, so that a page and the click on it use the same one.
 KEPT_SECONDS = 300.0
 NEAR_DUPLICATE = "near duplicate"
@@ -202,7 +202,7 @@ def page(row: Benchmark) -> dict[str, object]:
     except Conflict as refusal:
         return {"obstacle": refusal.message}
     dataset, name = row.campaign.dataset, class_names.namer(row)
-    rows = dataset.images.filter(name__in=[entry.image for entry in ranked[:PAGE]])
+    rows = dataset.images.filter(name__in=[entry.image for entry in ranked[:PAGE_SIZE]])
     images = {image.name: image for image in rows}
     return {
         "total": len(ranked),
@@ -220,6 +220,6 @@ def page(row: Benchmark) -> dict[str, object]:
                 ],
                 "image": images.get(entry.image),
             }
-            for entry in ranked[:PAGE]
+            for entry in ranked[:PAGE_SIZE]
         ],
     }
