@@ -86,7 +86,7 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "published": privacy.published(image),
         "dependents": undo.dependents(),
     }
-    return render(request, "labeling/image_undo.html", context)
+    return render(request, "labeling/delete_image.html", context)
 
 
 @login_required
@@ -153,4 +153,4 @@ def undo_page(request: SignedIn, undo: Undo, page: str) -> HttpResponse:
         "dependents": undo.dependents(),
         "tombstones": row.tombstones.order_by("-pk") if isinstance(undo, DatasetUndo) else [],
     }
-    return render(request, "labeling/undo.html", context)
+    return render(request, "labeling/rename_archive_delete.html", context)

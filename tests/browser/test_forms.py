@@ -112,6 +112,7 @@ PRESSED = {
     "labeling/dataset_new.html": HERE,
     "labeling/dataset_report.html": HERE,
     "labeling/dataset_upload.html": HERE,
+    "labeling/delete_image.html": "test_undo::test_an_image_is_removed_for_privacy",
     "labeling/flags.html": "test_flags::test_a_flag_survives_a_broken_network_and_is_answered",
     "labeling/gold.html": HERE,
     "labeling/gold_add.html": HERE,
@@ -125,9 +126,7 @@ PRESSED = {
         "test_graph_price::test_the_curve_is_looked_at_and_the_price_changed"
     ),
     "labeling/images.html": "test_images::test_images_are_browsed_saved_and_opened_by_keys",
-    "labeling/image_undo.html": "test_undo::test_an_image_is_removed_for_privacy",
     "labeling/jobs.html": HERE,
-    "labeling/undo.html": "test_undo::test_a_campaign_is_renamed_cloned_archived_and_deleted",
     "labeling/object.html": "test_objects::test_without_scripts_a_radius_is_tried_and_kept",
     "labeling/objects.html": HERE,
     "labeling/overlaps.html": ("test_review_boxes::test_overlaps_are_decided_by_mouse_and_by_key"),
@@ -147,6 +146,9 @@ PRESSED = {
         "test_release_objects::test_a_release_is_taken_out_with_options"
     ),
     "labeling/releases.html": HERE,
+    "labeling/rename_archive_delete.html": (
+        "test_undo::test_a_campaign_is_renamed_cloned_archived_and_deleted"
+    ),
     "labeling/review.html": HERE,
     "labeling/review_boxes.html": (
         "test_review_boxes::test_a_reviewer_draws_every_box_and_says_that_it_is_all"
