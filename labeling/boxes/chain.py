@@ -37,10 +37,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class DrawnBox:
-    """A settled drawing. box: None if nothing is left to draw. came: DRAWN or CLICKED."""
+    """A settled drawing. box: None if nothing is left to draw. origin: DRAWN or CLICKED."""
 
     box: Box | None
-    came: str = DRAWN
+    origin: str = DRAWN
     flags: tuple[str, ...] = ()
 
 
@@ -66,12 +66,12 @@ class CoverResult:
 
 @dataclass(frozen=True)
 class AcceptedBox:
-    """An accepted box. came: DRAWN, CLICKED or PROPOSED. drawing: number of the step that drew it,
-    None for a proposal.
+    """An accepted box. origin: DRAWN, CLICKED or PROPOSED. drawing: number of the step that drew
+    it, None for a proposal.
     """
 
     box: Box
-    came: str
+    origin: str
     flags: tuple[str, ...] = ()
     drawing: int | None = None
 
@@ -108,7 +108,7 @@ class BoxRejection:
 class Chain:
     """The state of a pair. step: the next question, or COMPLETE, REVIEW or DROPPED.
 
-    number: of the step, from 0. boxes: accepted boxes. box: the one to check. came, flags: its
+    number: of the step, from 0. boxes: accepted boxes. box: the one to check. origin, flags: its
     origin and flags. proposals: not yet checked. missing: points at instances without a box.
     attempt: at the current object, from 1. rejected: the last attempt at it. second_look: whether a
     second person looks for more if there is one box. found_complete: how many people in a row found
@@ -120,7 +120,7 @@ class Chain:
     number: int = 0
     boxes: tuple[AcceptedBox, ...] = ()
     box: Box | None = None
-    came: str = DRAWN
+    origin: str = DRAWN
     flags: tuple[str, ...] = ()
     proposals: tuple[Box, ...] = ()
     missing: tuple[Point, ...] = ()
@@ -181,13 +181,13 @@ def _propose(chain: Chain) -> Chain:
     """Check the next proposal; without one, draw an instance or look for more."""
     if chain.proposals:
         box, *rest = chain.proposals
-        return replace(chain, step=CHECK, box=box, came=PROPOSED, proposals=tuple(rest))
-    return replace(chain, step=COVER if chain.boxes else DRAW, box=None, came=DRAWN)
+        return replace(chain, step=CHECK, box=box, origin=PROPOSED, proposals=tuple(rest))
+    return replace(chain, step=COVER if chain.boxes else DRAW, box=None, origin=DRAWN)
 
 
 def _after_drawing(chain: Chain, answer: DrawnBox, rules: BoxRules) -> Chain:
     if answer.box is not None:
-        return replace(chain, step=CHECK, box=answer.box, came=answer.came, flags=answer.flags)
+        return replace(chain, step=CHECK, box=answer.box, origin=answer.origin, flags=answer.flags)
     # Two people contradict each other on whether something is missing.
     in_vain = chain.in_vain + 1
     step = REVIEW if in_vain >= rules.most_in_vain else COVER if chain.boxes else DRAW
@@ -196,11 +196,11 @@ def _after_drawing(chain: Chain, answer: DrawnBox, rules: BoxRules) -> Chain:
 
 def _after_checks(chain: Chain, answer: CheckedBox, rules: BoxRules) -> Chain:
     assert chain.box is not None
-    proposed = chain.came == PROPOSED
+    proposed = chain.origin == PROPOSED
     if answer.verdict == GOOD:
         drawing = None if proposed else chain.number - 1
         flags = answer.flags or chain.flags
-        accepted = AcceptedBox(answer.box or chain.box, chain.came, flags, drawing)
+        accepted = AcceptedBox(answer.box or chain.box, chain.origin, flags, drawing)
         chain = replace(chain, boxes=(*chain.boxes, accepted), box=None, flags=())
         chain = replace(chain, attempt=1, rejected=None, found_complete=0)
         if proposed:

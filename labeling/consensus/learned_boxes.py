@@ -68,7 +68,7 @@ class _Learned:
     gold: Counter[int] = field(default_factory=Counter)
     durations: "dict[str, array[int]]" = field(default_factory=lambda: defaultdict(_whole))
     by_step: Counter[str] = field(default_factory=Counter)
-    met: Counter[str] = field(default_factory=Counter)
+    gold_by_step: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
     planted: Counter[bool] = field(default_factory=Counter)
     with_proposals: Counter[str] = field(default_factory=Counter)
@@ -130,7 +130,7 @@ def _figures(learned: _Learned) -> BoxFigures:
                 answers=learned.by_step[step],
                 seconds=seconds.get(step),
                 right=learned.right[step],
-                gold=learned.met[step],
+                gold=learned.gold_by_step[step],
             )
             for step in (DRAW, CHECK, COVER)
         },
@@ -258,7 +258,7 @@ class _BoxReader:
     def _grade(self, row: _BoxQuestion, answers: dict[int, tuple[Any, int | None]]) -> None:
         for value, _ in answers.values():
             is_right = self.kind.is_right(value, row.gold, self.policy)
-            self.found.met[row.step] += 1
+            self.found.gold_by_step[row.step] += 1
             self.found.right[row.step] += is_right
             if row.step == COVER and isinstance(row.gold, dict):
                 self.found.planted[is_right] += 1
@@ -278,7 +278,7 @@ class _BoxReader:
             return
         chain = box_pairs.replay(f"{first.image} {first.topic}", questions).chain
         learned.pairs[REVIEW if chain.step == REVIEW else chain.coverage] += 1
-        learned.boxes.update(boxed.came for boxed in chain.boxes)
+        learned.boxes.update(boxed.origin for boxed in chain.boxes)
         counts = Counter(
             pairs=1, boxes=len(chain.boxes), complete=int(chain.coverage in (COMPLETE, ABSENT))
         )

@@ -171,7 +171,7 @@ def content_of(chain: Chain) -> PairContent:
         "boxes": [list(boxed.box) for boxed in chain.boxes],
     }
     if chain.step == CHECK and chain.box is not None:
-        content["box"], content["came"] = list(chain.box), chain.came
+        content["box"], content["came"] = list(chain.box), chain.origin
         if chain.flags:
             content["flags"] = list(chain.flags)
     if chain.step == DRAW and chain.missing:
@@ -215,7 +215,7 @@ def _barred(chain: Chain, path: Sequence[PairQuestion]) -> frozenset[int]:
     """
     last = path[-1]
     if chain.step == CHECK:
-        return last.people if chain.came != PROPOSED else frozenset()
+        return last.people if chain.origin != PROPOSED else frozenset()
     if chain.step == DRAW and chain.rejected is not None:
         return _people(row for row in path[-2:] if row.step == DRAW)
     if chain.step == DRAW:

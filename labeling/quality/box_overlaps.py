@@ -281,7 +281,8 @@ def _settle(
         follow_up=True,
     )
     rows = [
-        {"box": list(boxed.box), "flags": list(boxed.flags), "came": boxed.came} for boxed in boxes
+        {"box": list(boxed.box), "flags": list(boxed.flags), "came": boxed.origin}
+        for boxed in boxes
     ]
     Settlement.objects.create(
         question=question,

@@ -456,12 +456,12 @@ def balance(campaign: Campaign) -> Balance:
 class GoldTally:
     """People who answered one gold question.
 
-    met: all of them. failed: those who were wrong. trusted, trusted_failed: the same counts of
+    answered: all of them. failed: those who were wrong. trusted, trusted_failed: the same counts of
     trusted people.
     """
 
     question_id: int
-    met: int
+    answered: int
     failed: int
     trusted: int
     trusted_failed: int
@@ -486,19 +486,21 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
     """
     kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
-    met: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
+    results_by_question: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
     for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
         member = members.get(annotator)
         if member is not None and first_at >= member.working_since:
             failed = not kind.is_right(value, answer, policy)
-            met[question_id].append((failed, _is_trusted(member, failed, first_at, policy)))
+            results_by_question[question_id].append(
+                (failed, _is_trusted(member, failed, first_at, policy))
+            )
     rows = []
-    for pk, results in met.items():
+    for pk, results in results_by_question.items():
         trusted = [failed for failed, is_trusted in results if is_trusted]
         failures = sum(failed for failed, _ in results)
         if failures:
             rows.append(GoldTally(pk, len(results), failures, len(trusted), sum(trusted)))
-    return sorted(rows, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
+    return sorted(rows, key=lambda row: (-row.trusted_failed, -row.failed, row.question_id))
 
 
 def failing_lately(campaign: Campaign, limit: int) -> list[GoldTally]:
@@ -523,7 +525,7 @@ def note_failing(campaign: Campaign) -> None:
     policy = policies.for_campaign(campaign)
     people, share = policy["gold_fail_people"], policy["gold_fail_share"]
     rows = failing_lately(campaign, SUSPECTS)
-    count = sum(row.met >= people and row.failed > share * row.met for row in rows)
+    count = sum(row.answered >= people and row.failed > share * row.answered for row in rows)
     Campaign.objects.filter(pk=campaign.pk).update(gold_failing=count)
 
 
@@ -604,14 +606,14 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
     """
     policy = policies.for_campaign(campaign)
     retired = []
-    for met in failing(campaign, question_ids):
-        if met.fails(policy):
+    for tally in failing(campaign, question_ids):
+        if tally.fails(policy):
             reason = (
-                f"{met.trusted_failed} of {met.trusted} trusted people answered otherwise; "
+                f"{tally.trusted_failed} of {tally.trusted} trusted people answered otherwise; "
                 "usually then the known answer is wrong."
             )
-            retire_gold(campaign, None, met.question_id, reason)
-            retired.append(met.question_id)
+            retire_gold(campaign, None, tally.question_id, reason)
+            retired.append(tally.question_id)
     return retired
 
 

@@ -131,7 +131,7 @@ class FrozenBoxes:
             "wnid": wnid,
             "box": [round(side, 1) for side in box],
             **{flag: flag in boxed.flags for flag in FLAGS},  # type: ignore[typeddict-item]
-            "came": boxed.came,
+            "came": boxed.origin,
             "drawings": len(drawn),
             "iou_error": None if error is None else round(error.mean, DIGITS),
         }

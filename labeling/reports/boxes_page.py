@@ -96,7 +96,7 @@ class BoxCampaignFigures:
     at: datetime
     pairs: list[CountShare]
     boxes: int
-    came: list[CountShare]
+    origins: list[CountShare]
     steps: list[BoxStepRow]
     draws: list[tuple[str, float]]
     seconds_per_box: float | None
@@ -123,8 +123,9 @@ def figures(campaign: Campaign, limit: int = 200) -> BoxCampaignFigures | None:
         at=row.created_at,
         pairs=[CountShare(words, measured.pairs.get(state, 0), pairs) for state, words in STATES],
         boxes=boxes,
-        came=[
-            CountShare(words, measured.boxes.get(came, 0), boxes) for came, words in ORIGIN_LABELS
+        origins=[
+            CountShare(words, measured.boxes.get(origin, 0), boxes)
+            for origin, words in ORIGIN_LABELS
         ],
         steps=[_step(measured, step, words, boxes) for step, words in STEPS],
         draws=[

@@ -12,13 +12,13 @@ from labeling.reports.question_page import AnswerValue, topic_names, value_words
 
 @dataclass(frozen=True)
 class GoldRow(AnswerValue):
-    """A gold question: its answer, how many people met it and how many of them failed."""
+    """A gold question: its answer, how many people answered it and how many of them failed."""
 
     question: Question
     image: Image
     gold: Gold
     topic: str
-    met: int
+    answered: int
     failed: int
 
 
@@ -48,7 +48,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[GoldRow
                 image=question.item.image,
                 gold=question.gold,
                 topic=names.get(question.topic, question.topic),
-                met=len(answers),
+                answered=len(answers),
                 failed=len(answers) - right,
             )
         )

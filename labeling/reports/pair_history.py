@@ -90,7 +90,7 @@ def for_question(campaign: Campaign, question: Question) -> PairHistory:
         {
             "box": list(standing_box.box),
             "flags": list(standing_box.flags),
-            "came": standing_box.came,
+            "came": standing_box.origin,
         }
         for standing_box in chain.boxes
     ]

@@ -120,7 +120,7 @@ class _DrawnSeat:
     assisted: bool
     seconds: float
     labels: Mapping[str, PartLabel]
-    came: Mapping[str, Mapping[str, Any]]
+    used_proposals: Mapping[str, Mapping[str, Any]]
     gold: Mapping[str, PartLabel] | None
 
 
@@ -138,7 +138,7 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
     values = {True: _Values(), False: _Values()}
     alone: dict[int, list[_DrawnSeat]] = defaultdict(list)
     for seat in seats:
-        if not seat.came:
+        if not seat.used_proposals:
             alone[seat.question].append(seat)
     for seat in seats:
         _add(values[seat.assisted], seat, alone[seat.question])
@@ -149,8 +149,8 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
             assignment__in=[seat.pk for seat in seats if seat.assisted]
         ).order_by("pk")
     }
-    came = [each for seat in seats for each in seat.came.values()]
-    taken = sum(each["how"] == TAKEN for each in came)
+    uses = [each for seat in seats for each in seat.used_proposals.values()]
+    taken = sum(each["how"] == TAKEN for each in uses)
     return ProposalFigures(
         network=_network(campaign),
         seats=len(seats),
@@ -160,8 +160,8 @@ def figures(campaign: Campaign, most: int | None = None) -> ProposalFigures:
         iou_difference=_difference(helped.gold_iou.value, without.gold_iou.value),
         requests=len(proposals),
         taken=taken,
-        mended=len(came) - taken,
-        refused=max(0, len(proposals) - len(came)),
+        mended=len(uses) - taken,
+        refused=max(0, len(proposals) - len(uses)),
         bad_proposals=_bad_proposals(seats, proposals),
     )
 
@@ -211,9 +211,9 @@ def _seat(
     value: Mapping[str, Any],
     known: Mapping[int, Mapping[str, Any]],
 ) -> _DrawnSeat:
-    came = {key: part["came"] for key, part in value["parts"].items() if "came" in part}
+    used_proposals = {key: part["came"] for key, part in value["parts"].items() if "came" in part}
     gold = labels_in(known[question]) if question in known else None
-    return _DrawnSeat(pk, question, assisted, seconds, labels_in(value), came, gold)
+    return _DrawnSeat(pk, question, assisted, seconds, labels_in(value), used_proposals, gold)
 
 
 def _add(values: _Values, seat: _DrawnSeat, alone: Iterable[_DrawnSeat]) -> None:
@@ -251,7 +251,7 @@ def _bad_proposals(
             if regions.iou(from_json(row.polygons), label.polygons) < BAD_IOU:
                 bad_proposals += 1
                 sent = seat.labels.get(key)
-                accepted += key in seat.came and likeness(sent, label) < BAD_IOU
+                accepted += key in seat.used_proposals and likeness(sent, label) < BAD_IOU
     return _share(accepted, bad_proposals)
 
 

@@ -103,7 +103,7 @@ class Pairs:
         for (_, value), final_box in zip(matched(pair, boxes), chain.boxes, strict=True):
             self.found.ious.append(value)
             self.found.seconds.append(seconds / len(boxes))
-            if final_box.came == PROPOSED:
+            if final_box.origin == PROPOSED:
                 self.found.proposed.append(value)
 
     def _answer(
@@ -125,7 +125,7 @@ class Pairs:
         votes: list[str] = []
         while (verdict := self.rules.verdict(votes)) is None:
             votes.append(world.checked(pair, boxes, chain.box))
-        if chain.came != PROPOSED:
+        if chain.origin != PROPOSED:
             return chains.CheckedBox(verdict), len(votes)
         self.learned.learn(pair.topic, verdict == GOOD)
         return chains.CheckedBox(

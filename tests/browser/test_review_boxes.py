@@ -81,7 +81,7 @@ def test_a_reviewer_draws_every_box_and_says_that_it_is_all(page, site, in_revie
     first, second = chain.boxes
     assert first.box == pytest.approx([110, 40, 300, 260], abs=1)
     assert second.box == pytest.approx(CORNER, abs=1)
-    assert (second.flags, second.came) == (("truncated",), "clicked")
+    assert (second.flags, second.origin) == (("truncated",), "clicked")
     assert (chain.step, chain.coverage) == ("complete", "complete")
 
 

@@ -16,7 +16,7 @@ from evaluation.classifiers.scoremaps.folder import Folder
 from evaluation.classifiers.scoremaps.planning import ScoremapPlan, images_at_once
 from evaluation.devices import BatchSize
 from evaluation.metrics.attribution.cam import denser
-from evaluation.metrics.attribution.gradients import relus_met, score_maps
+from evaluation.metrics.attribution.gradients import count_relus, score_maps
 from evaluation.metrics.attribution.recipes import Unsuited
 from labeling.files import BadInput
 
@@ -138,7 +138,7 @@ def _strides(plan: ScoremapPlan) -> AbstractContextManager[Any]:
 
 def _refuse_no_relu(plan: ScoremapPlan, images: Tensor) -> None:
     guided = plan.recipe.method.startswith("guided")
-    if guided and not relus_met(plan.classifier.outputs, images[:1]):
+    if guided and not count_relus(plan.classifier.outputs, images[:1]):
         raise Unsuited("no ReLU of it was met, which guided backpropagation changes")
 
 

@@ -133,13 +133,13 @@ def _lower(module: nn.Module, images: Tensor, side: int, changed: Changed) -> in
     """Return the side of the last maps; if it is too small, lower the last strides for the next
     try.
     """
-    met = _sides(module, images)
-    if not met:
+    sides = _sides(module, images)
+    if not sides:
         raise Unsuited("it has no layers with strides that could be lowered")
-    last = min(after for _, _, after in met)
+    last = min(after for _, _, after in sides)
     if last >= side:
         return last
-    strided = [(layer, before) for layer, before, _ in met if max(_pair(layer.stride)) > 1]
+    strided = [(layer, before) for layer, before, _ in sides if max(_pair(layer.stride)) > 1]
     if not strided:
         raise Unsuited(f"its maps have {last} × {last} places, and no stride is left to lower")
     smallest = min(before for _, before in strided)
@@ -153,13 +153,13 @@ def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
     """Return every layer that may have a stride, with the longer side of its maps before
     and after.
     """
-    met: list[tuple[Any, int, int]] = []
+    sides: list[tuple[Any, int, int]] = []
 
     def note(layer: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         before = max(args[0].shape[-2:])
         # Maps of one position are already means, as in squeeze-and-excitation.
         if before > 1:
-            met.append((layer, before, max(output.shape[-2:])))
+            sides.append((layer, before, max(output.shape[-2:])))
 
     kinds = (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)
     hooks = [
@@ -173,7 +173,7 @@ def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
     finally:
         for hook in hooks:
             hook.remove()
-    return met
+    return sides
 
 
 def _make_stride_one(layer: Any, changed: Changed) -> None:

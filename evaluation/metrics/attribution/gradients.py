@@ -75,7 +75,7 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
     """Return the (B, 3, H, W) gradient of each image's class output with respect to its pixels.
 
     Source: Simonyan et al., "Deep Inside Convolutional Networks" (2014); guided: Springenberg et
-    al. (2015), which is the same if there is no ReLU (see relus_met). The images are unchanged.
+    al. (2015), which is the same if there is no ReLU (see count_relus). The images are unchanged.
     Raises Unsuited if there is no gradient.
 
     >>> double = lambda images: 2 * images.sum((2, 3))
@@ -94,11 +94,11 @@ def gradients(network: Network, images: Tensor, classes: Tensor, guided: bool = 
     return pixel_gradients
 
 
-def relus_met(network: Network, images: Tensor) -> int:
+def count_relus(network: Network, images: Tensor) -> int:
     """Return how many ReLUs guided backpropagation changes; 0 if none is visible."""
-    with torch.no_grad(), GuidedReLUs() as seen:
+    with torch.no_grad(), GuidedReLUs() as guide:
         network(images)
-    return seen.met
+    return guide.calls
 
 
 def smoothgrad(

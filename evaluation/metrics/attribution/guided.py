@@ -17,12 +17,12 @@ class GuidedReLUs(TorchFunctionMode):
     0.
 
     Covers modules, functions and methods, in place or not, and operators of exported programs. The
-    network itself is not changed. TorchScript is not visible. met: number of calls.
+    network itself is not changed. TorchScript is not visible. calls: how many ReLUs ran.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.met = 0
+        self.calls = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -31,7 +31,7 @@ class GuidedReLUs(TorchFunctionMode):
         name = name_of(func)
         if name not in RELUS:
             return func(*args, **kwargs)
-        self.met += 1
+        self.calls += 1
         inputs = args[0] if args else kwargs["input"]
         # F.relu's second argument says that it is in place.
         in_place = name.startswith("relu_") or bool(kwargs.get("inplace", args[1:] == (True,)))

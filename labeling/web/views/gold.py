@@ -46,7 +46,7 @@ OFFERED = 24
 @login_required
 @require_GET
 def gold(request: SignedIn, name: str) -> HttpResponse:
-    """Show the gold questions with how many people met and failed each."""
+    """Show the gold questions with how many people answered and failed each."""
     return _gold(request, own_campaign(request, name))
 
 

@@ -165,10 +165,10 @@ def _disputed(campaign: Campaign, pks: list[int]) -> list[question_page.Question
 
 def _failing(campaign: Campaign) -> list[dict[str, object]]:
     """Return the gold that trusted people fail most often."""
-    met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
-    questions = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
-    rows = gold_page.gold_rows(campaign, [questions[pk] for pk in met])
-    return [vars(row) | {"people": met[row.question.pk]} for row in rows]
+    tallies = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
+    questions = Question.objects.select_related("gold", "item__image").in_bulk(list(tallies))
+    rows = gold_page.gold_rows(campaign, [questions[pk] for pk in tallies])
+    return [vars(row) | {"people": tallies[row.question.pk]} for row in rows]
 
 
 def _stages(campaign: Campaign) -> list[dict[str, object]]:

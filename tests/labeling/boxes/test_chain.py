@@ -82,11 +82,11 @@ def test_one_box_is_looked_at_twice_where_the_rules_say_so():
 
 def test_proposals_are_checked_before_anything_is_drawn():
     chain = walk(proposals=(A, B))
-    assert (chain.step, chain.box, chain.came) == (CHECK, A, PROPOSED)
+    assert (chain.step, chain.box, chain.origin) == (CHECK, A, PROPOSED)
 
     chain = walk(YES, NO, proposals=(A, B))
     assert chain.step == COVER
-    assert [(box.box, box.came) for box in chain.boxes] == [(A, PROPOSED)]
+    assert [(box.box, box.origin) for box in chain.boxes] == [(A, PROPOSED)]
 
     chain = walk(NO, proposals=(A,))
     assert (chain.step, chain.attempt, chain.rejected) == (DRAW, 1, None)

@@ -232,7 +232,7 @@ def test_proposals_are_mended_by_those_who_check_them(alice, dataset):
 
     boxers.settle(campaign, crowd, "complete")
     [box] = chain_of(campaign).boxes
-    assert (list(box.box), box.came, box.flags) == (
+    assert (list(box.box), box.origin, box.flags) == (
         [2.0, 2.0, 24.0, 22.0],
         "proposed",
         ("occluded",),

@@ -181,7 +181,7 @@ def test_too_few_trusted_people_retire_no_gold(coots, gold):
 
     assert retire_failed(coots) == []
     [met] = failing(coots)
-    assert (met.met, met.failed, met.trusted, met.trusted_failed) == (10, 10, 4, 4)
+    assert (met.answered, met.failed, met.trusted, met.trusted_failed) == (10, 10, 4, 4)
     note_failing(coots)
     coots.refresh_from_db()
     assert coots.gold_failing == 1
@@ -201,7 +201,7 @@ def test_a_page_reads_the_latest_answers_to_gold_and_then_only_what_failed_in_th
     assert failing_lately(coots, 1) == failing_rows[:1]
     # Charlie's three answers are the latest: the first question was failed before them.
     monkeypatch.setattr("labeling.quality.gold.LATEST", 3)
-    lately = {met.question_id: (met.met, met.failed) for met in failing_lately(coots, 12)}
+    lately = {met.question_id: (met.answered, met.failed) for met in failing_lately(coots, 12)}
     assert lately == {gold[1].pk: (2, 2), gold[2].pk: (2, 1)}
 
 

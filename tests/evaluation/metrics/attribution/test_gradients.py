@@ -7,10 +7,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from evaluation.metrics.attribution.gradients import (
+    count_relus,
     gradients,
     integrated_gradients,
     reduced,
-    relus_met,
     score_maps,
     smoothgrad,
 )
@@ -91,7 +91,7 @@ def test_guided_equals_vanilla_on_a_linear_network(relu):
     result = gradients(network, images, CLASSES, guided=True)
 
     assert torch.equal(result, gradients(network, images, CLASSES))
-    assert relus_met(network, images) == int(relu)
+    assert count_relus(network, images) == int(relu)
 
 
 def by_hand(network, images, classes):
@@ -138,7 +138,7 @@ def test_guided_works_in_exported_programs_and_vanilla_in_torchscript(recwarn):
     assert torch.allclose(result, by_hand(network, images, CLASSES))
     expected = gradients(network, images, CLASSES)
     assert torch.allclose(gradients(scripted, images, CLASSES), expected)
-    assert (relus_met(exported, images), relus_met(scripted, images)) == (1, 0)
+    assert (count_relus(exported, images), count_relus(scripted, images)) == (1, 0)
 
 
 def test_an_error_in_the_network_leaves_later_relus_alone():
