@@ -288,7 +288,7 @@ def _check_goal(goal: Path) -> None:
     for site_folder in site_folders().values():
         if goal.resolve().is_relative_to(site_folder.resolve()):
             raise BadInput(
-                f"lies in {site_folder}, which is backed up itself",
+                f"is inside {site_folder}, which is backed up itself",
                 goal,
                 cure="name a folder elsewhere",
             )

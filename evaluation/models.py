@@ -89,7 +89,7 @@ class Benchmark(models.Model):
     @property
     def own_release(self) -> Release:
         """Return the one release that the benchmark is based on; every kind but mad has one."""
-        assert self.release is not None, "a benchmark of this kind stands on a release"
+        assert self.release is not None, "a benchmark of this kind has a release"
         return self.release
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from labeling.files import BadInput
 
-# Longer lines are no rows; reading them whole would let a wrong file fill the memory.
+# Longer lines are not rows; reading them whole would let a wrong file fill the memory.
 MAX_LINE_LENGTH = 1 << 20
 # A spreadsheet would run a cell that begins with one of these. It gets a leading quote, which is
 # removed when the file is read.

@@ -266,7 +266,7 @@ def _orientation(image: Image.Image) -> int:
     try:
         orientation = image.getexif().get(ORIENTATION_TAG, 1)
     except Exception:
-        # A damaged EXIF block is no reason to refuse a picture that decodes.
+        # A damaged EXIF block is not a reason to refuse a picture that decodes.
         return 1
     return orientation if orientation in UPRIGHT else 1
 

@@ -32,7 +32,7 @@ def _pages(paths_and_names: tuple[tuple[str, str], ...]) -> dict[str, Page]:
     for path, name in paths_and_names:
         page = import_string(name)
         if not (isinstance(page, type) and issubclass(page, Page)):
-            raise TypeError(f"{name} is no page of a kind: derive it from annotator.kinds.Page.")
+            raise TypeError(f"{name} is not a page of a kind: derive it from annotator.kinds.Page.")
         kind = load(path)
         pages[kind.name] = page(kind)
     return pages

@@ -10,7 +10,7 @@ def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
     """Return {"key": wnid, "name"} for each class once, sorted by name; no name occurs twice.
 
     Classes with the same first lemma show their synonyms too; if these are also the same, the
-    hypernym. Raises UnknownLabel for a wnid that is no noun of WordNet.
+    hypernym. Raises UnknownLabel for a wnid that is not a noun of WordNet.
     """
     indices = {wnid: wordnet.index(wnid) for wnid in wnids}
     lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}

@@ -124,7 +124,7 @@ def classify(
 def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:
     """Yield the frames in image files with their ids: (H, W, 3) uint8; a few are read ahead.
 
-    Raises BadInput for a file that is missing or is no image.
+    Raises BadInput for a file that is missing or is not an image.
     """
     import torch
 

@@ -187,7 +187,7 @@ def _bounds(program: Any, count: Any) -> tuple[int, int | None]:
     bounds = program.range_constraints.get(count.node.expr)
     if bounds is None:
         return 1, None
-    # An open bound is an infinity, which is no sympy Integer.
+    # An open bound is an infinity, which is not a sympy Integer.
     return int(bounds.lower), int(bounds.upper) if bounds.upper.is_Integer else None
 
 

@@ -58,7 +58,7 @@ def run(
     except EOFError:
         raise BadInput(
             f"the cluster at {address} went away",
-            cure="start it and run the same command again: what is done stays done",
+            cure="start it and run the same command again: finished tasks are not repeated",
         ) from None
     finally:
         driver.terminate()
@@ -131,7 +131,7 @@ def _make_all(
     except ray.exceptions.RayError as error:
         raise BadInput(
             f"a task failed on the cluster ({first_line(error)})",
-            cure="see the cluster's logs, then run again: what is done stays done",
+            cure="see the cluster's logs, then run again: finished tasks are not repeated",
         ) from None
 
 

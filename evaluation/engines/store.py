@@ -166,7 +166,7 @@ class Store:
                     "the store does not answer",
                     "the address, AWS_ENDPOINT_URL and AWS_REGION",
                 )
-            cure = f"check {check}, then run again: what is done stays done"
+            cure = f"check {check}, then run again: finished tasks are not repeated"
             raise self._refusal(key, f"{problem} ({reason})", cure) from error
 
     def _refusal(self, key: str, message: str, cure: str) -> BadInput:

@@ -232,7 +232,7 @@ class Gathered:
 
 
 def check(rows: BoxRows, images: ImageNumbers, most: int) -> None:
-    """Raise BadInput for the first row that is no box of its image, or that is one too many.
+    """Raise BadInput for the first row that is not a box of its image, or that is one too many.
 
     A box must have an area, and may leave an image of known size by EDGE_PX. most: boxes per image.
     """
@@ -264,7 +264,7 @@ def _refuse(rows: BoxRows, wrong: Any, message: str, cure: str) -> None:
 
 
 def numbers(cells: Sequence[Any], names: Sequence[str], fail: Fail) -> list[float]:
-    """Return the cells as floats. Raises `fail(message, cure)` for a cell that is no number."""
+    """Return the cells as floats. Raises `fail(message, cure)` for a cell that is not a number."""
     try:
         return [float(cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):

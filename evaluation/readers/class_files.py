@@ -128,7 +128,7 @@ def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classif
     Labels are wnids, dog.n.01 or a lemma of one sense. Images without predictions and missing ranks
     are allowed. Confidences do not affect the order. Raises BadInput with the line for an unknown
     label, an image twice in the truth, a predicted image that is not in the truth, a rank that is
-    no whole number from 1 or is repeated for an image, and a confidence that is no number.
+    no whole number from 1 or is repeated for an image, and a confidence that is not a number.
     """
     labels = Labels(wordnet)
     images, classes, places = read_truth(truth, labels)
@@ -176,7 +176,7 @@ def read_named(
     Rank 1 is the settled class, ABSENT where there is none. The next ranks are the other classes
     that people named: in their order, else by votes, ties by key. annotator: a pseudonym; then only
     the classes that this person named count, in the person's order. Raises BadInput for a release
-    that names no classes, one with a class that is no noun of WordNet, one without an image of
+    that names no classes, one with a class that is not a noun of WordNet, one without an image of
     the truth, and one without the annotator.
     """
     if release.kind.release != CLASS:

@@ -26,7 +26,7 @@ def read_mapping(path: Path, wordnet: WordNet) -> Mapping:
     """Return the mapping of a CSV with the columns category and wnid.
 
     A class may belong to several categories. Raises BadInput with the line for a category without a
-    name, a wnid that is no noun of WordNet 3.0, a repeated row, and for no rows.
+    name, a wnid that is not a noun of WordNet 3.0, a repeated row, and for no rows.
     """
     classes: dict[str, list[str]] = {}
     lines: dict[str | tuple[str, str], int] = {}

@@ -119,8 +119,8 @@ def read_truth(image: MaskedImage, localization: Path, size: int | None) -> NDAr
     """Return the pixels of an image as truth_of codes them. size: resized to this square; else as
     drawn.
 
-    Raises BadInput for a file that is no mask and, without size, for masks of one image that differ
-    in size.
+    Raises BadInput for a file that is not a mask and, without size, for masks of one image that
+    differ in size.
     """
     read: list[list[NDArray[np.bool_]]] = [[], []]
     first: tuple[int, ...] | None = None
@@ -195,7 +195,7 @@ class ScoreMaps:
         self, folder: Path, names: list[str] | None, besides: Collection[str] = ()
     ) -> None:
         if not folder.is_dir():
-            raise BadInput("is no folder", folder, None, "name the folder of the score maps")
+            raise BadInput("is not a folder", folder, None, "name the folder of the score maps")
         self.folder = folder
         if names is not None:
             self._look_for(names, besides)
@@ -341,7 +341,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def read_ids(folder: Path) -> dict[str, None]:
     """Return the ids of a folder's image_ids.txt, in its order.
 
-    Raises BadInput with the line for an id that is no relative path or is repeated, and for no ids.
+    Raises BadInput with the line for an id that is not a relative path or is repeated, and for no
+    ids.
     """
     path = folder / "image_ids.txt"
     first: dict[str, int] = {}

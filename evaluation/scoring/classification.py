@@ -266,7 +266,7 @@ def _add_hierarchical_precision(
     hits = hpk.hits_in_sets(sets, row, predicted)
     outside = int((predicted < 0).sum() - (classified.predicted < 0).sum())
     if outside:
-        words = ("prediction is no valid label", "predictions are no valid labels")
+        words = ("prediction is not a valid label", "predictions are not valid labels")
         result.notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
     if len(valid) < max(hpk.KS):
         result.notes.append(f"valid labels: {len(valid):,}; larger k find no more")

@@ -2,8 +2,8 @@
 
 Confident learning's normalized margin (Northcutt et al. 2021). Raters are annotators, classifiers
 and near duplicates with their labels. A rater's confusions are counted against the labels of the
-other items, so a label is no evidence for itself. We do not use cleanlab, because it is AGPL, needs
-pandas and scikit-learn, and cannot mix votes with classes that have no probabilities.
+other items, so a label is not evidence for itself. We do not use cleanlab, because it is AGPL,
+needs pandas and scikit-learn, and cannot mix votes with classes that have no probabilities.
 """
 
 from dataclasses import dataclass

@@ -154,7 +154,7 @@ class PoolPart:
             self.stretch = slice(int(start), int(stop))
             counts, inputs = self.meta.counts, self.meta.inputs
             if not isinstance(counts, dict) or not isinstance(inputs, dict):
-                raise TypeError("counts and inputs are no objects")
+                raise TypeError("counts and inputs are not objects")
             self.total, self.inputs = int(counts["images"]), dict[str, str](inputs)
             # Bytes where its lines begin and end in images.txt, and the end of that file.
             self.lines: tuple[int, int, int] | None = None
@@ -167,7 +167,7 @@ class PoolPart:
             raise self.broken() from error
 
     def broken(self) -> BadInput:
-        """Return BadInput for a file that is no part, or incomplete."""
+        """Return BadInput for a file that is not a part, or incomplete."""
         return BadInput(
             "is not a whole part of a selection",
             file=self.path,

@@ -88,7 +88,7 @@ def read_token(value: object, where: str = "seat") -> str:
 def read_duration(value: object, where: str = "duration_ms", images: int = 1) -> int | None:
     """Return milliseconds per image, at most an hour; None if absent. Raises Refusal.
 
-    images: how many images were answered together. Forms send text; text that is no whole number
+    images: how many images were answered together. Forms send text; text that is not a whole number
     counts as absent.
     """
     if isinstance(value, str):

@@ -64,7 +64,7 @@ def signer_of(campaign: Campaign) -> Signer:
 
 
 def check_pictures(text: str, dataset: Dataset) -> None:
-    """Raise Refusal for a picture that is no image of the dataset."""
+    """Raise Refusal for a picture that is not an image of the dataset."""
     sources = [str(token.attrs["src"]) for token in _pictures(PARSER.parse(text))]
     if foreign := [source for source in sources if not source.startswith(SCHEME)]:
         raise Refusal(

@@ -32,7 +32,7 @@ MAX_QUERY = 200
 MAX_QUERIES = 100
 # Photographs hardly shrink in a zip; a ratio above this is an attack.
 MAX_ZIP_RATIO = 100
-# Smaller archives may have any ratio: a few blank bitmaps are no bomb.
+# Smaller archives may have any ratio: a few blank bitmaps are not a zip bomb.
 HARMLESS_BYTES = 100 * 1024 * 1024
 # zipfile keeps an object per entry: this many take about a gigabyte and half a minute.
 MAX_ENTRIES = 1_000_000
@@ -261,7 +261,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SourceFile | Ref
 def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
     """Return the archive.
 
-    Raises BadSource if it is no zip or has more than `most` entries (MAX_ENTRIES).
+    Raises BadSource if it is not a zip or has more than `most` entries (MAX_ENTRIES).
     """
     count_entries(file, most)
     with _reading_zip():
@@ -275,7 +275,7 @@ def count_entries(file: IO[bytes], most: int | None = None) -> int:
     """Return the number of entries in the zip's directory without loading them: millions of empty
     ones would take minutes and gigabytes. Raises BadSource for more than `most` entries
     (MAX_ENTRIES), more than MAX_TINY entries too small for images, too large an unpacked size, and
-    files that are no zip.
+    files that are not zips.
     """
     most = MAX_ENTRIES if most is None else most
     with _reading_zip():

@@ -138,7 +138,7 @@ def known_in(
 
 
 def _opened(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str:
-    """Return the file's fingerprint and pixels, or the reason why it is no image."""
+    """Return the file's fingerprint and pixels, or the reason why it is not an image."""
     if isinstance(entry, Refused):
         return entry.why
     if entry.bytes > settings.ASSAY_MAX_IMAGE_BYTES:

@@ -26,7 +26,7 @@ def draft(
     examples: Examples = (),
     **fields: Any,
 ) -> Campaign:
-    """Create a draft campaign about these images, by default all that are no example.
+    """Create a draft campaign about these images, by default all except examples.
 
     examples: (image, class). fields: as in opening.draft. All or nothing. Raises Refusal.
     """
@@ -44,7 +44,7 @@ def draft(
 
 
 def pairs_of(campaign: Campaign, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the questions about these images, by default all that are no example."""
+    """Return the questions about these images, by default all except examples."""
     pairs = opening.naming_pairs(campaign.dataset, names)
     if names:
         return pairs

@@ -98,7 +98,7 @@ def read(reading: LabelReading) -> Pages:
 def _controls_of_classes(reading: LabelReading) -> set[str]:
     """Return the control whose choices are classes: `classes`, else the file's only one.
 
-    If shapes have labels, choices of another control, such as a quality, are no classes.
+    If shapes have labels, choices of another control, such as a quality, are not classes.
     """
     quiet = replace(reading, skip=lambda *_: None, tell=lambda _: None)
     controls: set[str] = set()

@@ -104,7 +104,7 @@ class LabelStudioTask:
                     raise self.reading.bad(f"{entry} has the id {key!r}", "export it again")
                 by_id.setdefault(key, []).append((number, result))
             elif kind != "choices":
-                why = f"labels are no results of the type {str(kind)[:40]}"
+                why = f"labels are not results of the type {str(kind)[:40]}"
                 self.reading.skip("result", why, f"result {number} of {self.entry}")
         for key, parts in by_id.items():
             self._take(key, parts)
@@ -150,7 +150,7 @@ class LabelStudioTask:
         )
 
     def _take_choices(self, results: list[dict[str, object]]) -> None:
-        """Read the choices about the whole image; those about a region are no classes."""
+        """Read the choices about the whole image; those about a region are not classes."""
         for number, result in enumerate(results, 1):
             if result.get("type") != "choices":
                 continue

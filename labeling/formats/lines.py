@@ -75,7 +75,7 @@ def _label(text: str, reading: LabelReading) -> Label:
         row = None
     if not isinstance(row, dict) or not {"image", "class"} <= set(row) <= KEYS:
         raise reading.bad(
-            "is no label",
+            "is not a label",
             'write {"image": "…", "class": "…", "value": "yes"} and no other keys than '
             + ", ".join(sorted(KEYS)),
         )

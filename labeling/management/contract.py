@@ -148,7 +148,7 @@ class ContractCommand(BaseCommand):
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
     def progress(self, total: int | None, unit: str, description: str) -> Any:
-        """Return a tqdm bar on stderr, silent if stderr is no terminal.
+        """Return a tqdm bar on stderr, silent if stderr is not a terminal.
 
         In the child process of a job, which shows its last line, it is a line of text.
         """

@@ -51,8 +51,8 @@ class PartAgreement(TypedDict):
 
     voters: people who mention the part. iou: mean over the pairs, 1 for the same state, 0 for
     different states. least: the lowest of them. boundary_f: mean over pairs of drawings. None
-    without pairs. Two drawings of one proposal are no pair. assisted: how many drew with the model,
-    if any did.
+    without pairs. Two drawings of one proposal are not a pair. assisted: how many drew with the
+    model, if any did.
     """
 
     voters: int

@@ -121,7 +121,7 @@ def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
     """Yield the labels of a campaign that draws objects: each asked category of each image.
 
     The value is yes if an object of the category was drawn, else unknown, since a failed drawing
-    is no evidence of absence. "boxes": of the drawn objects whose row had a box.
+    is not evidence of absence. "boxes": of the drawn objects whose row had a box.
     """
     for image, lines in groupby(answers, itemgetter("image")):
         boxes: dict[str, list[list[float]]] = {}

@@ -19,7 +19,7 @@ BATCH = 500
 
 
 class NodePlace(TypedDict):
-    """A node as named in lines. wnid: null for a question that is no class or left the graph."""
+    """A node as named in lines. wnid: null for a question that is not a class or left the graph."""
 
     node: str
     wnid: str | None

@@ -375,7 +375,7 @@ class Grid extends Session {
     }
     list.addEventListener("closer", ({ detail }) => this.closer.open(detail.tile));
     list.addEventListener("skip", ({ detail }) => this.skip(detail.tile));
-    // Ctrl+Enter is no single key: it works with those switched off too.
+    // Ctrl+Enter is not a single key: it works with those switched off too.
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat) return;
       if (document.querySelector("dialog[open]")) return;

@@ -239,7 +239,7 @@ def _claim(out: Path, text: str) -> None:
         return
     if (out / "frames").exists():
         raise BadInput(
-            "there are frames here, and nothing says of what", file=out, cure="give an empty folder"
+            "the folder has frames but no orders.json", file=out, cure="give an empty folder"
         )
     out.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from evaluation.metrics.wordnet.nouns import WordNet
 
-# Larger shares of the classes are no useful group.
+# Larger shares of the classes are not a useful group.
 MAX_SHARE = 0.75
 
 

@@ -158,7 +158,7 @@ class Pages(CursorPagination):
         try:
             return super().paginate_queryset(queryset, request, view)
         except (ValueError, OverflowError, DjangoValidationError) as error:
-            # An invalid cursor: its position is no value of the column.
+            # An invalid cursor: its position is not a value of the column.
             raise NotFound(self.invalid_cursor_message) from error
 
 

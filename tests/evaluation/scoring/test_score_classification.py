@@ -69,7 +69,7 @@ def test_hp_at_k_by_hand(files, tmp_path, wordnet):
     assert values(result["hp_at_k"]) == pytest.approx(dict(zip(KS, expected, strict=True)))
     assert result["valid_labels"] == 2
     assert result["mean_correct_set_size"] == {"1": 1, "2": 2, "5": 2, "10": 2, "20": 2}
-    assert any("1 prediction is no valid label" in note for note in result["notes"])
+    assert any("1 prediction is not a valid label" in note for note in result["notes"])
 
 
 def test_valid_labels_change_the_sets_and_nothing_else(files, tmp_path):

@@ -200,4 +200,4 @@ def test_a_kind_without_a_page_is_found_by_the_checks(add_kind):
 
     [error] = checks.kinds_have_pages(None)
 
-    assert "toy_colours.Colour is no page of a kind" in error.msg
+    assert "toy_colours.Colour is not a page of a kind" in error.msg

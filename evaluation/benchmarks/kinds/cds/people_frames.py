@@ -74,7 +74,7 @@ def execute(job: Job) -> None:
 
 
 def image_name(frame: str) -> str:
-    """Return the image name of a frame: its id, or a hash if the id is no valid name."""
+    """Return the image name of a frame: its id, or a hash if the id is not a valid name."""
     try:
         if len(frame) <= MAX_NAME_LENGTH and clean_name(frame) == frame:
             return frame

@@ -160,7 +160,7 @@ def add_submission(
     with converting_disk_full(), scratch() as folder, history.folder_at(history.newest) as truth:
         with scoring.called(folder / SENT_FOLDER, file_name, truth.path):
             laid = _laid_out(benchmark, truth, path, folder / SENT_FOLDER, file_name)
-            # Hash the maps, not their zip, so that packing them again is no new attempt.
+            # Hash the maps, not their zip, so that packing them again is not a new attempt.
             # The same holds for a release's zip.
             read = sha256_of if benchmark.kind == CLASSIFICATION else file_sha256
             sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else read(laid)

@@ -81,7 +81,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _check_entries(path: Path, most: int) -> None:
-    """Raise Refusal for more than `most` entries, and for entries that are no plain files: a link,
+    """Raise Refusal for more than `most` entries, and for entries that are not plain files: a link,
     an encrypted file, a zip in the zip.
     """
     with path.open("rb") as file, open_zip(file, most) as archive:

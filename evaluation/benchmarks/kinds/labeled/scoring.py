@@ -101,7 +101,7 @@ def check_truth(kind: str, truth: Path, settings: LabeledSettings) -> None:
 
 
 def _check_classes(truth: Path) -> None:
-    """Raise Refusal for a class that is no noun of WordNet, which the readers require."""
+    """Raise Refusal for a class that is not a noun of WordNet, which the readers require."""
     try:
         nouns = load()
     except WordNetMissing:

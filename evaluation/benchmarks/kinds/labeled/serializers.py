@@ -81,5 +81,5 @@ NEW_WORDS = (
     "A benchmark whose ground truth is the labels of a campaign's release.\n\n"
     "The same again under the same name is the same benchmark."
 )
-PLAN_WORDS = "What a benchmark would stand on. A campaign without a release is refused: freeze it."
+PLAN_WORDS = "What a benchmark would use. A campaign without a release is refused: freeze it."
 __all__ = ["NEW", "NEW_WORDS", "PLAN", "PLANNED", "PLAN_WORDS", "create_arguments"]
