@@ -282,7 +282,7 @@ def dump_database(folder: Path) -> str:
 def _check_goal(goal: Path) -> None:
     """Raise BadInput unless a backup can be written to this folder."""
     if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
-        raise BadInput("exists already", goal, cure="name a new folder for each backup")
+        raise BadInput("already exists", goal, cure="name a new folder for each backup")
     if not goal.parent.is_dir():
         raise BadInput("its folder does not exist", goal, cure=f"create {goal.parent}")
     for site_folder in site_folders().values():

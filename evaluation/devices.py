@@ -164,7 +164,7 @@ class BatchSize:
         if tried == 1:
             raise BadInput(
                 f"the GPU's memory does not hold one {self.unit}",
-                cure="end what else uses the GPU, or give --device cpu",
+                cure="end other programs that use the GPU, or give --device cpu",
             )
         # Another thread may have lowered it further.
         self.size = min(self.size, tried // 2)

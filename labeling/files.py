@@ -138,7 +138,7 @@ def parse_yaml(text: bytes, path: StrPath) -> dict[str, object]:
     except UnicodeDecodeError:
         raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
     if not isinstance(content, dict | None):
-        raise BadInput("holds no keys", file=path, cure="write lines such as votes: 5")
+        raise BadInput("has no keys", file=path, cure="write lines such as votes: 5")
     return content or {}
 
 

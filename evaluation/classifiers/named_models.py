@@ -26,7 +26,7 @@ def load(
 ) -> Opened:
     """Return the named network with weights and its library's preparation; see opening.load."""
     if weights is not None and random_weights:
-        raise BadInput("weights are given and random ones asked for", cure="leave out one of them")
+        raise BadInput("weights and random weights are both given", cure="leave out one of them")
     make = {"torchvision": _torchvision, "timm": _timm}[library]
     # None: as many outputs as the library's weights. A fresh network has one per class.
     outputs = classes if weights is not None or random_weights else None
@@ -168,7 +168,7 @@ def read_state(path: Path) -> Mapping[str, Any]:
         state = state["state_dict"]
     if not isinstance(state, Mapping) or not all(map(torch.is_tensor, state.values())):
         raise BadInput(
-            "holds something else than names and tensors",
+            "is not a dict of names and tensors",
             file=path,
             cure="save model.state_dict()",
         )

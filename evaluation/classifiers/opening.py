@@ -246,7 +246,7 @@ def _tried(
     if outputs.shape != (2, classes):
         raise BadInput(
             f"{spec} gives {_shape(outputs)} for two images, the classes are {classes}",
-            cure="list one wnid a line for each output, in their order",
+            cure="list one wnid per line for each output, in their order",
         )
     sums = outputs.sum(1)
     near = (outputs >= 0).all() and ((sums - 1).abs() <= TOLERANCE).all()

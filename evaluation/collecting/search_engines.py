@@ -42,7 +42,7 @@ def read(path: Path = DEFAULT_FILE) -> list[SearchEngine]:
     engines: dict[str, SearchEngine] = {}
     for line, (name, quotes, words, characters) in rows(path, COLUMNS):
         if not NAME.fullmatch(name):
-            cure = "name it by small letters and digits; a file is called so"
+            cure = "use lowercase letters and digits; a file gets this name"
             raise BadInput(f"the engine is {name!r}", path, line, cure)
         if name in engines:
             raise BadInput(f"{name} is repeated", path, line, "keep one row for an engine")

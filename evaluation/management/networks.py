@@ -79,7 +79,7 @@ class ModelOptions(PreparationOptions):
         "of a named or imported model: a state_dict, safetensors", metavar="FILE"
     )
     classes: Path | None = option(
-        "a wnid a line for each output; ilsvrc: the 1000 of ILSVRC 2012; needed where --models "
+        "a wnid per line for each output; ilsvrc: the 1000 of ILSVRC 2012; needed where --models "
         "does not say it",
         type=classes_file,
         metavar="wnids.txt",

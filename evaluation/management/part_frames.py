@@ -97,9 +97,7 @@ class ShownFrames:
         photographs.
         """
         if self.open_image is None:
-            raise BadInput(
-                "the photographs are not at hand", cure="say where they are: --images DIR"
-            )
+            raise BadInput("the photographs are missing", cure="say where they are: --images DIR")
         return self.open_image
 
     def revealing(self) -> Revealing:

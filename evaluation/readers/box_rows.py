@@ -245,7 +245,7 @@ def check(rows: BoxRows, images: ImageNumbers, most: int) -> None:
     _refuse(rows, far, f"a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels")
     empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
     cure = "write x0 < x1 and y0 < y1; take out a box without area"
-    _refuse(rows, empty, "the box is inside out or empty", cure)
+    _refuse(rows, empty, "the box is inverted or empty", cure)
     size = images.size_table()[rows.boxes.images]
     outside = (corners[:, :2] < -EDGE_PX).any(axis=1) & np.isfinite(size[:, 0])
     outside |= (corners[:, 2:] > size + EDGE_PX).any(axis=1)
@@ -254,7 +254,7 @@ def check(rows: BoxRows, images: ImageNumbers, most: int) -> None:
     if counts.max() > most:
         image = int(np.argmax(counts > most))
         row = np.flatnonzero(rows.boxes.images == image)[most]
-        cure = "keep the surest" if most == MAX_DETECTIONS else "is it one image?"
+        cure = "keep the most confident ones" if most == MAX_DETECTIONS else "is it one image?"
         raise rows.bad(int(row), f"its image has more than {most:,} boxes", cure)
 
 

@@ -61,13 +61,13 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
 
     Raises BadInput for another shape or type, and for a row that is zero or not finite.
     """
-    require_file(path, "give an .npy of floats, a row an image")
+    require_file(path, "give an .npy of floats, a row per image")
     try:
         vectors: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:
         raise BadInput("is not a .npy", path, None, "save it with numpy.save") from None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind != "f":
-        raise BadInput("holds no table of floats", path, None, "save (N, D) floats, a row an image")
+        raise BadInput("has no table of floats", path, None, "save (N, D) floats, a row per image")
     usable = _directed(vectors)
     if not usable.all():
         problem = f"row {int(np.argmin(usable)) + 1} is zero or not finite"
@@ -204,7 +204,7 @@ def _npz_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
             names, vectors = kept["terms"], kept["vectors"]
     except NO_ARRAY:
-        raise BadInput("holds no terms and vectors", path, None, FORM) from None
+        raise BadInput("has no terms and vectors", path, None, FORM) from None
     good = names.ndim == 1 and names.dtype.kind == "U" and vectors.dtype.kind == "f"
     if not good or vectors.ndim != 2 or len(names) != len(vectors):
         problem = f"terms are {names.dtype} {names.shape}, vectors {vectors.dtype} {vectors.shape}"

@@ -75,7 +75,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE_AS_V73) from None
+        raise BadInput(f"is damaged inside ({error})", file=path, cure=_SAVE_AS_V73) from None
 
 
 def _values(data: Any, name: str, path: Path) -> NDArray[Any]:
@@ -154,7 +154,7 @@ def _people(
         raise BadInput(
             f"image {number}: a person's fixations are not together",
             file=path,
-            cure="sort them by person, each in the order of looking",
+            cure="sort them by person, then by time",
         )
     places = np.stack([rows, columns], axis=1).astype(np.int64) - 1
     return tuple(np.split(places, starts[1:])) if len(places) else ()

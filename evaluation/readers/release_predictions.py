@@ -97,7 +97,7 @@ def annotator_of(path: Path) -> str | None:
         with archive.open(names[0]) as file:
             annotator = file.read(1000).decode("utf-8-sig", errors="replace").strip()
     if not PSEUDONYM.fullmatch(annotator):
-        raise BadInput(f"{PERSON} holds no pseudonym", path, None, "write annotator-…")
+        raise BadInput(f"{PERSON} has no pseudonym", path, None, "write annotator-…")
     return annotator
 
 

@@ -221,7 +221,7 @@ def write_sharded(folder: Path, count: int, out: Path, threads: int = 1) -> list
         return shards
     goal = out.with_name(f"{out.stem}.shards")
     if goal.exists():
-        raise BadInput("is there already", goal, None, "remove it, or give another --out")
+        raise BadInput("already exists", goal, None, "remove it, or give another --out")
     if not out.parent.is_dir():
         raise BadInput("its folder does not exist", out, None, f"create {out.parent}")
     work = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", dir=out.parent))

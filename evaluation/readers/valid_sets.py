@@ -106,5 +106,5 @@ def _version(folder: Path) -> SetVersion:
         raise BadInput("does not describe a version of label sets", path, None, cure) from None
     sets = folder / SETS
     if not sets.is_file() or file_sha256(sets) != version.sha256:
-        raise BadInput("is not what the review wrote", sets, None, "apply the review again")
+        raise BadInput("differs from what the review wrote", sets, None, "apply the review again")
     return version

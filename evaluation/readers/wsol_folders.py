@@ -420,12 +420,12 @@ def _box(path: Path, line: int, cells: list[str], width: int, height: int) -> li
         raise BadInput("a corner is not a number", path, line, "write id,x0,y0,x1,y1") from None
     x0, y0, x1, y1 = box
     if not (x0 <= x1 and y0 <= y1):
-        raise BadInput(f"the box {','.join(cells)} is inside out", path, line, "write x0,y0,x1,y1")
+        raise BadInput(f"the box {','.join(cells)} is inverted", path, line, "write x0,y0,x1,y1")
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
         raise BadInput(
             f"the box {','.join(cells)} reaches out of the image of {width} × {height}",
             path,
             line,
-            "give pixels of the image, or mend image_sizes.txt",
+            "give pixels of the image, or correct image_sizes.txt",
         )
     return box

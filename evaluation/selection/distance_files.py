@@ -112,7 +112,7 @@ def _tree(path: Path) -> tuple[dict[str, int], Callable[[int, int], float]]:
 
 
 def _check_depths(parents: dict[str, str], path: Path) -> None:
-    """Raise BadInput for a name that lies below itself, or deeper than MAX_TREE_DEPTH."""
+    """Raise BadInput for a name that is its own ancestor, or deeper than MAX_TREE_DEPTH."""
     depths = {"": -1}
     for start in parents:
         # A dict keeps the order of the names on the way up.
@@ -120,7 +120,9 @@ def _check_depths(parents: dict[str, str], path: Path) -> None:
         name = start
         while name not in depths:
             if name in line:
-                raise BadInput(f"{name!r} lies below itself", path, None, "remove one of the rows")
+                raise BadInput(
+                    f"{name!r} is its own ancestor", path, None, "remove one of the rows"
+                )
             line[name] = None
             name = parents.get(name, "")
         for depth, below in enumerate(reversed(line), depths[name] + 1):

@@ -62,7 +62,7 @@ class DrawnObject:
         if crop[0] >= crop[2] or crop[1] >= crop[3]:
             raise BadInput(
                 f"the box of {self.title} lies outside the image",
-                cure="mend its box and freeze the release again",
+                cure="correct its box and freeze the release again",
             )
         return crop
 

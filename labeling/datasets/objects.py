@@ -230,7 +230,7 @@ class _ObjectTarget:
         before = self.categories[image.pk, name]
         if before and before != parted.category:
             raise Refusal(
-                f"{name!r} exists already with the category {self.words.get(before, before)}, not "
+                f"{name!r} already exists with the category {self.words.get(before, before)}, not "
                 f"{self.words.get(parted.category, parted.category)}. Give the new object another "
                 "name.",
                 field="category",

@@ -142,7 +142,9 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
     """
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if KINDS[campaign.kind].asks != OBJECTS or version.dataset_id != campaign.dataset_id:
-        raise Refusal("This vocabulary is not of the campaign's dataset.", field="vocabulary")
+        raise Refusal(
+            "This vocabulary does not belong to the campaign's dataset.", field="vocabulary"
+        )
     categories = categories_of(vocabulary_store.read(version))
     topics = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())
     for key, name in _lost(campaign.settings["categories"], categories, topics):

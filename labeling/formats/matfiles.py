@@ -87,9 +87,9 @@ def _byte_order(raw: bytes, path: StrPath) -> str:
         )
     order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
     if order is None or struct.unpack(f"{order}H", raw[124:126]) != (0x0100,):
-        raise BadInput("is no MATLAB v5 file", file=path, cure="save it in MATLAB with '-v7'")
+        raise BadInput("is not a MATLAB v5 file", file=path, cure="save it in MATLAB with '-v7'")
     if len(raw) > MAX_BYTES:
-        raise BadInput("has over 1 GiB", file=path, cure="split it")
+        raise BadInput("is larger than 1 GiB", file=path, cure="split it")
     return order
 
 

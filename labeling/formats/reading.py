@@ -184,7 +184,7 @@ class LabelReading:
                 return (x0, y0, x1, y1)
             if all(map(math.isfinite, (x0, y0, x1, y1))):
                 cure = "write x0 < x1 and y0 < y1, and remove boxes without area"
-                raise self.bad(f"{entry}: the box is inside out or empty", cure)
+                raise self.bad(f"{entry}: the box is inverted or empty", cure)
         raise self.bad(
             f"{entry} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
         )

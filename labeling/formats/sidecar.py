@@ -23,7 +23,7 @@ def write(path: Path, content: Mapping[str, object]) -> None:
 def read(path: Path) -> dict[str, object]:
     """Return the JSON object in a file. Raises BadInput for other values."""
     if path.stat().st_size > MAX_BYTES:
-        raise BadInput("has over 64 MiB", file=path, cure="export it again")
+        raise BadInput("is larger than 64 MiB", file=path, cure="export it again")
     content = read_json(path)
     if not isinstance(content, dict):
         raise BadInput("is not a JSON object", file=path, cure="export it again")

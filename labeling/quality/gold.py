@@ -242,7 +242,7 @@ def _gold_question(
         return question
     if question.state != Question.State.GOLD and not (replace and _replace(question)):
         raise Conflict(
-            f"Row {number}: this question exists already. If it has no answers and nobody is "
+            f"Row {number}: this question already exists. If it has no answers and nobody is "
             "working on it, confirm that gold may replace it. Otherwise promote it once it is "
             "settled.",
             field="image",

@@ -287,7 +287,7 @@ def head(folder: Path, sha256: str | None = None) -> Head:
     except (ValueError, RecursionError):
         raise BadInput("is not JSON", file=path, cure=FREEZE_AGAIN) from None
     if not _is_head(meta):
-        raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=FREEZE_AGAIN)
+        raise BadInput(f"is not the header of an {FORMAT}", file=path, cure=FREEZE_AGAIN)
     if digest(meta) != (sha256 or meta["sha256"]):
         raise BadInput("was changed after it was frozen", file=path, cure=FREEZE_AGAIN)
     return meta
@@ -374,7 +374,7 @@ def publish(building: Path, goal: Path) -> None:
 
 def check_goal(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput("exists already", file=out, cure="name a folder that does not exist yet")
+        raise BadInput("already exists", file=out, cure="name a folder that does not exist yet")
     if not out.resolve().parent.is_dir():
         raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
 
@@ -407,4 +407,4 @@ def _check_file(path: Path, stated: str) -> None:
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=FREEZE_AGAIN) from None
     if digest != stated:
-        raise BadInput("has another content than was frozen", file=path, cure=FREEZE_AGAIN)
+        raise BadInput("differs from what was frozen", file=path, cure=FREEZE_AGAIN)

@@ -74,5 +74,5 @@ def by_category(path: Path, sha256: str) -> dict[str, ObjectLines[ObjectLine]]:
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=FREEZE_AGAIN) from None
     if digest.hexdigest() != sha256:
-        raise BadInput("has another content than was frozen", file=path, cure=FREEZE_AGAIN)
+        raise BadInput("differs from what was frozen", file=path, cure=FREEZE_AGAIN)
     return lines_by_category

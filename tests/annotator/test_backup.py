@@ -232,7 +232,7 @@ def test_a_backup_goes_to_a_new_folder_outside_the_site(goal, shell):
     goal.mkdir()
     (goal / "old").write_text("x")
 
-    for folder, message in ((goal, "exists already"), (site.DATA_DIR / "b", "is backed up itself")):
+    for folder, message in ((goal, "already exists"), (site.DATA_DIR / "b", "is backed up itself")):
         status, _, err = shell("backup", folder)
 
         assert (status, message in err) == (1, True)

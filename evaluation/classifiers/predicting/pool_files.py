@@ -277,7 +277,7 @@ def _refuse_others(out: Path, work: Path) -> None:
         moved = {*state.sizes, CLASSES} if state and state.whole else set()
     others = sorted(path.name for path in out.iterdir() if path.name not in {WORK, *moved})
     if others:
-        raise BadInput(f"holds something else ({others[0]})", file=out, cure=USE_EMPTY_FOLDER)
+        raise BadInput(f"has other files ({others[0]})", file=out, cure=USE_EMPTY_FOLDER)
 
 
 def _may_go(out: Path, work: Path) -> bool:

@@ -47,7 +47,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
     """
     path.mkdir(parents=True, exist_ok=True)
     if not (path / SETTINGS).exists() and any(path.rglob("*.npy")):
-        raise BadInput("has score maps that were made otherwise", file=path, cure=USE_ANOTHER_OUT)
+        raise BadInput("has score maps made with other settings", file=path, cure=USE_ANOTHER_OUT)
     with open(path / SETTINGS, "a+b") as file:
         resuming.lock(file, path)
         there = {map_path.relative_to(path).as_posix() for map_path in path.rglob("*.npy")}

@@ -46,7 +46,7 @@ def read(
             raise BadInput(
                 f"is {size[0]} × {size[1]}, image_sizes.txt says {expected}",
                 file=path,
-                cure=f"give --orientation {alternative}, or mend image_sizes.txt",
+                cure=f"give --orientation {alternative}, or correct image_sizes.txt",
             )
         return name, pixels
 
@@ -71,5 +71,7 @@ def pixels_of(path: Path, orientation: str) -> NDArray[np.uint8]:
     ) as error:
         reason = str(error) if isinstance(error, image_files.BadImage) else "It cannot be decoded."
         raise BadInput(
-            f"cannot be read as an image: {reason}", file=path, cure="mend it, or leave out its id"
+            f"cannot be read as an image: {reason}",
+            file=path,
+            cure="correct it, or leave out its id",
         ) from None

@@ -451,7 +451,7 @@ def _names(path: Path | None) -> list[str]:
         return []
     names = lists.read_names("\n".join(text_lines(path)))
     if not names:
-        raise BadInput("names no image", file=path, cure="write one image name a line")
+        raise BadInput("names no image", file=path, cure="write one image name per line")
     return names
 
 

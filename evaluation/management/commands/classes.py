@@ -113,7 +113,7 @@ def _scales(options: CheckOptions) -> dict[str, float] | None:
     boxes, images = options.boxes, options.images
     if boxes is None:
         if images:
-            raise UsageError("--images tells of --boxes, which is missing")
+            raise UsageError("--images requires --boxes")
         return None
     if not (boxes / "release.json").is_file():
         request = explaining.AnalysisInput(boxes, BoxReading(images=images))

@@ -248,7 +248,7 @@ def _of_folder(folder: Path, options: ClassifyOptions) -> FrameSource:
     if excess:
         flag = f"--{excess[0].replace('_', '-').replace('schemes', 'scheme')}"
         source = "a release" if excess[0] == "release" else flag
-        raise UsageError(f"{source} does not go with --frames, which says itself what is shown")
+        raise UsageError(f"{source} does not go with --frames, which states what is shown")
     path = folder / "sequences.jsonl"
     lines = read_sequences(path)
 

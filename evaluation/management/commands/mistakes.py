@@ -140,5 +140,5 @@ def _chosen(models: str | None, names: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys(models.split(",")))
     for name in chosen:
         if name not in names:
-            raise UsageError(f"--models: {name!r} is none of the submissions {', '.join(names)}")
+            raise UsageError(f"--models: {name!r} is not one of the submissions {', '.join(names)}")
     return chosen

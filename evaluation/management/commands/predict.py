@@ -216,7 +216,7 @@ def _load(models: Sequence[ListedModel], options: PredictOptions) -> list[openin
 def _refuse_inside(source: photographs.PhotographSource, out: Path) -> None:
     if source.kind == "folder" and out.resolve().is_relative_to(source.path.resolve()):
         raise BadInput(
-            "lies within the folder of photographs", file=out, cure="give a folder beside it"
+            "is inside the folder of photographs", file=out, cure="give a folder beside it"
         )
 
 

@@ -78,7 +78,7 @@ class ClassificationOptions(ScoreOptions):
         metavar="[NAME=]PATH",
     )
     valid_labels: Path | None = option(
-        "labels that hCorrectSets are made of, a wnid a line; without it those of the truth",
+        "labels that hCorrectSets are made of, a wnid per line; without it those of the truth",
         metavar="WNIDS",
     )
     valid_sets: Path | None = option(
@@ -104,7 +104,7 @@ class ClassificationOptions(ScoreOptions):
         if self.properties and not self.boxes:
             raise UsageError("--properties needs --boxes: classes are compared at equal scale")
         if not self.boxes and (self.images or self.inclusive):
-            raise UsageError("--images and --inclusive tell of --boxes, which is missing")
+            raise UsageError("--images and --inclusive require --boxes")
         if not (self.boxes or self.per_class):
             return None
         read = box_files.BoxReading(inclusive=self.inclusive, images=self.images, seed=self.seed)

@@ -70,7 +70,7 @@ class CriteriaOptions(MeasureOptions):
         metavar="mapping.csv",
     )
     pool: Path = option(
-        "all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
+        "all classes, a wnid per line; ilsvrc: the 1000 of ILSVRC 2012",
         type=classes_file,
         metavar="wnids.txt",
     )
@@ -85,31 +85,31 @@ class CriteriaOptions(MeasureOptions):
 @dataclass(kw_only=True)
 class NearOptions:
     labels: str = argument(
-        "a file with a wnid a line, ilsvrc, or one label: a wnid, dog.n.01, a lemma",
+        "a file with a wnid per line, ilsvrc, or one label: a wnid, dog.n.01, a lemma",
         metavar="SEED",
     )
     hops: int = option("up or down", type=whole(), metavar="N")
     among: Path | None = option(
-        "only labels of this list, a wnid a line", type=classes_file, metavar="WNIDS"
+        "only labels of this list, a wnid per line", type=classes_file, metavar="WNIDS"
     )
 
 
 @dataclass(kw_only=True)
 class SetsOptions:
-    labels: list[str] = argument("valid labels, a wnid a line", nargs="+", metavar="[NAME=]WNIDS")
+    labels: list[str] = argument("valid labels, a wnid per line", nargs="+", metavar="[NAME=]WNIDS")
     true: Path | None = option("labels to average over; else the valid ones", metavar="WNIDS")
 
 
 @dataclass(kw_only=True)
 class VectorOptions:
     terms: Path = option("vectors of terms: an .npz of terms and vectors, or a .csv")
-    labels: Path = option("a wnid a line")
+    labels: Path = option("a wnid per line")
     out: Path = option("the file that is written")
 
 
 @dataclass(kw_only=True)
 class NearestOptions(VectorOptions):
-    vectors: Path = option("an .npy, a row an image")
+    vectors: Path = option("an .npy, a row per image")
     images: Path = option("an image id a line")
     k: int = option("so many predictions an image", 20, type=whole(1), flag="-k")
     nearest: int | None = option(

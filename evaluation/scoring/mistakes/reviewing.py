@@ -156,7 +156,7 @@ def read_strata(path: Path, images: Sequence[str]) -> Strata:
     for line, (image, stratum) in rows(path, ("image", "stratum")):
         image = image if image in places else plain_cell(image)
         if image not in places or stratum not in by_stratum:
-            raise BadInput("is not of this truth", path, line, "restore it from a backup")
+            raise BadInput("does not belong to this truth", path, line, "restore it from a backup")
         by_stratum[stratum].append(places[image])
     sampled = np.array(sorted(by_stratum[SAMPLED]), np.int64)
     agreements = np.array(sorted(by_stratum[SAMPLED] + by_stratum[AGREEMENT]), np.int64)
@@ -180,11 +180,11 @@ def _models_of(meta: QueueMeta, inputs: Inputs, path: Path) -> list[str]:
         ("label sets", meta.sets_sha256, inputs.sets_sha256),
     ):
         if was != now:
-            raise BadInput(f"was made of another file of {name}", path, None, cure)
+            raise BadInput(f"was made from another file of {name}", path, None, cure)
     names = []
     for model in meta.models:
         matches = [name for name, sha256 in inputs.sha256.items() if sha256 == model.sha256]
         if not matches:
-            raise BadInput(f"was made of other predictions of {model.name}", path, None, cure)
+            raise BadInput(f"was made from other predictions of {model.name}", path, None, cure)
         names.append(matches[0])
     return names

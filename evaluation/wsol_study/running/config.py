@@ -118,7 +118,7 @@ CHECKS: Mapping[str, Check] = {each.name: each.metadata for each in fields(Study
 
 def read_config(path: Path) -> StudyConfig:
     """Return the configuration of a YAML file. Raises BadInput with the line."""
-    content, lines = read_yaml_with_lines(path, "holds no keys", CURE)
+    content, lines = read_yaml_with_lines(path, "has no keys", CURE)
     for key, value in content.items():
         line = lines.get((key,))
         if key not in CHECKS:

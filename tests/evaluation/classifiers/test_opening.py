@@ -416,7 +416,7 @@ def test_weights_come_from_a_file(tmp_path, how):
     ("content", "message"),
     [
         (linear(4).state_dict(), "does not fit the network .size mismatch.*as many outputs"),
-        ({"weight": 3}, "something else than names and tensors"),
+        ({"weight": 3}, "not a dict of names and tensors"),
         (linear(3), "not a file of weights alone"),
         (None, "file is missing"),
     ],

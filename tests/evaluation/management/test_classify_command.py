@@ -224,7 +224,7 @@ def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
     assert classify(release=False)[1].endswith("give a campaign or a release, or --frames DIR")
     status, result = classify("--frames", folder / "frames")
     assert status == 2
-    assert "a release does not go with --frames, which says itself what is shown" in result
+    assert "a release does not go with --frames, which states what is shown" in result
     result = classify("--frames", folder, "--part-scheme", "random", release=False)[1]
     assert "--part-scheme does not go with --frames" in result
 

@@ -251,7 +251,7 @@ def test_a_version_that_was_changed_is_refused(review):
     sets.write_text(sets.read_text() + f"00.jpg,{CRANE}\n")
     score = ("score", "classification", *review.submission_options("A"), "--valid-sets")
 
-    assert commands.refused(*score, sets.parent)["error"] == "is not what the review wrote"
+    assert commands.refused(*score, sets.parent)["error"] == "differs from what the review wrote"
     assert commands.refused(*score, review.folder)["error"] == "is not a version of label sets"
     (sets.parent / "version.json").write_text("[]")
     assert "does not describe" in commands.refused(*score, sets.parent)["error"]
@@ -263,4 +263,4 @@ def test_a_model_that_is_no_submission_is_wrong_usage(review):
     )
 
     assert status == 2
-    assert "'Z' is none of the submissions A" in err
+    assert "'Z' is not one of the submissions A" in err

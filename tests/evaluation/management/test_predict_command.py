@@ -282,8 +282,8 @@ def test_photographs_that_changed_since_are_other_images(folder, predict):
         ({"images": "twice.csv"}, "the image '0/000.jpg' is repeated", "twice.csv"),
         ({"classes": "few.txt"}, "gives 2 × 3 for two images, the classes are 2", None),
         ({"model": "none.pt"}, "the file is missing", "none.pt"),
-        ({"out": "images/pool"}, "lies within the folder of photographs", "images/pool"),
-        ({"out": "full"}, "holds something else (thesis.tex)", "full"),
+        ({"out": "images/pool"}, "is inside the folder of photographs", "images/pool"),
+        ({"out": "full"}, "has other files (thesis.tex)", "full"),
     ],
 )
 def test_bad_input_is_named_and_leaves_nothing(folder, predict, changes, error, file):

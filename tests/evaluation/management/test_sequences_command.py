@@ -126,7 +126,7 @@ def test_lines_alone_need_no_photographs_and_frames_may_follow(folder, sequences
 def test_frames_need_photographs(folder, sequences_of):
     status, error = sequences_of(images=False)
 
-    assert (status, error["error"]) == (1, "the photographs are not at hand")
+    assert (status, error["error"]) == (1, "the photographs are missing")
     assert error["cure"].endswith("--images DIR")
     assert not (folder / "out").exists()
 

@@ -19,8 +19,8 @@ WRONG_ROWS = {
     ("a", DRAKE, "high", *BOX): "confidence is 'high'",
     ("a", DRAKE, 0.5, 0, 0, "wide", 50): "x1 is 'wide'",
     ("a", DRAKE, 0.5, 0, 0, "nan", 50): "a corner is not finite",
-    ("a", DRAKE, 0.5, 50, 0, 0, 50): "the box is inside out or empty",
-    ("a", DRAKE, 0.5, 0, 9, 50, 9): "the box is inside out or empty",
+    ("a", DRAKE, 0.5, 50, 0, 0, 50): "the box is inverted or empty",
+    ("a", DRAKE, 0.5, 0, 9, 50, 9): "the box is inverted or empty",
     ("a", DRAKE, 0.5, 0, 0, 250, 50): "the box leaves its image",
     ("a", DRAKE, 0.5, 0, -3, 50, 50): "the box leaves its image",
     ("a", "n99999999", 0.5, *BOX): "is not a noun synset",
@@ -55,7 +55,7 @@ def test_a_wrong_row_of_predictions_is_named_by_its_line(files, row):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("a", DRAKE, 50, 0, 0, 50), "the box is inside out or empty"),
+        (("a", DRAKE, 50, 0, 0, 50), "the box is inverted or empty"),
         (("a", DRAKE, 0, 0, 202, 50), "the box leaves its image"),
         (("a", DRAKE, 0, 0, "", 50), "has part of a box"),
         (("b", DRAKE, *BOX), "unknown image 'b'"),
@@ -202,7 +202,7 @@ def refused_coco(files: Files, truth: object, results_json: object) -> str:
         ({"score": 10**400}, "result 1: score is '1000"),
         ({"bbox": [1, 2, 3]}, "result 1: bbox is [1, 2, 3]"),
         ({"bbox": [1, 2, 3, "x"]}, "result 1: height is 'x'"),
-        ({"bbox": [1, 2, -3, 4]}, "result 1: the box is inside out or empty"),
+        ({"bbox": [1, 2, -3, 4]}, "result 1: the box is inverted or empty"),
         ({"bbox": [1, 2, 300, 4]}, "result 1: the box leaves its image"),
         ({"bbox": [-1e308, 0, 1.5e308, 4]}, "result 1: a corner is over 1,000,000,000 pixels away"),
         ({"category_id": "\ud800"}, "contains a lone surrogate"),
@@ -278,7 +278,7 @@ KIT = {
         ("1 1 1 9 9\n", "has 1 line for 2 numbered images", None),
         ("1 1 1 9 9\n\n1 1 1 9 9\n", "there is no image 3", 3),
         ("1 1 1 9 9\n7 1 1 9 9\n", "the id 7 has no class", 2),
-        ("\n1 9 9 1 1\n", "the box is inside out or empty", 2),
+        ("\n1 9 9 1 1\n", "the box is inverted or empty", 2),
         ("1.5 1 1 9 9\n\n", "1.5 is not an id", 1),
         ("x 1 1 9 9\n\n", "number 1 is 'x'", 1),
         ("1 1 1 9 900\n\n", "the box leaves its image", 1),
@@ -289,7 +289,7 @@ KIT = {
         ("1 7 .5 1 1 9 9\n", "the id 7 has no class", 1),
         ("1 1 nan 1 1 9 9\n", "the confidence is not finite", 1),
         ("1 nan 1 1 1 9 9\n", "nan is not an id", 1),
-        ("1 1 .5 1 1 9 9\n1 1 .5 9 1 1 9\n", "the box is inside out or empty", 2),
+        ("1 1 .5 1 1 9 9\n1 1 .5 9 1 1 9\n", "the box is inverted or empty", 2),
     ],
 }
 
@@ -352,5 +352,5 @@ def test_the_box_of_a_true_xml_is_checked_in_its_own_file(tmp_path):
 
     fault = refused("detection", *arguments)
 
-    assert fault["error"] == "object 2: the box is inside out or empty"
+    assert fault["error"] == "object 2: the box is inverted or empty"
     assert fault["file"].endswith("val_2.xml")

@@ -158,7 +158,7 @@ def test_a_file_that_is_broken_inside_is_refused_in_one_sentence(tmp_path):
     heap = whole.index(b"HEAP")
     path.write_bytes(whole[:heap] + b"PEAH" + whole[heap + 4 :])
 
-    with pytest.raises(BadInput, match="is broken inside"):
+    with pytest.raises(BadInput, match="is damaged inside"):
         read_pascal_s(path)
 
 
@@ -166,5 +166,5 @@ def test_a_name_that_leads_to_itself_is_refused(tmp_path):
     with h5py.File(tmp_path / "f.mat", "w") as file:
         file["fixCell"] = h5py.SoftLink("/fixCell")
 
-    with pytest.raises(BadInput, match="is broken inside"):
+    with pytest.raises(BadInput, match="is damaged inside"):
         read_pascal_s(tmp_path / "f.mat")

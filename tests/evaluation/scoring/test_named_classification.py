@@ -182,7 +182,7 @@ def test_zips_without_a_whole_release_are_refused(truth, tmp_path):
     def error_of(path: object) -> str:
         return refused("classification", "--truth", truth, "--predictions", path)["error"]
 
-    assert error_of(changed) == "answers.jsonl has another content than was frozen"
+    assert error_of(changed) == "answers.jsonl differs from what was frozen"
     assert error_of(truth_zip) == "holds no release"
     assert error_of(tmp_path / "broken.zip") == "is not a zip, or is damaged"
 

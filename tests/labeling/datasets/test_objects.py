@@ -152,7 +152,7 @@ def test_a_radius_that_a_person_chose_stays_while_its_pieces_do(pond):
             "The head extends beyond the image of 64 x 48",
         ),
         ({"outline": square(-1, 0)}, "The outline extends beyond the image"),
-        ({"name": "tom", "category": DOG}, "'tom' exists already with the category cat, not dog"),
+        ({"name": "tom", "category": DOG}, "'tom' already exists with the category cat, not dog"),
         ({"name": "tim"}, "Two objects of the image are named 'tim'. Rename or remove one"),
         ({"box": (1, 1, 5, 5)}, "two objects of this category with the same box"),
     ],

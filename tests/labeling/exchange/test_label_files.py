@@ -166,7 +166,7 @@ BROKEN = {"a/1.xml": files.voc_xml("1.png"), "a/b/2.xml": "<a>\n<b>"}
     [
         (files.zipped(BROKEN), r"^a/b/2\.xml, line 2: is not XML\. Export it again\.$"),
         (files.zipped(CHANGED), r"^home-1/release\.json: was changed after it was frozen\."),
-        (files.zipped(FORGED), r"^home-1/release\.json: is not the head of an assay-release\."),
+        (files.zipped(FORGED), r"^home-1/release\.json: is not the header of an assay-release\."),
         (files.zipped({"a.csv": "image,class\n" + " " * 9000}), "unpacks to over"),
         (files.zipped({"a.jpg": b"x"}), "has no label files"),
         (files.upload(b"no zip", "voc.zip"), "not a zip"),

@@ -131,7 +131,7 @@ def test_a_list_of_objects_comes_in_without_parts(meadow, run_jobs):
     [
         ("2008_000585.jpg,cow,1,2,3,", "has part of a box"),
         ("2008_000585.jpg,cow,1,2,x,4", "has 'x' where a number belongs"),
-        ("2008_000585.jpg,cow,5,2,3,4", "the box is inside out or empty"),
+        ("2008_000585.jpg,cow,5,2,3,4", "the box is inverted or empty"),
         ("2008_000585.jpg,cow,1,2,900,4", "The box 1,2,900,4 is not inside the image"),
         ("2008_000585.jpg,cow,nan,2,9,4", "x0 < x1"),
         ("a/../../b.jpg,cow,,,,", "leaves its folder"),
@@ -444,5 +444,5 @@ def test_an_object_with_the_name_of_another_category_is_refused(meadow, run_jobs
 
     report = part_imports.report_of(job)
     assert report.refused[0]["why"].startswith(
-        "'rex' exists already with the category dog, not cow"
+        "'rex' already exists with the category dog, not cow"
     )

@@ -226,8 +226,8 @@ REFUSED = [
     (f"image,wnid,x0,y0,x1,y1,probability\na.jpg,{DOG},1,1,5,5,2\n", "has the probability 2"),
     (f"image,wnid,x0,y0,x1,y1\na.jpg,{DOG},1,1,5,\n", "has part of a box"),
     (f"image,wnid,x0,y0,x1,y1\n{NFC},{DOG},1,1,5,5\n{NFD},{DOG},1,1,5,5\n", "two Unicode forms"),
-    (f"image,wnid,x0,y0,x1,y1\na.jpg,{DOG},9,1,5,5\n", "the box is inside out or empty"),
-    ({"a.xml": voc(thing(box=(31, 11, 30, 30)))}, "the box is inside out or empty"),
+    (f"image,wnid,x0,y0,x1,y1\na.jpg,{DOG},9,1,5,5\n", "the box is inverted or empty"),
+    ({"a.xml": voc(thing(box=(31, 11, 30, 30)))}, "the box is inverted or empty"),
     ({"a.xml": voc(thing(box=(11, 11, 130, 30)))}, "the box leaves its image"),
     (
         {"a.xml": voc(f"<object><name>{DOG}</name><robndbox><cx>3</cx></robndbox></object>")},

@@ -119,7 +119,7 @@ def test_a_campaign_without_a_release_says_how_to_make_one(alice, dataset, tmp_p
 def test_an_export_never_writes_over_a_folder(release, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
 
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         run(capsys, "export", "home", "--out", tmp_path)
 
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".txt"] == ["mine.txt"]

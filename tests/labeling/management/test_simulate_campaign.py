@@ -57,7 +57,7 @@ def test_the_table_is_for_people(files, capsys):
     [
         ("policy.yaml", "votes: many\n", "votes is 'many'"),
         ("policy.yaml", "vote: 3\n", "no key 'vote'"),
-        ("policy.yaml", "- 3\n", "holds no keys"),
+        ("policy.yaml", "- 3\n", "has no keys"),
         ("policy.yaml", "votes: [\n", "is not YAML"),
         ("crowd.yaml", "people: -1\n", "people is -1"),
     ],

@@ -200,7 +200,7 @@ def test_a_folder_with_files_and_a_missing_photograph_are_refused(alice, bob, da
     full.mkdir()
     (full / "notes.txt").write_text("mine")
 
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         published(row, full)
     with pytest.raises(BadInput, match="the photographs are missing"):
         folder.publish(freezing.read(row), tmp_path / "out", with_images=True)
@@ -254,7 +254,7 @@ def test_the_command_prints_counts_and_warns_of_unknown_licences(
         "sealed": 0,
         "sha256": row.sha256,
     }
-    assert shell.refusal(*command[:-1])["error"] == "exists already"
+    assert shell.refusal(*command[:-1])["error"] == "already exists"
 
 
 def test_a_release_folder_is_published_without_its_site(alice, bob, dataset, tmp_path, shell):

@@ -415,7 +415,7 @@ def test_gold_replaces_a_question_that_nobody_answered_or_holds(alice, bob, data
     factories.join(bob, home)
     row = {"image": "0.png", "topic": "animal", "answer": "yes"}
 
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         add_gold(home, alice, [row])
     add_gold(home, alice, [row], replace=True)
     run_jobs()
@@ -431,8 +431,8 @@ def test_gold_replaces_no_question_that_somebody_holds_or_answered(alice, bob, d
     [seat, *_] = claiming.next_page(bob, home).seats
     row = {"image": "0.png", "topic": seat.topic, "answer": "no"}
 
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         add_gold(home, alice, [row], replace=True)
     submitting.submit(bob, home, [submitting.SubmittedAnswer(uuid.uuid4(), seat.token, "no", 9)])
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         add_gold(home, alice, [row], replace=True)

@@ -254,7 +254,7 @@ def test_out_is_never_written_over(settled, tmp_path):
     (tmp_path / "release").mkdir()
     (tmp_path / "release" / "mine.txt").write_text("keep")
 
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match="already exists"):
         freezing.freeze(settled, None, tmp_path / "release")
 
     assert (tmp_path / "release" / "mine.txt").read_text() == "keep"

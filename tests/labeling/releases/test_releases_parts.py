@@ -248,7 +248,7 @@ def test_an_objects_file_that_was_changed_is_refused(release):
     with open(release.folder / "objects.jsonl", "a") as file:
         file.write("{}\n")
 
-    with pytest.raises(BadInput, match=r"objects\.jsonl: has another content than was frozen"):
+    with pytest.raises(BadInput, match=r"objects\.jsonl: differs from what was frozen"):
         frozen.read(release.folder)
 
 

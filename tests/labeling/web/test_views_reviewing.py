@@ -257,5 +257,5 @@ def test_gold_rows_name_their_object(cats, alice):
         gold.add_gold(
             cats, alice, [row | {"object": "cat-1", "answer": drawn(tail=square(0, 0, 0, 9))}]
         )
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         gold.add_gold(cats, alice, [row | {"object": "cat-1"}])

@@ -244,7 +244,7 @@ def _check_maps(truth: Path, path: Path, settings: LabeledSettings, part: Part) 
     scored.keep(part)
     if (predictions := path / scoremap_zips.PREDICTIONS).is_file():
         if predictions.stat().st_size > (most := scoremap_zips.MAX_PREDICTIONS):
-            cure = "write an id,class row an image"
+            cure = "write an id,class row per image"
             raise BadInput(f"is larger than {most >> 20} MiB", predictions, None, cure)
         wsol_files.read_named(predictions, scored.images, scored.left_out)
     read = scored.reader(path)

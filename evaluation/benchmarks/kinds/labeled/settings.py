@@ -100,4 +100,4 @@ def _check(name: str, value: object) -> None:
     if name == "part" and not isinstance(value, str):
         raise Refusal("Give the part as SPLIT:PART, such as 3:val.", field=name)
     if name in ("inclusive", "strict") and type(value) is not bool:
-        raise Refusal("Say true or false.", field=name)
+        raise Refusal("Send true or false.", field=name)

@@ -373,7 +373,7 @@ def _lines_of_new_pairs(
             continue
         if same is not None or set(line.pair) <= old:
             raise Conflict(
-                f"The pair {line.pair[0]} – {line.pair[1]} exists already, with other images. Send "
+                f"The pair {line.pair[0]} – {line.pair[1]} already exists, with other images. Send "
                 "only the lines of the new classifier (mad add).",
                 field="selection",
             )

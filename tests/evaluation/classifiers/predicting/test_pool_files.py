@@ -166,7 +166,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     (tmp_path / "pool" / "thesis.tex").write_text("years")
 
     for restart in (False, True):
-        with pytest.raises(BadInput, match=r"holds something else \(thesis\.tex\); give a new"):
+        with pytest.raises(BadInput, match=r"has other files \(thesis\.tex\); give a new"):
             make(tmp_path / "pool", restart=restart)
 
     assert content(tmp_path / "pool") == {"thesis.tex": b"years"}

@@ -316,7 +316,7 @@ def test_a_folder_of_other_or_unknown_maps_or_of_another_run_is_refused(folder, 
     settings.write_text("{")
     assert scoremaps()[1]["error"] == "has no settings of a run"
     settings.unlink()
-    assert scoremaps()[1]["error"] == "has score maps that were made otherwise"
+    assert scoremaps()[1]["error"] == "has score maps made with other settings"
     assert not settings.exists()
 
 

@@ -129,7 +129,7 @@ def take_up(
         hashes = {model.sha256 for model in read.meta.models}
         rows = [row for row in benchmark.submissions.all() if row.sha256 in hashes]
         if not rows:
-            fault = f"was made of other predictions of {read.meta.models[0].name}"
+            fault = f"was made from other predictions of {read.meta.models[0].name}"
             raise BadInput(fault, queue, None, "give the files that the queue was made of")
         inputs = _inputs(TruthHistory.of(benchmark), rows, wordnet)
         strata = reviewing.strata_of(read, inputs, wordnet)

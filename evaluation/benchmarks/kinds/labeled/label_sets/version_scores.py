@@ -48,8 +48,8 @@ def _version(
     sets = reviews.label_sets(review, every, wordnet)
     if sets.version is None or sets.version.sha256 != review.sha256:
         raise Refusal(
-            f"Version {review.version} of the label sets is not what the review wrote. Restore the "
-            "folder of benchmarks from a backup."
+            f"Version {review.version} of the label sets differs from what the review wrote. "
+            "Restore the folder of benchmarks from a backup."
         )
     queue = read_queue(folder / reviews.QUEUE, wordnet)
     strata = reviewing.read_strata(folder / reviews.STRATA, every)

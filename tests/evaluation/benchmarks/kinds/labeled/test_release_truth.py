@@ -148,7 +148,7 @@ def test_what_a_release_cannot_be_is_refused(alice, dataset, shell, tmp_path, ma
     (home / "answers.jsonl").write_text("")
     status, _, err = shell("score", "wsol", "--metadata", home, *options)
     assert status == 1
-    assert "answers.jsonl: has another content than was frozen" in err
+    assert "answers.jsonl: differs from what was frozen" in err
 
 
 def test_labels_without_a_box_are_refused_for_boxes(alice, bob, dataset, shell, tmp_path, wordnet):

@@ -353,7 +353,7 @@ def test_other_images_for_a_pair_that_competes_already_are_a_conflict(birds, ali
     rows[2]["image"] = "shared.png"
     rows[1]["image"] = "alpha-beta-2.png"
 
-    with pytest.raises(Conflict, match="alpha – beta exists already"):
+    with pytest.raises(Conflict, match="alpha – beta already exists"):
         competitions.add_classifier(birds, alice, rows, wordnet)
 
 

@@ -272,7 +272,7 @@ def test_sets_that_were_changed_fail_the_run(drakes, alice, bob):
 
     run.refresh_from_db()
     assert run.state == "failed"
-    assert "is not what the review wrote" in run.error
+    assert "differs from what the review wrote" in run.error
     assert "/" not in run.error.split(":")[0]
 
 
